@@ -1,11 +1,10 @@
 #include "clients/direct/network.h"
 
 #include "aggregation/base/error.h"
-#include "clients/direct/among_five.h"
-#include "clients/direct/squared_error.h"
+#include "clients/tasks/losses/row_loss.h"
+#include "clients/tasks/losses/squared_error.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace fedhive::clients::direct {
 
@@ -78,8 +77,28 @@ double Network::cross_entropy(float* answers, const Batch& part, float weight) c
     return loss;
 }
 
+/// mean_loss() label by label, by the formula of any loss of classes.
+double Network::mean_of_rows(float* answers, const Batch& batch) const {
+    const auto classes = static_cast<std::uint32_t>(outputs());
+    const auto counts = [&](std::size_t r) { return !batch.ignores || batch.labels[r] != kIgnored; };
+    double shares = 0.0;
+    for (std::size_t r = 0; r < batch.size; ++r)
+        if (counts(r)) shares += static_cast<double>(loss_.share_of(static_cast<std::uint32_t>(batch.labels[r])));
+    const double weight = shares > 0.0 ? 1.0 / shares : 0.0;
+    double loss = 0.0;
+    for (std::size_t r = 0; r < batch.size; ++r) {
+        float* row = answers + r * outputs();
+        if (counts(r))
+            loss += class_loss(row, classes, static_cast<std::uint32_t>(batch.labels[r]), static_cast<float>(weight), loss_);
+        else
+            std::fill_n(row, outputs(), 0.0F);
+    }
+    return loss * weight;
+}
+
 /// Returns the mean loss over the counted labels; `answers` become its gradient.
 double Network::mean_loss(float* answers, const Batch& batch) const {
+    if (batch.numbers == nullptr && !loss_.is_plain()) return mean_of_rows(answers, batch);
     const std::size_t counted = std::max<std::size_t>(1, batch.counted);
     const float weight = 1.0F / static_cast<float>(counted);
     double loss = 0.0;
@@ -93,30 +112,22 @@ double Network::mean_loss(float* answers, const Batch& batch) const {
     return loss / static_cast<double>(counted);
 }
 
-/// Adds the part's sums to `quality`; `answers` hold no defined values afterwards.
-void Network::judge(float* answers, const Batch& part, Quality& quality) const {
-    const std::size_t size = outputs();
+/// Adds the part's outcomes to `sums`; `answers` hold no defined values afterwards.
+void Network::add_outcomes(float* answers, const Batch& part, EvaluationSums& sums) const {
+    const auto size = static_cast<std::uint32_t>(outputs());
     for (std::size_t r = 0; r < part.size; ++r) {
         float* row = answers + r * size;
         if (part.numbers != nullptr) {
-            const NumbersError error = squared_error(row, part.numbers + r * size, static_cast<std::uint32_t>(size), 1.0F);
-            quality.loss_sum += error.squared;
-            quality.absolute_sum += error.absolute;
-            continue;
+            const NumbersError error = squared_error(row, part.numbers + r * size, size, 1.0F);
+            sums.add_loss(error.squared);
+            sums.add({.absolute = error.absolute});
+        } else if (part.ignores && part.labels[r] == kIgnored) {
+            sums.add_ignored(1);
+        } else {
+            sums.add(class_outcome(row, size, static_cast<std::uint32_t>(part.labels[r])));
         }
-        if (part.ignores && part.labels[r] == kIgnored) {
-            ++quality.ignored;
-            continue;
-        }
-        std::size_t best = 0;
-        for (std::size_t c = 1; c < size; ++c)
-            if (row[c] > row[best] || std::isnan(row[c])) best = c;
-        const auto label = static_cast<std::uint32_t>(part.labels[r]);
-        quality.correct += best == label ? 1 : 0;
-        const bool is_first = best == label && !std::isnan(row[best]);  // skips counting
-        quality.among_five += is_first || is_among_five(row, static_cast<std::uint32_t>(size), label) ? 1 : 0;
     }
-    if (part.numbers == nullptr) quality.loss_sum += cross_entropy(answers, part, 1.0F);
+    if (part.numbers == nullptr) sums.add_loss(cross_entropy(answers, part, 1.0F));
 }
 
 double Network::descend(const Descent& descent, float* gradient, const Batch& batch, std::uint64_t dropout_key) {
@@ -157,12 +168,11 @@ double Network::run(const float* parameters, float* gradient, const Batch& batch
     return loss;
 }
 
-Network::Quality Network::evaluate(const float* parameters, const Batch& batch, std::size_t at_once) {
+void Network::evaluate(const float* parameters, const Batch& batch, EvaluationSums& sums, std::size_t at_once) {
     reserve(std::min(at_once, batch.size));
     const Pass pass{.kernels = kernels_, .parameters = parameters, .training = false};
     plan_.images.begin(pass);
     plan_.features.begin(pass);
-    Quality quality;
     for (std::size_t first = 0; first < batch.size; first += at_once) {
         Batch part{batch.examples + first * inputs_, nullptr, std::min(at_once, batch.size - first)};
         if (batch.numbers != nullptr)
@@ -170,9 +180,8 @@ Network::Quality Network::evaluate(const float* parameters, const Batch& batch, 
         else
             part.labels = batch.labels + first;
         part.ignores = batch.ignores;
-        judge(forward(pass, part), part, quality);
+        add_outcomes(forward(pass, part), part, sums);
     }
-    return quality;
 }
 
 }  // namespace fedhive::clients::direct

@@ -4,12 +4,15 @@
 //   examples [B][channels][height][width] ─▶ images, in groups ─▶ features, all at once ─▶ answers [B][outputs] ─▶ loss
 //                    gradient [trainable] ◀─ images, in groups ◀─ features, all at once ◀─ gradient of answers
 //
-// Loss     class labels: softmax cross-entropy (nn.CrossEntropyLoss); numbers: mean squared error (nn.MSELoss)
+// Loss     class labels: softmax cross-entropy (nn.CrossEntropyLoss) or another one of clients/tasks/loss.h; numbers: mean
+//          squared error (nn.MSELoss)
 #pragma once
 
 #include "aggregation/memory/layout.h"
 #include "clients/direct/plan.h"
 #include "clients/models/catalog.h"
+#include "clients/tasks/evaluation_sums.h"
+#include "clients/tasks/losses/terms.h"
 
 #include <string>
 
@@ -52,15 +55,11 @@ public:
     /// afterwards.
     double descend(const Descent& descent, float* gradient, const Batch& batch, std::uint64_t dropout_key);
 
-    struct Quality {
-        double loss_sum = 0.0;
-        double absolute_sum = 0.0;  // numbers only: Σ over examples of the mean absolute error
-        std::size_t correct = 0;    // class labels only, as among_five
-        std::size_t among_five = 0;
-        std::size_t ignored = 0;
-    };
-    /// Sums over the batch, without dropout, in chunks of `at_once` examples; the chunk size changes no bit.
-    Quality evaluate(const float* parameters, const Batch& batch, std::size_t at_once = 64);
+    /// Adds the batch's outcomes to `sums`, without dropout, in chunks of `at_once` examples; the chunk size changes no bit.
+    void evaluate(const float* parameters, const Batch& batch, EvaluationSums& sums, std::size_t at_once = 64);
+
+    /// The loss of the calls of train() and descend() that follow. Class weights must outlive the network.
+    void set_loss(const LossTerms& loss) { loss_ = loss; }
 
     /// Profiles the calls that follow; null: stops. Changes no bit.
     void set_profiler(Profiler* profiler) { profiler_ = profiler; }
@@ -71,10 +70,12 @@ private:
     float* forward(const Pass& pass, const Batch& batch);
     double cross_entropy(float* answers, const Batch& part, float weight) const;
     double mean_loss(float* answers, const Batch& batch) const;
-    void judge(float* answers, const Batch& part, Quality& quality) const;
+    double mean_of_rows(float* answers, const Batch& batch) const;
+    void add_outcomes(float* answers, const Batch& part, EvaluationSums& sums) const;
 
     const Kernels* kernels_;
     Profiler* profiler_ = nullptr;
+    LossTerms loss_;
     aggregation::Layout layout_;
     std::size_t inputs_;
     Plan plan_;

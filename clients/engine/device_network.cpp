@@ -32,6 +32,11 @@ DeviceNetwork::DeviceNetwork(const ModelSpec& spec, const Normalization& normali
     shift_.write(gather_.shift());
 }
 
+void DeviceNetwork::set_loss(const LossPlan& loss) {
+    if (loss.num_weights > 0) class_weights_.write(std::span(loss.class_weights).first(loss.num_weights));
+    network_.loss = loss.terms(class_weights_.data());
+}
+
 device::kernels::Launch DeviceNetwork::launch(const ExamplesView& from, const std::uint32_t* order,
                                               const device::Placement& placement, const std::uint32_t* looks) const {
     device::kernels::Launch launch;

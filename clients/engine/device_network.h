@@ -5,6 +5,7 @@
 #include "clients/direct/device/array.h"
 #include "clients/direct/device/kernels.h"
 #include "clients/direct/device/plan.h"
+#include "clients/tasks/loss.h"
 
 namespace fedhive::clients {
 
@@ -16,6 +17,9 @@ public:
     const aggregation::Layout& layout() const { return layout_; }
     std::size_t num_floats() const { return layout_.num_floats(); }
     std::size_t trainable() const { return layout_.num_trainable(); }
+
+    /// The loss of the training launches that follow.
+    void set_loss(const LossPlan& loss);
 
     /// The arguments of a launch over examples of `from`. order: indices in device memory; looks: one for each index, or null.
     direct::device::kernels::Launch launch(const ExamplesView& from, const std::uint32_t* order,
@@ -33,6 +37,7 @@ private:
     direct::device::DeviceArray<direct::device::Layer> layers_;
     BatchGather gather_;
     direct::device::DeviceArray<float> scale_, shift_;  // [types][channels], [channels]
+    direct::device::DeviceArray<float> class_weights_;
     std::uint32_t shared_bytes_;
 };
 

@@ -10,7 +10,7 @@ namespace device = direct::device;
 namespace {
 
 /// Rows of a block that evaluates: enough for its threads, few enough for many blocks.
-constexpr std::uint64_t kJudgedAtOnce = 16;
+constexpr std::uint64_t kEvaluatedAtOnce = 16;
 
 template <typename Work>
 void enqueue(Work work) {
@@ -73,25 +73,21 @@ double DeviceStep::loss_of(std::size_t row) {
     return told_loss_[0];
 }
 
-DeviceEvaluation::DeviceEvaluation(const DeviceNetwork& network) : network_(network), verdicts_(MemorySpace::Cuda) {}
+DeviceEvaluation::DeviceEvaluation(const DeviceNetwork& network) : network_(network), outcomes_(MemorySpace::Cuda) {}
 
-EvaluationResult DeviceEvaluation::evaluate(const ExamplesView& from, std::span<const std::uint32_t> indices) {
+void DeviceEvaluation::evaluate(const ExamplesView& from, std::span<const std::uint32_t> indices, EvaluationSums& sums) {
     check_examples(from, indices);
     order_.write(indices);
-    verdicts_.reserve(indices.size());
+    outcomes_.reserve(indices.size());
     enqueue([&] {
-        return device::kernels::evaluate(network_.launch(from, order_.data(), network_.rows_alone(kJudgedAtOnce)), model_.data,
-                                         static_cast<std::uint32_t>(indices.size()), &verdicts_[0]);
+        return device::kernels::evaluate(network_.launch(from, order_.data(), network_.rows_alone(kEvaluatedAtOnce)),
+                                         model_.data, static_cast<std::uint32_t>(indices.size()), &outcomes_[0]);
     });
     aggregation::synchronize(MemorySpace::Cuda);
-    EvaluationResult result;
     for (std::size_t i = 0; i < indices.size(); ++i) {
-        result.loss_sum += verdicts_[i].loss;
-        result.correct += verdicts_[i].correct;
-        result.among_five += verdicts_[i].among_five;
-        result.absolute_sum += static_cast<double>(verdicts_[i].absolute);
+        sums.add_loss(outcomes_[i].loss);
+        sums.add(outcomes_[i].outcome);
     }
-    return result;
 }
 
 }  // namespace fedhive::clients

@@ -49,13 +49,13 @@ class DeviceEvaluation final : public Evaluation {
 public:
     explicit DeviceEvaluation(const DeviceNetwork& network);
     void begin(aggregation::ConstParamSpan model) override { model_ = model; }
-    EvaluationResult evaluate(const ExamplesView& from, std::span<const std::uint32_t> indices) override;
+    void evaluate(const ExamplesView& from, std::span<const std::uint32_t> indices, EvaluationSums& sums) override;
 
 private:
     const DeviceNetwork& network_;
     aggregation::ConstParamSpan model_;
     direct::device::DeviceArray<std::uint32_t> order_;
-    aggregation::PinnedArray<direct::device::Verdict> verdicts_;
+    aggregation::PinnedArray<direct::device::RowOutcome> outcomes_;
 };
 
 }  // namespace fedhive::clients

@@ -98,15 +98,8 @@ void DirectStep::step_rows(std::span<const RowBatch> batches) {
 DirectEvaluation::DirectEvaluation(direct::Network& network, ExampleShape shape, const Normalization& normalization)
     : network_(network), batches_(shape, normalization) {}
 
-EvaluationResult DirectEvaluation::evaluate(const ExamplesView& from, std::span<const std::uint32_t> indices) {
-    const direct::Network::Quality quality = network_.evaluate(model_.data, batches_.gather(from, indices));
-    EvaluationResult result;
-    result.loss_sum = quality.loss_sum;
-    result.absolute_sum = quality.absolute_sum;
-    result.correct = quality.correct;
-    result.among_five = quality.among_five;
-    result.ignored = quality.ignored;
-    return result;
+void DirectEvaluation::evaluate(const ExamplesView& from, std::span<const std::uint32_t> indices, EvaluationSums& sums) {
+    network_.evaluate(model_.data, batches_.gather(from, indices), sums);
 }
 
 }  // namespace fedhive::clients

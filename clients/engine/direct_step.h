@@ -74,7 +74,7 @@ class DirectEvaluation final : public Evaluation {
 public:
     DirectEvaluation(direct::Network& network, ExampleShape shape, const Normalization& normalization);
     void begin(aggregation::ConstParamSpan model) override { model_ = model; }
-    EvaluationResult evaluate(const ExamplesView& from, std::span<const std::uint32_t> indices) override;
+    void evaluate(const ExamplesView& from, std::span<const std::uint32_t> indices, EvaluationSums& sums) override;
 
 private:
     direct::Network& network_;

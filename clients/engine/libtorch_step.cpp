@@ -100,7 +100,7 @@ MeanLoss LibtorchStep::loss_of_batch(const BatchTensors::Batch& batch) const {
         answers = model_.module().forward(batch.examples);
     }
     if (answers.scalar_type() != at::kFloat) answers = answers.to(at::kFloat);
-    return mean_loss(answers, batch.targets, train_.target);
+    return loss_.mean(answers, batch.targets, train_.target);
 }
 
 void LibtorchStep::apply_gradients() {
@@ -132,15 +132,16 @@ void LibtorchEvaluation::begin(aggregation::ConstParamSpan model) {
     });
 }
 
-EvaluationResult LibtorchEvaluation::evaluate(const ExamplesView& from, std::span<const std::uint32_t> indices) {
-    return translated([&] { return evaluate_untranslated(from, indices); });
+void LibtorchEvaluation::evaluate(const ExamplesView& from, std::span<const std::uint32_t> indices, EvaluationSums& sums) {
+    translated([&] { evaluate_untranslated(from, indices, sums); });
 }
 
-EvaluationResult LibtorchEvaluation::evaluate_untranslated(const ExamplesView& from, std::span<const std::uint32_t> indices) {
+void LibtorchEvaluation::evaluate_untranslated(const ExamplesView& from, std::span<const std::uint32_t> indices,
+                                               EvaluationSums& sums) {
     const at::NoGradGuard no_grad;
     batches_.expect(from, {indices});
     const auto [examples, targets] = batches_.gather(from, {indices});
-    return evaluation_of(model_.module().forward(examples), targets, from.target);
+    add_evaluation(model_.module().forward(examples), targets, from.target, sums);
 }
 
 void prepare_libtorch(int threads) {

@@ -36,6 +36,9 @@ public:
     LibtorchStep(FlatModel& model, const ExamplesView& train, const Normalization& normalization,
                  const aggregation::OptimizerOptions& optimizer, Precision precision = Precision::F32);
 
+    /// The loss of the steps that follow; the task's own before that.
+    void set_loss(const LossPlan& loss) { loss_ = BatchLoss(loss, model_.device()); }
+
     aggregation::ParamSpan parameters_of(std::size_t) override { return model_.parameters(); }
     aggregation::ParamSpan gradient() override { return model_.gradient(); }
     aggregation::ParamSpan optimizer_state() override { return optimizer_.state(); }
@@ -64,6 +67,7 @@ private:
     RowBatch batch_;     // of the prepared step
     at::Tensor cursor_;  // with fixed places, [1] i64: position of the next batch in the announced indices
     at::Tensor one_;     // the loss's gradient with respect to itself
+    BatchLoss loss_;
     LossSum losses_;
 };
 
@@ -71,10 +75,10 @@ class LibtorchEvaluation final : public Evaluation {
 public:
     LibtorchEvaluation(FlatModel& model, ExampleShape shape, const Normalization& normalization);
     void begin(aggregation::ConstParamSpan model) override;
-    EvaluationResult evaluate(const ExamplesView& from, std::span<const std::uint32_t> indices) override;
+    void evaluate(const ExamplesView& from, std::span<const std::uint32_t> indices, EvaluationSums& sums) override;
 
 private:
-    EvaluationResult evaluate_untranslated(const ExamplesView& from, std::span<const std::uint32_t> indices);
+    void evaluate_untranslated(const ExamplesView& from, std::span<const std::uint32_t> indices, EvaluationSums& sums);
 
     FlatModel& model_;
     BatchTensors batches_;

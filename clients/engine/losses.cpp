@@ -1,15 +1,18 @@
 #include "clients/engine/losses.h"
 
 #include "aggregation/base/error.h"
+#include "clients/tasks/losses/compute_rows.h"
 
 #include <ATen/ops/_log_softmax.h>
-#include <ATen/ops/arange.h>
 #include <ATen/ops/cross_entropy_loss.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/from_blob.h>
 #include <ATen/ops/log_softmax.h>
 #include <ATen/ops/mse_loss.h>
 #include <ATen/ops/nll_loss_forward.h>
 #include <ATen/ops/where.h>
 #include <ATen/ops/zeros.h>
+#include <torch/csrc/autograd/custom_function.h>
 
 namespace fedhive::clients {
 
@@ -20,31 +23,22 @@ at::Tensor mean_cross_entropy(const at::Tensor& scores, const at::Tensor& classe
     return std::get<0>(at::nll_loss_forward(at::_log_softmax(scores, 1, false), classes, {}, at::Reduction::Mean, kIgnored));
 }
 
-/// How many classes have fewer than five others ahead of them, as clients/direct/among_five.h has it.
-std::uint64_t among_five(const at::Tensor& scores, const at::Tensor& classes) {
-    const at::Tensor label = classes.unsqueeze(1), own = scores.gather(1, label);
-    const at::Tensor before = at::arange(scores.size(1), classes.options()).unsqueeze(0).lt(label);
-    const at::Tensor behind = at::where(before, scores.lt(own), scores.le(own));  // the class itself is behind
-    return static_cast<std::uint64_t>(
-        behind.logical_not().sum(1).lt(5).logical_and(own.squeeze(1).isnan().logical_not()).sum().item<std::int64_t>());
+/// scores: [n, classes]; classes: [n]. All of them count.
+void add_classes(const at::Tensor& scores, const at::Tensor& classes, double width, EvaluationSums& sums) {
+    sums.add_loss(at::cross_entropy_loss(scores, classes, {}, at::Reduction::None).to(at::kDouble).sum().item<double>() /
+                  width);
+    const at::Tensor on_host = scores.to(at::kCPU).contiguous(), labels = classes.to(at::kCPU).contiguous();
+    const auto size = static_cast<std::uint32_t>(scores.size(1));
+    for (std::int64_t r = 0; r < scores.size(0); ++r)
+        sums.add(class_outcome(on_host.const_data_ptr<float>() + r * size, size,
+                               static_cast<std::uint32_t>(labels.const_data_ptr<std::int64_t>()[r])));
 }
 
-/// scores: [B, classes]; classes: [B]; each example of them, or each position, counts by itself.
-EvaluationResult judge_classes(const at::Tensor& scores, const at::Tensor& classes) {
-    EvaluationResult result;
-    result.loss_sum = at::cross_entropy_loss(scores, classes, {}, at::Reduction::None).to(at::kDouble).sum().item<double>();
-    result.correct = static_cast<std::uint64_t>(scores.argmax(1).eq(classes).sum().item<std::int64_t>());
-    result.among_five = among_five(scores, classes);
-    return result;
-}
-
-/// The same of the counted targets alone.
-EvaluationResult judge_counted(const at::Tensor& scores, const at::Tensor& classes) {
+/// The same of the counted ones alone.
+void add_counted(const at::Tensor& scores, const at::Tensor& classes, double width, EvaluationSums& sums) {
     const at::Tensor places = classes.ne(kIgnored).nonzero().squeeze(1);
-    EvaluationResult result;
-    if (places.size(0) > 0) result = judge_classes(scores.index_select(0, places), classes.index_select(0, places));
-    result.ignored = static_cast<std::uint64_t>(classes.size(0) - places.size(0));
-    return result;
+    if (places.size(0) > 0) add_classes(scores.index_select(0, places), classes.index_select(0, places), width, sums);
+    sums.add_ignored(static_cast<std::uint64_t>(classes.size(0) - places.size(0)));
 }
 
 /// How many counted targets there are along the last dimensions, as examples.
@@ -95,20 +89,82 @@ MeanLoss mean_losses_of_rows(const at::Tensor& answers, const at::Tensor& target
     return {sums.div(counted.clamp_min(1.0)), in_examples(counted, target)};
 }
 
-EvaluationResult evaluation_of(const at::Tensor& answers, const at::Tensor& targets, TargetShape target) {
-    const auto judge = target.ignores ? judge_counted : judge_classes;
-    if (target.kind == TargetKind::Class) return judge(answers, targets);
-    const auto width = static_cast<double>(targets.size(1));
-    EvaluationResult result;
-    if (target.kind == TargetKind::ClassEach) {
-        result = judge(answers.flatten(0, 1), targets.flatten());
-        result.loss_sum /= width;
-        return result;
+namespace {
+
+/// weights[r] · loss(scores[r], classes[r]) of rows, with its gradient, by the formula that all engines share.
+class LossesOfRows : public torch::autograd::Function<LossesOfRows> {
+public:
+    static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& scores, const at::Tensor& classes,
+                              const at::Tensor& weights, const LossTerms& terms) {
+        const at::Tensor gradient = scores.detach().to(at::kFloat).clone(at::MemoryFormat::Contiguous);
+        const at::Tensor targets = classes.contiguous(), factors = weights.contiguous();
+        const at::Tensor losses = at::empty({scores.size(0)}, gradient.options());
+        compute({.scores = gradient.data_ptr<float>(),
+                 .classes = targets.const_data_ptr<std::int64_t>(),
+                 .weights = factors.const_data_ptr<float>(),
+                 .losses = losses.data_ptr<float>(),
+                 .rows = static_cast<std::size_t>(scores.size(0)),
+                 .num_classes = static_cast<std::uint32_t>(scores.size(1)),
+                 .terms = terms},
+                scores.is_cpu() ? aggregation::MemorySpace::Host : aggregation::MemorySpace::Cuda);
+        context->save_for_backward({gradient});
+        return losses;
     }
+
+    static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                   torch::autograd::variable_list of_losses) {
+        return {context->get_saved_variables().front().mul(of_losses.front().unsqueeze(1)), {}, {}, {}};
+    }
+};
+
+}  // namespace
+
+BatchLoss::BatchLoss(const LossPlan& plan, at::Device device) {
+    if (plan.num_weights > 0)
+        class_weights_ =
+            at::from_blob(const_cast<float*>(plan.class_weights.data()), {plan.num_weights}, at::kFloat).clone().to(device);
+    terms_ = plan.terms(class_weights_.defined() ? class_weights_.const_data_ptr<float>() : nullptr);
+}
+
+/// The mean loss of each group of rows: answers [groups, n, classes], targets [groups, n], counts [groups, n] bool.
+MeanLoss BatchLoss::of_groups(const at::Tensor& answers, const at::Tensor& targets, const at::Tensor& counts,
+                              TargetShape target) const {
+    const at::Tensor factors = counts.to(at::kFloat), classes = targets.clamp_min(0);
+    const at::Tensor shares = class_weights_.defined() && terms_.kind == LossKind::CrossEntropy
+                                  ? class_weights_.index_select(0, classes.flatten()).view_as(factors).mul(factors)
+                                  : factors;
+    const at::Tensor sums = shares.sum(1, /*keepdim=*/true);
+    const at::Tensor weights = at::where(sums.gt(0.0), factors.div(sums), at::zeros({}, factors.options()));
+    const at::Tensor losses =
+        LossesOfRows::apply(answers.flatten(0, 1), classes.flatten(), weights.flatten(), terms_).view_as(factors).sum(1);
+    return {losses, target.ignores ? in_examples(factors.sum(1), target) : at::Tensor()};
+}
+
+MeanLoss BatchLoss::mean(const at::Tensor& answers, const at::Tensor& targets, TargetShape target) const {
+    if (terms_.is_plain()) return mean_loss(answers, targets, target);
+    const at::Tensor rows = targets.view({1, -1});
+    const MeanLoss one = of_groups(answers.reshape({1, -1, answers.size(-1)}), rows, rows.ne(kIgnored), target);
+    return {one.mean.squeeze(0), one.counted.defined() ? one.counted.squeeze(0) : at::Tensor()};
+}
+
+MeanLoss BatchLoss::mean_of_rows(const at::Tensor& answers, const at::Tensor& targets, const at::Tensor& weights,
+                                 TargetShape target) const {
+    if (terms_.is_plain()) return mean_losses_of_rows(answers, targets, weights, target);
+    at::Tensor in_batch = weights.gt(0.0);
+    if (target.kind == TargetKind::ClassEach) in_batch = in_batch.unsqueeze(2);
+    const at::Tensor counts = targets.ne(kIgnored).logical_and(in_batch);
+    return of_groups(answers.flatten(1, -2), targets.flatten(1), counts.flatten(1), target);
+}
+
+void add_evaluation(const at::Tensor& answers, const at::Tensor& targets, TargetShape target, EvaluationSums& sums) {
+    const auto add = target.ignores ? add_counted : add_classes;
+    if (target.kind == TargetKind::Class) return add(answers, targets, 1.0, sums);
+    const auto width = static_cast<double>(targets.size(1));
+    if (target.kind == TargetKind::ClassEach) return add(answers.flatten(0, 1), targets.flatten(), width, sums);
     const at::Tensor errors = answers.sub(targets).to(at::kDouble);
-    result.loss_sum = errors.square().sum().item<double>() / width;
-    result.absolute_sum = errors.abs().sum().item<double>() / width;
-    return result;
+    sums.add_loss(errors.square().sum().item<double>() / width);
+    const at::Tensor absolute = errors.abs().mean(1).to(at::kCPU).contiguous();
+    for (std::int64_t r = 0; r < absolute.size(0); ++r) sums.add({.absolute = absolute.const_data_ptr<double>()[r]});
 }
 
 }  // namespace fedhive::clients

@@ -9,7 +9,8 @@
 
 #include "clients/data/target.h"
 #include "clients/models/tensor.h"
-#include "clients/protocol/task.h"
+#include "clients/tasks/evaluation_sums.h"
+#include "clients/tasks/loss.h"
 
 namespace fedhive::clients {
 
@@ -27,7 +28,27 @@ MeanLoss mean_loss(const at::Tensor& answers, const at::Tensor& targets, TargetS
 MeanLoss mean_losses_of_rows(const at::Tensor& answers, const at::Tensor& targets, const at::Tensor& weights,
                              TargetShape target);
 
-/// Sums over the batch's counted targets, in f64.
-EvaluationResult evaluation_of(const at::Tensor& answers, const at::Tensor& targets, TargetShape target);
+/// The loss of local training: one of clients/tasks/loss.h.
+class BatchLoss {
+public:
+    /// The task's own: mean_loss() and mean_losses_of_rows().
+    BatchLoss() = default;
+    BatchLoss(const LossPlan& plan, at::Device device);
+
+    /// As mean_loss() and mean_losses_of_rows(). With class weights, a mean divides by their sum (LossTerms::share_of).
+    MeanLoss mean(const at::Tensor& answers, const at::Tensor& targets, TargetShape target) const;
+    MeanLoss mean_of_rows(const at::Tensor& answers, const at::Tensor& targets, const at::Tensor& weights,
+                          TargetShape target) const;
+
+private:
+    MeanLoss of_groups(const at::Tensor& answers, const at::Tensor& targets, const at::Tensor& counts,
+                       TargetShape target) const;
+
+    LossTerms terms_;
+    at::Tensor class_weights_;  // [classes] f32 on the device; undefined without
+};
+
+/// Adds the batch's losses, in f64, and the outcomes of its counted targets to `sums`.
+void add_evaluation(const at::Tensor& answers, const at::Tensor& targets, TargetShape target, EvaluationSums& sums);
 
 }  // namespace fedhive::clients

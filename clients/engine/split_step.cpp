@@ -100,7 +100,7 @@ void SplitServerStep::compute_gradients(std::span<const RowBatch> batches) {
         const at::Tensor activations = view_of(channel_.activations(), sizes, model_).set_requires_grad(true);
         Classifier& model = model_.module();
         const MeanLoss loss =
-            mean_loss(model.forward_layers(activations, cut_.num_layers, model.num_layers()), labels, target_);
+            loss_.mean(model.forward_layers(activations, cut_.num_layers, model.num_layers()), labels, target_);
         loss.mean.backward();
         model_.take_gradient();
         model_.gradient();  // in one piece, part of which is the half's

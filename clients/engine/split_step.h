@@ -71,6 +71,9 @@ public:
     SplitServerStep(FlatModel& model, const Cut& cut, const ExamplesView& train, const aggregation::OptimizerOptions& optimizer,
                     SplitChannel& channel);
 
+    /// The loss of the steps that follow; the task's own before that.
+    void set_loss(const LossPlan& loss) { loss_ = BatchLoss(loss, model_.device()); }
+
     aggregation::ParamSpan parameters_of(std::size_t) override { return half_.parameters(); }
     aggregation::ParamSpan gradient() override { return half_.gradient(); }
     aggregation::ParamSpan optimizer_state() override { return half_.optimizer_state(); }
@@ -87,6 +90,7 @@ private:
     std::span<const std::int32_t> labels_;
     TargetShape target_;
     std::vector<std::int64_t> activation_shape_;  // of one example
+    BatchLoss loss_;
     ModelHalf half_;
     SplitChannel& channel_;
     LossSum losses_;

@@ -15,6 +15,7 @@
 #include "clients/data/looks.h"
 #include "clients/engine/racy_model.h"
 #include "clients/protocol/task.h"
+#include "clients/tasks/evaluation_sums.h"
 
 #include <cstdint>
 #include <functional>
@@ -148,16 +149,16 @@ public:
     /// them, and no training may run meanwhile.
     virtual void begin(aggregation::ConstParamSpan model) = 0;
 
-    /// One forward pass over the examples `indices` of `from`, at least one.
-    virtual EvaluationResult evaluate(const ExamplesView& from, std::span<const std::uint32_t> indices) = 0;
+    /// One forward pass over the examples `indices` of `from`, at least one; adds their losses and outcomes to `sums`.
+    virtual void evaluate(const ExamplesView& from, std::span<const std::uint32_t> indices, EvaluationSums& sums) = 0;
 
     /// begin() and evaluate() over examples [first, first + count).
-    EvaluationResult evaluate_range(aggregation::ConstParamSpan model, const ExamplesView& from, std::uint64_t first,
-                                    std::uint64_t count) {
+    void evaluate_range(aggregation::ConstParamSpan model, const ExamplesView& from, std::uint64_t first, std::uint64_t count,
+                        EvaluationSums& sums) {
         std::vector<std::uint32_t> indices(count);
         std::iota(indices.begin(), indices.end(), static_cast<std::uint32_t>(first));
         begin(model);
-        return evaluate(from, indices);
+        evaluate(from, indices, sums);
     }
 };
 

@@ -63,7 +63,7 @@ void VmapStep::compute_prepared() {
     const Tf32Scope tf32(precision_);
     batches_.gather();
     const MeanLoss of_rows =
-        mean_losses_of_rows(model_.forward(batches_.examples), batches_.targets, batches_.weights, batches_.target());
+        loss_.mean_of_rows(model_.forward(batches_.examples), batches_.targets, batches_.weights, batches_.target());
     const at::Tensor& losses = of_rows.mean;
     if (padded_size_ == 0) gradients_.clear();
     std::vector<at::Tensor>& gradients = gradients_[rows_];

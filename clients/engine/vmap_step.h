@@ -2,6 +2,7 @@
 #pragma once
 
 #include "aggregation/math/row_ops.h"
+#include "clients/engine/losses.h"
 #include "clients/engine/precision.h"
 #include "clients/engine/recorded_step.h"
 #include "clients/engine/row_batches.h"
@@ -20,6 +21,9 @@ public:
     VmapStep(const ModelSpec& spec, std::size_t rows, aggregation::MemorySpace space, const ExamplesView& train,
              const Normalization& normalization, const aggregation::SgdOptions& optimizer,
              aggregation::ConstParamSpan frozen = {}, Precision precision = Precision::F32);
+
+    /// The loss of the steps that follow; the task's own before that.
+    void set_loss(const LossPlan& loss) { loss_ = BatchLoss(loss, model_.device()); }
 
     std::size_t num_rows() const override { return model_.num_rows(); }
     aggregation::ParamSpan parameters_of(std::size_t row) override { return model_.parameters(row); }
@@ -45,6 +49,7 @@ private:
     BatchedModel model_;
     aggregation::SgdOptions optimizer_;
     Precision precision_;
+    BatchLoss loss_;
     RowBatches batches_;
     std::size_t padded_size_ = 0;        // batch size with fixed places; 0: the step's largest batch
     bool somebody_rests_ = false;        // a row rests in this step

@@ -10,7 +10,7 @@ namespace fedhive::clients {
 
 namespace {
 
-constexpr std::uint64_t kMagic = 0x66656468'69766536;  // "fedhive6": the last digit is the version of this memory map
+constexpr std::uint64_t kMagic = 0x66656468'69766537;  // "fedhive7": the last digit is the version of this memory map
 
 constexpr std::size_t kAlignment = 64;
 
@@ -27,16 +27,19 @@ struct Map {
           members(ranks + geometry.num_ranks * sizeof(RankCell)),
           results(members + align(geometry.max_members * sizeof(Member))),
           evaluated(results + align(geometry.max_members * sizeof(ClientResult))),
-          terms(evaluated + align(geometry.num_evaluated * sizeof(EvaluatedClient))),
-          total(terms + align(geometry.max_terms * sizeof(Term))) {}
-    std::size_t plan, workers, tasks, queue, ranks, members, results, evaluated, terms, total;
+          terms(evaluated + align(geometry.num_evaluated * sizeof(std::uint32_t))),
+          sums(terms + align(geometry.max_terms * sizeof(Term))),
+          client_sums(sums + align(geometry.max_tasks * geometry.num_sums * sizeof(double))),
+          total(client_sums + align(geometry.num_evaluated * geometry.num_client_sums * sizeof(double))) {}
+    std::size_t plan, workers, tasks, queue, ranks, members, results, evaluated, terms, sums, client_sums, total;
 };
 
 /// Whether sizes are below limits that no machine reaches. Keeps Map's arithmetic from overflowing on a damaged header.
 bool plausible(const ControlGeometry& geometry) {
     return geometry.num_workers >= 1 && geometry.num_workers <= 1U << 20 && geometry.max_tasks <= 1U << 30 &&
            geometry.num_ranks <= 1U << 24 && geometry.max_terms <= 1U << 30 && geometry.max_members <= std::uint64_t{1} << 34 &&
-           geometry.num_evaluated <= std::uint64_t{1} << 34;
+           geometry.num_evaluated <= std::uint64_t{1} << 34 && geometry.num_sums <= 1U << 24 &&
+           geometry.num_client_sums <= 1U << 24;
 }
 
 }  // namespace
@@ -108,8 +111,20 @@ std::span<ClientResult> ControlBlock::results() const {
     return {reinterpret_cast<ClientResult*>(base_ + Map(geometry()).results), geometry().max_members};
 }
 
-std::span<EvaluatedClient> ControlBlock::evaluated() const {
-    return {reinterpret_cast<EvaluatedClient*>(base_ + Map(geometry()).evaluated), geometry().num_evaluated};
+std::span<std::uint32_t> ControlBlock::evaluated() const {
+    return {reinterpret_cast<std::uint32_t*>(base_ + Map(geometry()).evaluated), geometry().num_evaluated};
+}
+
+std::span<double> ControlBlock::sums(std::size_t task) const {
+    FEDHIVE_CHECK(task < geometry().max_tasks, "task {} of {}", task, geometry().max_tasks);
+    const std::uint64_t size = geometry().num_sums;
+    return {reinterpret_cast<double*>(base_ + Map(geometry()).sums) + task * size, size};
+}
+
+std::span<double> ControlBlock::client_sums(std::size_t evaluated) const {
+    FEDHIVE_CHECK(evaluated < geometry().num_evaluated, "client {} of {}", evaluated, geometry().num_evaluated);
+    const std::uint64_t size = geometry().num_client_sums;
+    return {reinterpret_cast<double*>(base_ + Map(geometry()).client_sums) + evaluated * size, size};
 }
 
 std::span<Term> ControlBlock::terms() const {

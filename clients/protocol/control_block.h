@@ -1,19 +1,19 @@
 // The control block: one anonymous shared segment through which the coordinator hands out tasks and workers report results.
 //
 //   [ Header | plan bytes | WorkerCell 0 … W-1 | TaskCell 0 … T-1 | queue 0 … T-1 | RankCell 0 … R-1 | Member 0 … M-1 |
-//     ClientResult 0 … M-1 | EvaluatedClient 0 … E-1 | Term 0 … U-1 ]
+//     ClientResult 0 … M-1 | evaluated clients 0 … E-1 | Term 0 … U-1 | sums of tasks [T][S] | sums of clients [E][S'] ]
 //
 //   Field                         Who writes it
 //   Header.ticket, num_tasks, …   coordinator                  Header.cursor, finished   all processes (hints, never the truth)
 //   queue                         coordinator
 //   plan                          coordinator, before workers  WorkerCell                its worker, except the door-bell
 //   TaskCell.task, Member, Term,  coordinator, while the cell is Idle, Done or Failed
-//   EvaluatedClient.client_id
+//   evaluated clients
 //   TaskCell.state                coordinator → Ready | Idle; worker Ready → Claimed → Done | Failed | Idle (CAS)
 //   TaskCell.withdrawn            coordinator
 //   the rest of TaskCell,         the worker that holds the claim
 //   ClientResult of its members,
-//   EvaluatedClient.result of its range
+//   its sums, those of its clients
 //   RankCell                      see rank_group.h; reset by the coordinator while no rank is at work
 //
 // There is no lock: a process killed at any instruction leaves nothing held. A task's state word carries a ticket that grows
@@ -59,7 +59,6 @@ struct alignas(64) TaskCell {
     std::atomic<std::uint64_t> state{0};
     std::atomic<std::uint32_t> withdrawn{0};  // 1: the coordinator does not want the result; the worker lets go of the task
     Task task;
-    EvaluationResult evaluation;
     std::atomic<std::int64_t> started_ns{0};  // start of the current member; the coordinator reads it for the deadline
     std::int64_t finished_ns = 0;
     std::atomic<std::uint64_t> members_done{0};    // the current member is task.first + members_done
@@ -77,12 +76,14 @@ struct alignas(64) WorkerCell {
 };
 
 struct ControlGeometry {
-    std::uint32_t num_workers = 1;    // W
-    std::uint32_t max_tasks = 1;      // T
-    std::uint64_t max_members = 1;    // M: the largest cohort
-    std::uint32_t num_ranks = 0;      // R: of all groups of ranks
-    std::uint32_t max_terms = 0;      // U: updates of an aggregate that workers compute
-    std::uint64_t num_evaluated = 0;  // E: clients evaluated on their own examples
+    std::uint32_t num_workers = 1;      // W
+    std::uint32_t max_tasks = 1;        // T
+    std::uint64_t max_members = 1;      // M: the largest cohort
+    std::uint32_t num_ranks = 0;        // R: of all groups of ranks
+    std::uint32_t max_terms = 0;        // U: updates of an aggregate that workers compute
+    std::uint64_t num_evaluated = 0;    // E: clients evaluated on their own examples
+    std::uint64_t num_sums = 0;         // S: doubles that an evaluation of test examples gives
+    std::uint64_t num_client_sums = 0;  // S': and one of a client's examples
 };
 
 /// A mapped control block: the coordinator maps its own segment, a worker the inherited one.
@@ -99,15 +100,18 @@ public:
     const ControlGeometry& geometry() const;
     WorkerCell& worker(std::size_t index) const;
     TaskCell& task(std::size_t index) const;
+    std::size_t index_of(const TaskCell& cell) const { return static_cast<std::size_t>(&cell - &task(0)); }
     std::span<std::atomic<std::uint32_t>> queue() const;
     std::span<RankCell> ranks() const;
     std::span<Member> members() const;
     std::span<ClientResult> results() const;
-    std::span<EvaluatedClient> evaluated() const;
+    std::span<std::uint32_t> evaluated() const;  // ids of clients
+    std::span<double> sums(std::size_t task) const;
+    std::span<double> client_sums(std::size_t evaluated) const;
     std::span<Term> terms() const;
 
     /// The plan of the run: plain data that the coordinator stores before it spawns workers. At most kPlanBytes.
-    static constexpr std::size_t kPlanBytes = 8192;
+    static constexpr std::size_t kPlanBytes = 16384;
     template <typename Plan>
     void set_plan(const Plan& plan) const {
         static_assert(std::is_trivially_copyable_v<Plan> && sizeof(Plan) <= kPlanBytes);

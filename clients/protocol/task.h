@@ -101,32 +101,7 @@ struct ClientResult {
     std::int64_t start_ns = 0;  // now_ns() when it began
 };
 
-/// Sums over evaluated examples. A value that is a mean over an example's positions or numbers enters as that mean.
-struct EvaluationResult {
-    double loss_sum = 0.0;
-    std::uint64_t correct = 0;     // correct classes (argmax), counted for each position
-    double absolute_sum = 0.0;     // absolute errors of numeric targets
-    std::uint64_t among_five = 0;  // classes among the five largest scores (top-5)
-    std::uint64_t ignored = 0;     // targets of kIgnored, which count in no sum
-
-    EvaluationResult& operator+=(const EvaluationResult& part) {
-        loss_sum += part.loss_sum;
-        correct += part.correct;
-        absolute_sum += part.absolute_sum;
-        among_five += part.among_five;
-        ignored += part.ignored;
-        return *this;
-    }
-};
-
-/// A client on whose held-out examples models are evaluated, and the result.
-struct EvaluatedClient {
-    std::uint32_t client_id = 0;
-    EvaluationResult result{};
-};
-
 static_assert(std::is_trivially_copyable_v<Task> && std::is_trivially_copyable_v<Member> &&
-              std::is_trivially_copyable_v<Term> && std::is_trivially_copyable_v<ClientResult> &&
-              std::is_trivially_copyable_v<EvaluatedClient>);
+              std::is_trivially_copyable_v<Term> && std::is_trivially_copyable_v<ClientResult>);
 
 }  // namespace fedhive::clients

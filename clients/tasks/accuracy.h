@@ -1,17 +1,28 @@
-// Accuracy and top-5 accuracy, the metrics of all tasks whose targets are classes.
+// Metrics of all tasks whose targets are classes, and their sums.
 #pragma once
 
 #include "clients/tasks/learning_task.h"
 
 namespace fedhive::clients {
 
+inline Sum correct() {
+    return {.name = "correct", .add = [](double* sum, const Outcome& outcome, std::uint32_t) {
+                *sum += outcome.predicted == outcome.label ? 1.0 : 0.0;
+            }};
+}
+
+inline Sum among_five() {
+    return {.name = "among_five",
+            .add = [](double* sum, const Outcome& outcome, std::uint32_t) { *sum += outcome.ahead < 5 ? 1.0 : 0.0; }};
+}
+
 inline Metric accuracy() {
     return {.name = "accuracy",
             .title = "accuracy",
             .meaning = "accuracy",
             .range = fraction(),
-            .of = [](const EvaluationResult& sums, double examples, double targets) {
-                return static_cast<double>(sums.correct) / (examples * targets);
+            .of = [](const EvaluationSums& sums, double examples, double targets) {
+                return sums.one("correct") / (examples * targets);
             }};
 }
 
@@ -22,8 +33,8 @@ inline Metric top5_accuracy() {
             .meaning = "top-5 accuracy",
             .range = fraction(),
             .over_classes = 5,
-            .of = [](const EvaluationResult& sums, double examples, double targets) {
-                return static_cast<double>(sums.among_five) / (examples * targets);
+            .of = [](const EvaluationSums& sums, double examples, double targets) {
+                return sums.one("among_five") / (examples * targets);
             }};
 }
 

@@ -8,7 +8,9 @@ LearningTask classification() {
             .summary = "a class for each example, by cross-entropy",
             .source = "nn.CrossEntropyLoss",
             .targets = {TargetKind::Class},
-            .metrics = {accuracy(), top5_accuracy()}};
+            .losses = {"cross_entropy", "focal"},
+            .metrics = {accuracy(), top5_accuracy()},
+            .sums = {correct(), among_five()}};
 }
 
 }  // namespace fedhive::clients

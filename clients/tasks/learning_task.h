@@ -1,10 +1,10 @@
-// Learning tasks by name. Each task has a file with its targets and metrics, and names its loss; losses and their sums are
-// computed in clients/engine/losses.cpp. To add a task, write its file and add its line to learning_task.cpp.
+// Learning tasks by name. Each task has a file with its targets, its losses, its metrics and the sums that they are made of. To add a task,
+// write its file and add its line to learning_task.cpp.
 #pragma once
 
 #include "aggregation/base/keys.h"
 #include "clients/data/target.h"
-#include "clients/protocol/task.h"
+#include "clients/tasks/evaluation_sums.h"
 
 #include <string>
 #include <string_view>
@@ -23,7 +23,7 @@ struct Metric {
     /// others, and is empty for other data.
     std::int64_t over_classes = 0;
     /// The metric's value from the sums over `examples` examples with `targets` targets each.
-    double (*of)(const EvaluationResult& sums, double examples, double targets) = nullptr;
+    double (*of)(const EvaluationSums& sums, double examples, double targets) = nullptr;
 
     bool is_better(double one, double other) const { return higher_is_better ? one > other : one < other; }
     bool reaches(double value, double target) const { return !is_better(target, value); }
@@ -32,9 +32,11 @@ struct Metric {
 struct LearningTask {
     std::string name;
     std::string summary;              // half a line
-    std::string source;               // of its loss
+    std::string source;               // of its own loss
     std::vector<TargetKind> targets;  // kinds that it accepts; data are asked for the first
+    std::vector<std::string> losses;  // of loss.h; the first is the task's own, which evaluations report
     std::vector<Metric> metrics;      // in the order of rounds.csv; runs are compared by the first
+    std::vector<Sum> sums;            // that the metrics are made of
     bool of_tokens = false;           // accepts examples of tokens only
 
     const Metric& main_metric() const { return metrics.front(); }

@@ -12,15 +12,17 @@ LearningTask next_token() {
             .summary = "the next token at each position of a sequence, or behind it, by cross-entropy",
             .source = "nn.CrossEntropyLoss over positions",
             .targets = {TargetKind::ClassEach, TargetKind::Class},
+            .losses = {"cross_entropy", "focal"},
             .metrics = {accuracy(),
                         {.name = "perplexity",
                          .title = "perplexity",
                          .meaning = "perplexity",
                          .range = at_least(1),
                          .higher_is_better = false,
-                         .of = [](const EvaluationResult& sums, double examples,
-                                  double) { return std::exp(sums.loss_sum / examples); }},
+                         .of = [](const EvaluationSums& sums, double examples,
+                                  double) { return std::exp(sums.loss() / examples); }},
                         top5_accuracy()},
+            .sums = {correct(), among_five()},
             .of_tokens = true};
 }
 

@@ -8,19 +8,22 @@ LearningTask regression() {
             .summary = "numbers for each example, by squared error",
             .source = "nn.MSELoss",
             .targets = {TargetKind::Numbers},
-            .metrics = {
-                {.name = "mse",
-                 .title = "MSE",
-                 .meaning = "mean squared error",
-                 .range = above(0),
-                 .higher_is_better = false,
-                 .of = [](const EvaluationResult& sums, double examples, double) { return sums.loss_sum / examples; }},
-                {.name = "mae",
-                 .title = "MAE",
-                 .meaning = "mean absolute error",
-                 .range = above(0),
-                 .higher_is_better = false,
-                 .of = [](const EvaluationResult& sums, double examples, double) { return sums.absolute_sum / examples; }}}};
+            .losses = {"squared_error"},
+            .metrics = {{.name = "mse",
+                         .title = "MSE",
+                         .meaning = "mean squared error",
+                         .range = above(0),
+                         .higher_is_better = false,
+                         .of = [](const EvaluationSums& sums, double examples, double) { return sums.loss() / examples; }},
+                        {.name = "mae",
+                         .title = "MAE",
+                         .meaning = "mean absolute error",
+                         .range = above(0),
+                         .higher_is_better = false,
+                         .of = [](const EvaluationSums& sums, double examples,
+                                  double) { return sums.one("absolute") / examples; }}},
+            .sums = {{.name = "absolute",
+                      .add = [](double* sum, const Outcome& outcome, std::uint32_t) { *sum += outcome.absolute; }}}};
 }
 
 }  // namespace fedhive::clients

@@ -21,15 +21,18 @@ void require_layout(const aggregation::Layout& layout, const WorkerPlan& plan) {
 class DirectTrainer final : public Trainer {
 public:
     DirectTrainer(const WorkerPlan& plan, const SharedDataset& dataset)
-        : network_(plan.model),
+        : loss_(plan.loss),
+          network_(plan.model),
           step_(network_, dataset.train(), plan.normalization.get(), plan.optimizer),
           evaluation_(network_, plan.data.shape, plan.normalization.get()) {
         require_layout(network_.layout(), plan);
+        network_.set_loss(loss_.terms_on_host());
     }
     TrainingStep& step() override { return step_; }
     Evaluation& evaluation() override { return evaluation_; }
 
 private:
+    LossPlan loss_;
     direct::Network network_;
     DirectStep step_;
     DirectEvaluation evaluation_;
@@ -42,6 +45,7 @@ public:
           step_(network_, dataset.train(MemorySpace::Cuda), plan.optimizer, plan.training.batch_size),
           evaluation_(network_) {
         require_layout(network_.layout(), plan);
+        network_.set_loss(plan.loss);
         // Who looks at each gradient, and any other rule, takes the step.
         const auto* sgd = std::get_if<aggregation::SgdOptions>(&plan.optimizer);
         const bool in_blocks = way_of(Engine::Direct, plan.space, plan.asked) == Way::DirectBlocks;

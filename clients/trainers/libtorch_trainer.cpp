@@ -28,6 +28,7 @@ public:
           evaluation_(model_, plan.data.shape, plan.normalization.get()) {
         if (model_.layout().fingerprint() != plan.layout_fingerprint)
             throw Fault("this worker's model has another layout than the coordinator's: are both the same build?");
+        step_.set_loss(plan.loss);
         if (plan.graph) recorded_ = make_recorded_step(step_, plan.training.batch_size);
     }
     TrainingStep& step() override { return recorded_ ? *recorded_ : static_cast<TrainingStep&>(step_); }
@@ -37,13 +38,17 @@ public:
             at_once_ = std::make_unique<VmapStep>(plan_.model, plan_.clients_at_once, plan_.space, dataset_.train(plan_.space),
                                                   plan_.normalization.get(), std::get<aggregation::SgdOptions>(plan_.optimizer),
                                                   frozen_, plan_.precision);
+            at_once_->set_loss(plan_.loss);
             if (plan_.graph) recorded_at_once_ = make_recorded_step(*at_once_, largest_batch());
         }
         return recorded_at_once_ ? *recorded_at_once_ : static_cast<TrainingStep&>(*at_once_);
     }
     std::unique_ptr<TrainingStep> half(Half half, SplitChannel& channel) override {
-        if (half == Half::Upper)
-            return std::make_unique<SplitServerStep>(model_, plan_.cut, dataset_.train(), plan_.optimizer, channel);
+        if (half == Half::Upper) {
+            auto upper = std::make_unique<SplitServerStep>(model_, plan_.cut, dataset_.train(), plan_.optimizer, channel);
+            upper->set_loss(plan_.loss);
+            return upper;
+        }
         return std::make_unique<SplitClientStep>(model_, plan_.cut, dataset_.train(plan_.space), plan_.normalization.get(),
                                                  plan_.optimizer, channel);
     }

@@ -14,6 +14,8 @@
 #include "clients/models/cut.h"
 #include "clients/protocol/collectives.h"
 #include "clients/protocol/fixed_text.h"
+#include "clients/tasks/evaluation_sums.h"
+#include "clients/tasks/loss.h"
 #include "clients/uploads/upload.h"
 #include "clients/visit/local_training.h"
 
@@ -54,6 +56,8 @@ struct WorkerPlan {
     int data_descriptor = -1;
     DatasetMap data;
     NormalizationPlan normalization;
+    LossPlan loss;                         // of local training
+    SumsPlan sums;                         // of an evaluation
     std::uint64_t evaluation_chunk = 500;  // examples in one forward pass over clients' held-out examples
     int threads = 1;
     std::uint64_t clients_at_once = 1;     // members of a slot that are trained in one batched step

@@ -93,7 +93,7 @@ private:
     void train_half(TaskCell& cell, Half half);
     void evaluate(TaskCell& cell);
     void evaluate_clients(const Task& task, bool personalized);
-    EvaluationResult evaluate_held_out(Evaluation& evaluation, std::uint32_t client_id) const;
+    EvaluationSums evaluate_held_out(Evaluation& evaluation, std::uint32_t client_id) const;
     void aggregate(const Task& task);
 
     /// The model's part of a region, without the channels after it.

@@ -88,6 +88,7 @@ struct TrainingConfig {
     Chosen optimizer{"sgd"};          // of aggregation/math/client_optimizer.h
     std::optional<double> clip_norm;  // empty: no clipping
     LrScheduleConfig lr_schedule;
+    Chosen loss;  // of clients/tasks/loss.h; the task's own once loaded, if none is given
 
     std::int64_t least_per_slot() const { return clients_per_slot.value_or(clients_at_once); }
 };

@@ -5,6 +5,7 @@
 #include "clients/models/catalog.h"
 #include "clients/protocol/fault.h"
 #include "clients/tasks/learning_task.h"
+#include "clients/tasks/loss.h"
 #include "clients/uploads/upload.h"
 #include "sim/modes/mode_spec.h"
 #include "sim/schedules/lr_schedule.h"
@@ -130,7 +131,20 @@ void describe_model(Visitor& visitor, ModelConfig& model) {
     visitor.end();
 }
 
-void describe_training(Visitor& visitor, TrainingConfig& training) {
+/// The loss of local training; left out, the task's own.
+void describe_loss(Visitor& visitor, const std::string& task, Chosen& loss) {
+    const auto& tasks = clients::task_catalog();
+    const auto known = std::ranges::find(tasks, task, &clients::LearningTask::name);
+    if (loss.name.empty() && known != tasks.end()) loss.name = known->losses.front();
+    visitor.begin({.name = "loss", .flow = true,
+                   .doc = "What local training minimises. Evaluations always report the task's own loss, so that runs can be compared."});
+    visitor.field({.name = "name", .target = &loss.name, .choices = names_of(clients::loss_catalog()), .default_note = "the task's own",
+                   .doc = summaries_of(clients::loss_catalog())});
+    describe_keys(visitor, "name", loss.name, loss.values, choices_of(clients::loss_catalog()));
+    visitor.end();
+}
+
+void describe_training(Visitor& visitor, const std::string& task, TrainingConfig& training) {
     Chosen& optimizer = training.optimizer;
     visitor.begin({.name = "training", .doc = "What a client does in a round."});
     visitor.field({.name = "cohort", .target = &training.cohort, .range = between(1, kMost), .default_note = "all clients",
@@ -181,6 +195,7 @@ void describe_training(Visitor& visitor, TrainingConfig& training) {
                    .doc = "First rounds, in which the rate rises in equal steps to where the schedule begins (arXiv:1706.02677)."});
     describe_keys(visitor, "name", schedule.name, schedule.values, choices_of(schedules));
     visitor.end();
+    describe_loss(visitor, task, training.loss);
     visitor.end();
 }
 
@@ -351,7 +366,7 @@ void describe(Visitor& visitor, RunConfig& run) {
     describe_seeds(visitor, run.seeds);
     describe_data(visitor, run.data);
     describe_model(visitor, run.model);
-    describe_training(visitor, run.training);
+    describe_training(visitor, run.task, run.training);
     describe_strategy(visitor, run.strategy);
     visitor.items(
         {.name = "upload",

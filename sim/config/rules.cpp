@@ -4,6 +4,7 @@
 #include "clients/data/data_format.h"
 #include "clients/data/partition.h"
 #include "clients/tasks/learning_task.h"
+#include "clients/tasks/loss.h"
 #include "sim/config/fields.h"
 #include "sim/config/local_part_rules.h"
 #include "sim/config/mistakes.h"
@@ -48,6 +49,16 @@ void check_data(const DataConfig& data, const ConfigSource& source) {
     if (const auto check = clients::data_format(data.format).check) report("data", check(data.values), source);
     if (const auto check = clients::partition_scheme(data.partition.scheme).check)
         report("data.partition", check(data.partition.values, data.partition.clients.value_or(1)), source);
+}
+
+/// Checks that the loss is one of the task's, and its keys.
+void check_loss(const RunConfig& run, const ConfigSource& source) {
+    const std::vector<std::string>& allowed = clients::learning_task(run.task).losses;
+    const Chosen& loss = run.training.loss;
+    if (!contains(allowed, loss.name))
+        throw source.error("training.loss.name", fmt::format("task '{}' has no loss '{}'; allowed with it: {}", run.task,
+                                                             loss.name, fmt::join(allowed, ", ")));
+    if (const auto check = clients::loss_spec(loss.name).check) report("training.loss", check(loss.values), source);
 }
 
 /// Checks that task and data have the same kind of targets.
@@ -296,6 +307,7 @@ void check_rules(const RunConfig& run, const StrategySpec& strategy, const Confi
         if (const std::string problem = name_problem(run.name); !problem.empty()) throw source.error("name", problem);
     });
     collect([&] { check_task(run, source); });
+    collect([&] { check_loss(run, source); });
     collect([&] { check_data(run.data, source); });
     collect([&] { check_training(run.training, run.num_clients(), source); });
     collect([&] { check_clients_at_once(run.training, run.mode, source); });

@@ -4,7 +4,8 @@
 
 namespace fedhive::sim {
 
-clients::ControlGeometry board_geometry(const FleetOptions& options, std::uint64_t num_chunks, std::uint64_t num_aggregates) {
+clients::ControlGeometry board_geometry(const FleetOptions& options, std::uint64_t num_chunks, std::uint64_t num_aggregates,
+                                        const clients::SumsPlan& sums) {
     const Mode& mode = options.mode;
     const std::uint64_t slots = options.slots.num_slots(mode);
     const std::uint64_t slot_tasks = mode.tasks.size() * slots;
@@ -13,6 +14,8 @@ clients::ControlGeometry board_geometry(const FleetOptions& options, std::uint64
     geometry.max_tasks = static_cast<std::uint32_t>(slot_tasks + num_chunks);
     geometry.max_terms = static_cast<std::uint32_t>(num_aggregates * slots);
     geometry.num_evaluated = options.evaluated_clients.size();
+    geometry.num_sums = sums.size();
+    geometry.num_client_sums = sums.of_client().size();
     geometry.max_members = std::max<std::uint64_t>(slots, mode.in_flight);
     geometry.num_ranks = static_cast<std::uint32_t>(mode.group == Group::None ? 0 : slot_tasks);
     return geometry;

@@ -5,6 +5,7 @@
 
 #include "clients/protocol/control_block.h"
 #include "clients/protocol/round_barrier.h"
+#include "clients/tasks/evaluation_sums.h"
 #include "sim/fleet/fleet_options.h"
 
 #include <algorithm>
@@ -16,7 +17,8 @@ namespace fedhive::sim {
 
 /// Cells for the tasks of all slots and for `num_chunks` chunks; members, rank cells, evaluated clients, and terms of
 /// `num_aggregates` aggregates.
-clients::ControlGeometry board_geometry(const FleetOptions& options, std::uint64_t num_chunks, std::uint64_t num_aggregates);
+clients::ControlGeometry board_geometry(const FleetOptions& options, std::uint64_t num_chunks, std::uint64_t num_aggregates,
+                                        const clients::SumsPlan& sums);
 
 class Board {
 public:
@@ -50,6 +52,7 @@ public:
     std::int64_t finished_ns(std::size_t slot) const { return block_.task(first_cell(slot)).finished_ns; }
     std::uint32_t worker_of(std::size_t slot) const { return barrier_.worker_of(first_cell(slot)); }
     const clients::TaskCell& chunk(std::size_t chunk) const { return block_.task(cell_of_chunk(chunk)); }
+    std::span<const double> chunk_sums(std::size_t chunk) const { return block_.sums(cell_of_chunk(chunk)); }
 
     /// Marks these tasks' results as unwanted. Call wait_until_let_go() afterwards.
     void withdraw(std::span<const std::size_t> cells) { barrier_.withdraw(cells); }
@@ -62,7 +65,8 @@ public:
     const clients::ClientResult& result(std::size_t index) const { return block_.results()[index]; }
     /// Sets the result of a member that another rank has trained. No worker of this rank writes it.
     void set_result(std::size_t index, const clients::ClientResult& result) { block_.results()[index] = result; }
-    std::span<clients::EvaluatedClient> evaluated() { return block_.evaluated(); }
+    std::span<std::uint32_t> evaluated() { return block_.evaluated(); }
+    std::span<const double> client_sums(std::size_t evaluated) const { return block_.client_sums(evaluated); }
     std::span<clients::Term> terms() { return block_.terms(); }
 
 private:

@@ -71,7 +71,7 @@ std::size_t ChunkWork::run(const Task& task, const Part& part) {
     return cells.size();
 }
 
-std::vector<clients::EvaluationResult> ChunkWork::evaluate(const ServerState& server, std::uint64_t num_test) {
+std::vector<clients::EvaluationSums> ChunkWork::evaluate(const ServerState& server, std::uint64_t num_test) {
     Task task;
     task.kind = TaskKind::Evaluate;
     task.round = told_round(server.round);
@@ -79,22 +79,27 @@ std::vector<clients::EvaluationResult> ChunkWork::evaluate(const ServerState& se
     task.deadline_s = deadlines_.of_chunk();
     const std::size_t num_chunks = run(task, part_of(num_test, options_.test_chunk));
     learn(num_chunks);
-    std::vector<clients::EvaluationResult> results;
-    for (std::size_t chunk = 0; chunk < num_chunks; ++chunk) results.push_back(board_.chunk(chunk).evaluation);
-    return of_all_ranks(results, reports_.patience_with_chunks(num_chunks + 1));
+    std::vector<clients::EvaluationSums> results;
+    for (std::size_t chunk = 0; chunk < num_chunks; ++chunk) results.emplace_back(sums_).add(board_.chunk_sums(chunk));
+    return of_all_ranks(std::move(results), sums_, reports_.patience_with_chunks(num_chunks + 1));
 }
 
 /// The results of all ranks, in rank order.
-std::vector<clients::EvaluationResult> ChunkWork::of_all_ranks(const std::vector<clients::EvaluationResult>& mine,
-                                                               const Patience& patience) const {
+std::vector<clients::EvaluationSums> ChunkWork::of_all_ranks(std::vector<clients::EvaluationSums> mine,
+                                                             const clients::SumsPlan& plan, const Patience& patience) const {
     Ranks& ranks = *options_.ranks;
     if (ranks.is_alone()) return mine;
     BytesWriter bytes;
-    for (const clients::EvaluationResult& one : mine) bytes.put(one);
-    std::vector<clients::EvaluationResult> all;
+    for (const clients::EvaluationSums& one : mine)
+        for (const double value : one.values()) bytes.put(value);
+    std::vector<clients::EvaluationSums> all;
+    std::vector<double> values(plan.size());
     try {
         for (const std::string& theirs : ranks.all_gather(bytes.take(), patience))
-            for (BytesReader reader(theirs); !reader.empty();) all.push_back(reader.get<clients::EvaluationResult>());
+            for (BytesReader reader(theirs); !reader.empty();) {
+                for (double& value : values) value = reader.get<double>();
+                all.emplace_back(plan).add(values);
+            }
     } catch (const clients::Interrupted& interrupted) {
         throw clients::Interrupted(interrupted.signal_number, false);
     }
@@ -108,7 +113,7 @@ void ChunkWork::learn(std::size_t num_chunks) {
     }
 }
 
-std::vector<clients::EvaluationResult> ChunkWork::evaluate_clients(const ServerState& server, const clients::DatasetMap& data) {
+std::vector<clients::EvaluationSums> ChunkWork::evaluate_clients(const ServerState& server, const clients::DatasetMap& data) {
     Task task;
     task.kind = TaskKind::EvaluateClients;
     task.round = told_round(server.round);
@@ -118,13 +123,13 @@ std::vector<clients::EvaluationResult> ChunkWork::evaluate_clients(const ServerS
     const Part part = clients_part(data, clients_per_chunk(options_, data));
     const std::size_t num_chunks = run(task, part);
     learn(num_chunks);
-    return of_all_ranks(results_of_clients(part), reports_.patience_with_chunks(num_chunks + 1));
+    return of_all_ranks(results_of_clients(part), sums_.of_client(), reports_.patience_with_chunks(num_chunks + 1));
 }
 
-std::vector<clients::EvaluationResult> ChunkWork::evaluate_personalized(const ServerState& server,
-                                                                        const clients::DatasetMap& data,
-                                                                        const clients::Objective& objective, double deadline_s,
-                                                                        std::uint64_t most_steps) {
+std::vector<clients::EvaluationSums> ChunkWork::evaluate_personalized(const ServerState& server,
+                                                                      const clients::DatasetMap& data,
+                                                                      const clients::Objective& objective, double deadline_s,
+                                                                      std::uint64_t most_steps) {
     const std::uint64_t size = personalized_per_chunk(options_);
     Task task;
     task.kind = TaskKind::EvaluatePersonalized;
@@ -135,18 +140,19 @@ std::vector<clients::EvaluationResult> ChunkWork::evaluate_personalized(const Se
     place_clients();
     const Part part = clients_part(data, size);
     const std::size_t num_chunks = run(task, part);
-    return of_all_ranks(results_of_clients(part), reports_.patience(num_chunks + 1, (num_chunks + 1) * size * most_steps));
+    return of_all_ranks(results_of_clients(part), sums_.of_client(),
+                        reports_.patience(num_chunks + 1, (num_chunks + 1) * size * most_steps));
 }
 
 void ChunkWork::place_clients() {
-    const std::span<clients::EvaluatedClient> places = board_.evaluated();
+    const std::span<std::uint32_t> places = board_.evaluated();
     FEDHIVE_CHECK_EQ(places.size(), options_.evaluated_clients.size());
-    for (std::size_t i = 0; i < places.size(); ++i) places[i].client_id = options_.evaluated_clients[i];
+    for (std::size_t i = 0; i < places.size(); ++i) places[i] = options_.evaluated_clients[i];
 }
 
-std::vector<clients::EvaluationResult> ChunkWork::results_of_clients(const Part& part) {
-    std::vector<clients::EvaluationResult> results;
-    for (std::uint64_t i = part.first; i < part.end; ++i) results.push_back(board_.evaluated()[i].result);
+std::vector<clients::EvaluationSums> ChunkWork::results_of_clients(const Part& part) {
+    std::vector<clients::EvaluationSums> results;
+    for (std::uint64_t i = part.first; i < part.end; ++i) results.emplace_back(sums_.of_client()).add(board_.client_sums(i));
     return results;
 }
 

@@ -28,10 +28,11 @@ public:
     static constexpr double kGrace = 10.0;  // s, after a first signal: the round's model exists already
 
     /// All must outlive this.
-    ChunkWork(const FleetOptions& options, const aggregation::Arena& arena, Deadlines& deadlines, Board& board, Chunks& chunks,
-              Wait& wait, const RankReports& reports)
+    ChunkWork(const FleetOptions& options, const aggregation::Arena& arena, const clients::SumsPlan& sums, Deadlines& deadlines,
+              Board& board, Chunks& chunks, Wait& wait, const RankReports& reports)
         : options_(options),
           arena_(arena),
+          sums_(sums),
           deadlines_(deadlines),
           board_(board),
           chunks_(chunks),
@@ -40,15 +41,15 @@ public:
 
     /// The sums of the global model over `num_test` examples, one result a chunk, in order. Each rank takes a range of the
     /// chunks; of the clients in the functions below. Throws as Fleet::evaluate.
-    std::vector<clients::EvaluationResult> evaluate(const ServerState& server, std::uint64_t num_test);
+    std::vector<clients::EvaluationSums> evaluate(const ServerState& server, std::uint64_t num_test);
 
     /// The sums over the held-out examples of each of options.evaluated_clients, in their order: of the global model, or of the
     /// model that a local epoch under `objective` of at most `most_steps` steps makes of it. Each client may take `deadline_s`.
     /// Throws as Fleet::evaluate.
-    std::vector<clients::EvaluationResult> evaluate_clients(const ServerState& server, const clients::DatasetMap& data);
-    std::vector<clients::EvaluationResult> evaluate_personalized(const ServerState& server, const clients::DatasetMap& data,
-                                                                 const clients::Objective& objective, double deadline_s,
-                                                                 std::uint64_t most_steps);
+    std::vector<clients::EvaluationSums> evaluate_clients(const ServerState& server, const clients::DatasetMap& data);
+    std::vector<clients::EvaluationSums> evaluate_personalized(const ServerState& server, const clients::DatasetMap& data,
+                                                               const clients::Objective& objective, double deadline_s,
+                                                               std::uint64_t most_steps);
 
     /// An aggregator with the result of `rule` whose ranges the workers take, if `bytes` of updates are worth it; else `rule`.
     /// Valid until the next call.
@@ -66,13 +67,14 @@ private:
     std::size_t run(const clients::Task& task, const Part& part);
     void learn(std::size_t num_chunks);
     void place_clients();
-    std::vector<clients::EvaluationResult> results_of_clients(const Part& part);
-    std::vector<clients::EvaluationResult> of_all_ranks(const std::vector<clients::EvaluationResult>& mine,
-                                                        const Patience& patience) const;
+    std::vector<clients::EvaluationSums> results_of_clients(const Part& part);
+    std::vector<clients::EvaluationSums> of_all_ranks(std::vector<clients::EvaluationSums> mine, const clients::SumsPlan& plan,
+                                                      const Patience& patience) const;
     void aggregate(aggregation::ColumnRule rule, std::span<const aggregation::Update> updates, std::int64_t round);
 
     const FleetOptions& options_;
     const aggregation::Arena& arena_;
+    const clients::SumsPlan& sums_;
     Deadlines& deadlines_;
     Board& board_;
     Chunks& chunks_;

@@ -19,10 +19,10 @@ Fleet::Fleet(const FleetOptions& options, const clients::WorkerPlan& plan, const
       dataset_(dataset),
       plan_(plan),
       deadlines_(options.failures.deadline_s),
-      workforce_(
-          options_,
-          board_geometry(options, most_chunks(options, dataset.map(), arena.geometry()), arena.geometry().num_aggregates),
-          plan_, arena, dataset, make_trainer, deadlines_.of_answer()),
+      workforce_(options_,
+                 board_geometry(options, most_chunks(options, dataset.map(), arena.geometry()), arena.geometry().num_aggregates,
+                                plan.sums),
+                 plan_, arena, dataset, make_trainer, deadlines_.of_answer()),
       board_(options.mode, options.slots, workforce_.block(), workforce_.barrier()),
       policy_(options.failures),
       workload_(options_, plan_, dataset, deadlines_),
@@ -32,7 +32,7 @@ Fleet::Fleet(const FleetOptions& options, const clients::WorkerPlan& plan, const
       wait_(workforce_, board_, policy_, recovery_),
       collector_(options_, arena, workload_, deadlines_, board_, flights_),
       reports_(options_, workforce_, workload_, deadlines_, board_, policy_, flights_),
-      chunk_work_(options_, arena, deadlines_, board_, chunks_, wait_, reports_) {}
+      chunk_work_(options_, arena, plan_.sums, deadlines_, board_, chunks_, wait_, reports_) {}
 
 Fleet::~Fleet() = default;
 
@@ -164,8 +164,8 @@ aggregation::Aggregator& Fleet::over_ranks(aggregation::Aggregator& rule, bool w
     return ranked_.emplace(*options_.ranks, rule, owner, local, [this] { return reports_.patience(1, 1); });
 }
 
-std::vector<clients::EvaluationResult> Fleet::evaluate_personalized(const ServerState& server,
-                                                                    const clients::Objective& objective) {
+std::vector<clients::EvaluationSums> Fleet::evaluate_personalized(const ServerState& server,
+                                                                  const clients::Objective& objective) {
     std::uint64_t steps = 1;
     for (const std::uint32_t client : options_.evaluated_clients)
         steps = std::max(steps, plan_.training.steps_of_epoch(workload_.num_examples(client)));

@@ -93,18 +93,17 @@ public:
 
     /// The global model's sums over the test examples, one result a chunk, in order. Waits; throws as barrier(), but goes on
     /// for ChunkWork::kGrace after a first signal, since the round's model exists already.
-    std::vector<clients::EvaluationResult> evaluate(const ServerState& server) {
+    std::vector<clients::EvaluationSums> evaluate(const ServerState& server) {
         return chunk_work_.evaluate(server, dataset_.map().num_test);
     }
 
     /// The global model's sums over the held-out examples of each of FleetOptions::evaluated_clients, in their order.
     /// Personalized: of the model that a local epoch under `objective` on the client's own examples makes of it. Waits, and
     /// throws, as evaluate().
-    std::vector<clients::EvaluationResult> evaluate_clients(const ServerState& server) {
+    std::vector<clients::EvaluationSums> evaluate_clients(const ServerState& server) {
         return chunk_work_.evaluate_clients(server, dataset_.map());
     }
-    std::vector<clients::EvaluationResult> evaluate_personalized(const ServerState& server,
-                                                                 const clients::Objective& objective);
+    std::vector<clients::EvaluationSums> evaluate_personalized(const ServerState& server, const clients::Objective& objective);
 
     /// Call between rounds, when the server's state is whole. Throws Interrupted after a signal. With several ranks it does
     /// nothing: each reports its signal when they meet at the barrier.

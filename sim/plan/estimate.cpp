@@ -78,7 +78,10 @@ double core_seconds(const Experiment& run) {
     const aggregation::ConstParamSpan global = run.server.model();
     const std::uint64_t num_test = run.dataset.map().num_test;
     const std::uint64_t chunk = std::min(num_test, static_cast<std::uint64_t>(run.config.evaluation.chunk_size));
-    const double one_chunk = seconds_each([&] { trainer->evaluation().evaluate_range(global, run.dataset.test(), 0, chunk); });
+    const double one_chunk = seconds_each([&] {
+        clients::EvaluationSums sums(run.worker_plan.sums);
+        trainer->evaluation().evaluate_range(global, run.dataset.test(), 0, chunk, sums);
+    });
     const auto rounds = static_cast<double>(run.config.rounds);
     const double evaluations =
         run.local_part.empty() ? std::ceil(rounds / static_cast<double>(run.config.evaluation.every)) : 0.0;

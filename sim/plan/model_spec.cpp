@@ -6,6 +6,7 @@
 #include "clients/models/local_part.h"
 #include "clients/models/model_plan.h"
 #include "clients/tasks/learning_task.h"
+#include "clients/tasks/loss.h"
 #include "clients/trainers/engine.h"
 #include "sim/config/suggest.h"
 #include "sim/machine/machine.h"
@@ -183,6 +184,12 @@ void check_stop(const LoadedConfig& loaded, std::int64_t num_classes) {
                             metric.over_classes, num_classes, clients::learning_task(loaded.run.task).main_metric().name));
 }
 
+/// Throws ConfigError for class weights that do not fit the data's classes.
+void check_class_weights(const LoadedConfig& loaded, std::int64_t num_classes) {
+    if (const auto problem = clients::check_class_weights(loaded.run.training.loss.values, num_classes))
+        throw loaded.source->error("training.loss." + problem->key, problem->text);
+}
+
 }  // namespace
 
 void check_data_of_task(const LoadedConfig& loaded, const clients::DataShape& data) {
@@ -190,7 +197,10 @@ void check_data_of_task(const LoadedConfig& loaded, const clients::DataShape& da
     const clients::LearningTask& task = clients::learning_task(run.task);
     const clients::TargetKind kind = data.target.kind;
     const bool has_tokens = data.example.vocabulary > 0;
-    if (task.takes(kind) && (has_tokens || !task.of_tokens)) return check_stop(loaded, data.num_classes);
+    if (task.takes(kind) && (has_tokens || !task.of_tokens)) {
+        check_class_weights(loaded, data.num_classes);
+        return check_stop(loaded, data.num_classes);
+    }
     std::vector<std::string> tasks;
     for (const clients::LearningTask& one : clients::task_catalog())
         if (one.takes(kind) && (has_tokens || !one.of_tokens)) tasks.push_back(one.name);

@@ -6,11 +6,11 @@ namespace {
 
 /// examples - ignored targets / targets per example: an example with half of its targets ignored counts 1/2. Divided by this, a
 /// sum over examples of means over all targets becomes the mean over the counted targets.
-double counted_examples(const clients::EvaluationResult& sums, std::uint64_t examples, const clients::DatasetMap& data) {
-    return static_cast<double>(examples) - static_cast<double>(sums.ignored) / static_cast<double>(data.target.width);
+double counted_examples(const clients::EvaluationSums& sums, std::uint64_t examples, const clients::DatasetMap& data) {
+    return static_cast<double>(examples) - sums.ignored() / static_cast<double>(data.target.width);
 }
 
-std::vector<ClientQuality> qualities(const Experiment& run, const std::vector<clients::EvaluationResult>& results) {
+std::vector<ClientQuality> qualities(const Experiment& run, const std::vector<clients::EvaluationSums>& results) {
     const clients::LearningTask& task = clients::learning_task(run.config.task);
     std::vector<ClientQuality> clients;
     for (std::size_t i = 0; i < results.size(); ++i) {
@@ -25,10 +25,10 @@ std::vector<ClientQuality> qualities(const Experiment& run, const std::vector<cl
 
 }  // namespace
 
-Metrics metrics_of(const clients::EvaluationResult& sums, const clients::LearningTask& task, std::uint64_t examples,
+Metrics metrics_of(const clients::EvaluationSums& sums, const clients::LearningTask& task, std::uint64_t examples,
                    const clients::DatasetMap& data) {
     const double count = counted_examples(sums, examples, data);
-    Metrics metrics{.test_loss = sums.loss_sum / count};
+    Metrics metrics{.test_loss = sums.loss() / count};
     for (const clients::Metric& metric : task.metrics)
         if (metric.over_classes == 0 || data.num_classes > metric.over_classes)
             metrics.of_task.push_back({metric.name, metric.of(sums, count, static_cast<double>(data.target.width))});
@@ -36,8 +36,8 @@ Metrics metrics_of(const clients::EvaluationResult& sums, const clients::Learnin
 }
 
 Metrics evaluate(Fleet& fleet, const Experiment& run) {
-    clients::EvaluationResult sums;
-    for (const clients::EvaluationResult& chunk : fleet.evaluate(run.server)) sums += chunk;
+    clients::EvaluationSums sums(run.worker_plan.sums);
+    for (const clients::EvaluationSums& chunk : fleet.evaluate(run.server)) sums.add(chunk.values());
     const clients::DatasetMap& data = run.dataset.map();
     return metrics_of(sums, clients::learning_task(run.config.task), data.num_test, data);
 }

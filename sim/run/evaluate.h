@@ -12,7 +12,7 @@ namespace fedhive::sim {
 Metrics evaluate(Fleet& fleet, const Experiment& run);
 
 /// The task's metrics from the sums over `examples` examples of `data`.
-Metrics metrics_of(const clients::EvaluationResult& sums, const clients::LearningTask& task, std::uint64_t examples,
+Metrics metrics_of(const clients::EvaluationSums& sums, const clients::LearningTask& task, std::uint64_t examples,
                    const clients::DatasetMap& data);
 
 /// Metrics of each of the run's evaluated clients, at least one. The workers take ranges of clients; each client's sums are its

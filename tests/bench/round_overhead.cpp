@@ -33,7 +33,7 @@ struct NoTrainer final : clients::Trainer {
     } nothing;
     struct Never final : clients::Evaluation {
         void begin(aggregation::ConstParamSpan) override {}
-        clients::EvaluationResult evaluate(const clients::ExamplesView&, std::span<const std::uint32_t>) override { return {}; }
+        void evaluate(const clients::ExamplesView&, std::span<const std::uint32_t>, clients::EvaluationSums&) override {}
     } never;
     clients::TrainingStep& step() override { return nothing; }
     clients::Evaluation& evaluation() override { return never; }

@@ -73,9 +73,9 @@ TEST_SUITE("ClientEvaluation") {
             for (std::size_t i = 0; i < results.size(); ++i) {
                 const auto held_out = run.dataset.held_out(run.evaluated[i]);
                 REQUIRE(held_out.size() == 3);
-                CHECK(results[i].loss_sum == 6.0);
+                CHECK(results[i].loss() == 6.0);
                 // The toy's `correct` is a pass's first example, and two go into a pass.
-                CHECK(results[i].correct == held_out[0] + held_out[2]);
+                CHECK(results[i].one("correct") == held_out[0] + held_out[2]);
             }
         }
     }
@@ -84,14 +84,13 @@ TEST_SUITE("ClientEvaluation") {
         for (const std::uint32_t workers : {0U, 3U}) {
             EvaluatedToys run(workers);
             run.server.model().data[0] = 2.0F;
-            for (const clients::EvaluationResult& result : run.fleet->evaluate_personalized(run.server, {}))
-                CHECK(result.loss_sum == (2.0 + 2.0) * 3.0);
+            for (const clients::EvaluationSums& result : run.fleet->evaluate_personalized(run.server, {}))
+                CHECK(result.loss() == (2.0 + 2.0) * 3.0);
             CHECK(run.server.model().data[0] == 2.0F);
-            for (const clients::EvaluationResult& result : run.fleet->evaluate_clients(run.server))
-                CHECK(result.loss_sum == 6.0);
+            for (const clients::EvaluationSums& result : run.fleet->evaluate_clients(run.server)) CHECK(result.loss() == 6.0);
             // Nobody's training goes on from there, and the test examples are what they were.
             CHECK(run.round_of_everybody() == 2.0F);
-            CHECK(run.fleet->evaluate(run.server).front().loss_sum == 2.0 * 9.0);
+            CHECK(run.fleet->evaluate(run.server).front().loss() == 2.0 * 9.0);
         }
     }
 

@@ -175,10 +175,10 @@ TEST_SUITE("Fleet") {
             CHECK(run.server.model().data[5] == 3.0F * static_cast<float>(round));
             CHECK(run.server.version == static_cast<std::uint64_t>(round));
         }
-        clients::EvaluationResult sums;
-        for (const clients::EvaluationResult& chunk : run.fleet->evaluate(run.server)) sums += chunk;
-        CHECK(sums.loss_sum == 25 * 9.0);    // 25 examples
-        CHECK(sums.correct == 0 + 10 + 20);  // three chunks, in order
+        clients::EvaluationSums sums{clients::SumsPlan{}};
+        for (const clients::EvaluationSums& chunk : run.fleet->evaluate(run.server)) sums.add(chunk.values());
+        CHECK(sums.loss() == 25 * 9.0);             // 25 examples
+        CHECK(sums.one("correct") == 0 + 10 + 20);  // three chunks, in order
     }
 
     TEST_CASE("EmptyRoundsAndTrainingRoundsMix") {

@@ -53,13 +53,15 @@ private:
     double loss_ = 0.0;
 };
 
-/// loss_sum: the first parameter times the number of examples; correct: the index of the first example.
+/// Loss: the first parameter times the number of examples; correct: the index of the first example.
 class ToyEvaluation final : public clients::Evaluation {
 public:
     void begin(aggregation::ConstParamSpan model) override { model_ = model; }
-    clients::EvaluationResult evaluate(const clients::ExamplesView&, std::span<const std::uint32_t> indices) override {
+    void evaluate(const clients::ExamplesView&, std::span<const std::uint32_t> indices,
+                  clients::EvaluationSums& sums) override {
         if (environment("TOY_FAULT") == "evaluate") throw Fault("the toy cannot be evaluated");
-        return {static_cast<double>(model_.data[0]) * static_cast<double>(indices.size()), indices.front()};
+        sums.add_loss(static_cast<double>(model_.data[0]) * static_cast<double>(indices.size()));
+        for (std::uint32_t i = 0; i < indices.front(); ++i) sums.add({});
     }
 
 private:

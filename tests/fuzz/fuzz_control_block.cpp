@@ -17,7 +17,13 @@ using namespace fedhive::clients;
 
 namespace {
 
-constexpr ControlGeometry kGeometry{.num_workers = 2, .max_tasks = 6, .max_members = 6, .max_terms = 2, .num_evaluated = 3};
+constexpr ControlGeometry kGeometry{.num_workers = 2,
+                                    .max_tasks = 6,
+                                    .max_members = 6,
+                                    .max_terms = 2,
+                                    .num_evaluated = 3,
+                                    .num_sums = 4,
+                                    .num_client_sums = 4};
 constexpr std::size_t kTasksARun = 10;  // more than the board has
 constexpr int kStepsATask = 4;
 
@@ -51,7 +57,7 @@ public:
         publish({.kind = TaskKind::Aggregate, .first = 4, .count = 8, .rule = aggregation::ColumnRule::Mean, .num_terms = 2});
         publish({.kind = TaskKind::EvaluateClients, .first = 1, .count = 2, .deadline_s = 1.0});
         publish({.kind = TaskKind::EvaluatePersonalized, .first = 0, .count = 1, .deadline_s = 1.0});
-        for (std::uint32_t i = 0; i < kGeometry.num_evaluated; ++i) block_.evaluated()[i].client_id = i;
+        for (std::uint32_t i = 0; i < kGeometry.num_evaluated; ++i) block_.evaluated()[i] = i;
         block_.terms()[0] = {.slot = 1, .position = 0};
         block_.terms()[1] = {.slot = 0, .position = 1};
         for (std::uint32_t i = 0; i < kGeometry.max_members; ++i) block_.members()[i].client_id = i % 3;
@@ -59,7 +65,8 @@ public:
     }
 
     std::string_view bytes() const {
-        const std::size_t end = offset_of(block_.terms().data()) + block_.terms().size_bytes();
+        const std::size_t end =
+            offset_of(block_.client_sums(kGeometry.num_evaluated - 1).data()) + kGeometry.num_client_sums * sizeof(double);
         return {base(), (end + 63) / 64 * 64};  // the block's parts begin at multiples of 64
     }
 

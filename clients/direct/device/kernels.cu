@@ -25,7 +25,7 @@ struct BlockThreads {
     }
 };
 
-/// Layout of a block's shared memory: [ verdicts | parameters | gradient | velocity | values ].
+/// Layout of a block's shared memory: [ outcomes | parameters | gradient | velocity | values ].
 class SharedMemory {
 public:
     __device__ explicit SharedMemory(double* memory) : at_(reinterpret_cast<unsigned char*>(memory)) {}
@@ -54,7 +54,7 @@ __global__ void __launch_bounds__(kThreads, 1) train_kernel(Launch launch, Train
     SharedMemory shared(memory);
     Workspace work;
     work.group = launch.group;
-    work.verdicts = shared.take<Verdict>(launch.group);
+    work.outcomes = shared.take<RowOutcome>(launch.group);
     work.parameters = shared.take_if(launch.shared_parameters, network.num_floats, training.local + row);
     work.gradient = shared.take_if(launch.shared_gradient, network.trainable, training.gradient + row);
     work.velocity = shared.take_if(launch.shared_velocity, network.trainable, training.velocity + row);
@@ -72,7 +72,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     SharedMemory shared(memory);
     Workspace work;
     work.group = launch.group;
-    work.verdicts = shared.take<Verdict>(launch.group);
+    work.outcomes = shared.take<RowOutcome>(launch.group);
     work.parameters = parameters;
     work.gradient = gradient;
     work.values = shared.take<float>(0);
@@ -81,15 +81,15 @@ __global__ void __launch_bounds__(kThreads, 1)
 }
 
 __global__ void __launch_bounds__(kThreads, 1)
-    evaluate_kernel(Launch launch, const float* parameters, std::uint32_t count, Verdict* verdicts) {
+    evaluate_kernel(Launch launch, const float* parameters, std::uint32_t count, RowOutcome* outcomes) {
     extern __shared__ double memory[];
     const BlockThreads threads;
     const std::uint32_t first = blockIdx.x * launch.group;
     SharedMemory shared(memory);
     Workspace work;
     work.group = launch.group;
-    work.verdicts = verdicts + first;
-    shared.take<Verdict>(launch.group);
+    work.outcomes = outcomes + first;
+    shared.take<RowOutcome>(launch.group);
     work.values = shared.take<float>(0);
     evaluate(threads, launch.network, work, parameters, launch.from, first,
              count - first < launch.group ? count - first : launch.group);
@@ -125,11 +125,11 @@ CudaError compute_gradient(const Launch& launch, float* parameters, const Step& 
     return text_of(cudaGetLastError());
 }
 
-CudaError evaluate(const Launch& launch, const float* parameters, std::uint32_t count, Verdict* verdicts) {
+CudaError evaluate(const Launch& launch, const float* parameters, std::uint32_t count, RowOutcome* outcomes) {
     if (count == 0) return nullptr;
     if (const cudaError_t error = allow(evaluate_kernel, launch); error != cudaSuccess) return text_of(error);
     evaluate_kernel<<<(count + launch.group - 1) / launch.group, kThreads, launch.shared_bytes, stream()>>>(launch, parameters,
-                                                                                                            count, verdicts);
+                                                                                                            count, outcomes);
     return text_of(cudaGetLastError());
 }
 

@@ -40,8 +40,8 @@ CudaError train(const Launch& launch, const Training& training);
 /// One block: writes a batch's gradient at `parameters` and adds mean loss · batch size to `loss_sum`, in device memory.
 CudaError compute_gradient(const Launch& launch, float* parameters, const Step& step, float* gradient, double* loss_sum);
 
-/// One block per group of the examples [first, first + count) of the order; `verdicts`: [count], writable by the device.
-CudaError evaluate(const Launch& launch, const float* parameters, std::uint32_t count, Verdict* verdicts);
+/// One block per group of the examples [first, first + count) of the order; `outcomes`: [count], writable by the device.
+CudaError evaluate(const Launch& launch, const float* parameters, std::uint32_t count, RowOutcome* outcomes);
 
 /// Enqueues a copy: from host memory, which may change as soon as this returns, or between memories that the device can write.
 CudaError copy_bytes(void* to, const void* from, std::size_t bytes);

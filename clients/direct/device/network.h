@@ -9,6 +9,8 @@
 #pragma once
 
 #include "aggregation/math/element_ops.h"
+#include "clients/tasks/losses/terms.h"
+#include "clients/tasks/outcome.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -58,11 +60,9 @@ struct Layer {
 };
 
 /// The results of one example.
-struct Verdict {
+struct RowOutcome {
     double loss = 0.0;
-    float absolute = 0.0F;         // numbers only: mean absolute error
-    std::uint16_t correct = 0;     // class labels only, as among_five
-    std::uint16_t among_five = 0;  // the label is one of the five largest scores'
+    Outcome outcome{};
 };
 
 struct Network {
@@ -73,6 +73,7 @@ struct Network {
     std::uint32_t inputs = 0, outputs = 0;  // a score for each class, or the numbers themselves
     std::uint32_t row = 0;                  // floats of an example
     std::uint32_t answers_at = 0;
+    LossTerms loss{};  // of training; class weights in the memory that the threads read
 };
 
 }  // namespace fedhive::clients::direct::device

@@ -139,7 +139,7 @@ private:
 /// Bytes of `floats` floats, a multiple of four floats: each part of shared memory is aligned for loads of four.
 std::uint64_t bytes_of(std::uint32_t floats) { return (std::uint64_t{floats} + 3) / 4 * 4 * sizeof(float); }
 
-std::uint64_t row_bytes(const Network& network) { return std::uint64_t{network.row} * sizeof(float) + sizeof(Verdict); }
+std::uint64_t row_bytes(const Network& network) { return std::uint64_t{network.row} * sizeof(float) + sizeof(RowOutcome); }
 
 }  // namespace
 

@@ -5,9 +5,9 @@
 #pragma once
 
 #include "clients/data/gather_element.h"
-#include "clients/direct/among_five.h"
 #include "clients/direct/device/norm.h"
-#include "clients/direct/squared_error.h"
+#include "clients/tasks/losses/row_loss.h"
+#include "clients/tasks/losses/squared_error.h"
 
 namespace fedhive::clients::direct::device {
 
@@ -26,12 +26,12 @@ struct Descent {
 
 /// A block's buffers, each in shared or device memory.
 struct Workspace {
-    float* parameters = nullptr;  // [P], the local model
-    float* gradient = nullptr;    // [trainable]
-    float* velocity = nullptr;    // [trainable], with momentum
-    float* values = nullptr;      // [group][row]
-    Verdict* verdicts = nullptr;  // [group]
-    std::uint32_t group = 1;      // capacity in rows
+    float* parameters = nullptr;     // [P], the local model
+    float* gradient = nullptr;       // [trainable]
+    float* velocity = nullptr;       // [trainable], with momentum
+    float* values = nullptr;         // [group][row]
+    RowOutcome* outcomes = nullptr;  // [group]
+    std::uint32_t group = 1;         // capacity in rows
 };
 
 template <typename Threads>
@@ -122,51 +122,46 @@ FEDHIVE_HOST_DEVICE void backward(const Threads& threads, const Network& network
     }
 }
 
-/// Softmax cross-entropy of one example, top-1 and top-5; `scores` become the gradient times `weight`.
-FEDHIVE_HOST_DEVICE Verdict judge(float* scores, std::uint32_t classes, std::uint32_t label, float weight) {
-    float largest = scores[0];
-    std::uint32_t best = 0;
-    for (std::uint32_t c = 1; c < classes; ++c) {
-        if (!(scores[c] > largest) && scores[c] == scores[c]) continue;
-        largest = scores[c];
-        best = c;
-    }
-    Verdict verdict;
-    verdict.correct = best == label ? 1 : 0;
-    verdict.among_five = is_among_five(scores, classes, label) ? 1 : 0;
-    const double of_label = static_cast<double>(scores[label]) - static_cast<double>(largest);
-    float total = 0.0F;
-    for (std::uint32_t c = 0; c < classes; ++c) {
-        scores[c] = exponential(scores[c] - largest);
-        total += scores[c];
-    }
-    const float share = weight / total;
-    for (std::uint32_t c = 0; c < classes; ++c) scores[c] *= share;
-    scores[label] -= weight;
-    verdict.loss = logarithm(static_cast<double>(total)) - of_label;
-    return verdict;
+/// Loss and outcome of one example; `scores` become the gradient times `weight`.
+FEDHIVE_HOST_DEVICE RowOutcome row_outcome(float* scores, std::uint32_t classes, std::uint32_t label, float weight,
+                                           const LossTerms& loss) {
+    RowOutcome row;
+    row.outcome = class_outcome(scores, classes, label);
+    row.loss = class_loss(scores, classes, label, weight, loss);
+    return row;
 }
 
 /// Squared error of one example; `answers` become its gradient times `weight`.
-FEDHIVE_HOST_DEVICE Verdict judge(float* answers, const float* numbers, std::uint32_t size, float weight) {
+FEDHIVE_HOST_DEVICE RowOutcome row_outcome(float* answers, const float* numbers, std::uint32_t size, float weight) {
     const NumbersError error = squared_error(answers, numbers, size, weight);
-    Verdict verdict;
-    verdict.loss = error.squared;
-    verdict.absolute = static_cast<float>(error.absolute);
-    return verdict;
+    RowOutcome row;
+    row.loss = error.squared;
+    row.outcome.absolute = error.absolute;
+    return row;
 }
 
 template <typename Threads>
-FEDHIVE_HOST_DEVICE void judge_rows(const Threads& threads, const Network& network, const element::GatherTerms& from,
-                                    std::uint32_t first, const Group& group, float weight, Verdict* verdicts) {
+FEDHIVE_HOST_DEVICE void find_outcomes(const Threads& threads, const Network& network, const element::GatherTerms& from,
+                                       std::uint32_t first, const Group& group, float weight, const LossTerms& loss,
+                                       RowOutcome* outcomes) {
     for_each(threads, group.rows, [&](std::uint32_t r) {
         const std::size_t example = from.order[first + r];
         float* const answers = group.values + static_cast<std::size_t>(r) * group.row + network.answers_at;
         if (from.numbers == nullptr)
-            verdicts[r] = judge(answers, network.outputs, static_cast<std::uint32_t>(from.labels[example]), weight);
+            outcomes[r] = row_outcome(answers, network.outputs, static_cast<std::uint32_t>(from.labels[example]), weight, loss);
         else
-            verdicts[r] = judge(answers, from.numbers + example * network.outputs, network.outputs, weight);
+            outcomes[r] = row_outcome(answers, from.numbers + example * network.outputs, network.outputs, weight);
     });
+}
+
+/// The denominator of a batch's mean loss: its size, or the sum of its class weights.
+FEDHIVE_HOST_DEVICE double shares_of(const Network& network, const element::GatherTerms& from, const Step& step) {
+    if (network.loss.class_weights == nullptr) return step.size;
+    double shares = 0.0;
+    for (std::uint32_t i = 0; i < step.size; ++i)
+        shares +=
+            static_cast<double>(network.loss.share_of(static_cast<std::uint32_t>(from.labels[from.order[step.first + i]])));
+    return shares;
 }
 
 /// Writes the gradient of a batch's mean loss, 0 in gaps of the layout, and returns that mean.
@@ -174,7 +169,8 @@ template <typename Threads>
 FEDHIVE_HOST_DEVICE double compute_gradient(const Threads& threads, const Network& network, const Workspace& work,
                                             const element::GatherTerms& from, const Step& step) {
     for_each(threads, network.trainable, [&](std::uint32_t i) { work.gradient[i] = 0.0F; });
-    const float weight = 1.0F / static_cast<float>(step.size);
+    const double shares = shares_of(network, from, step);
+    const auto weight = static_cast<float>(shares > 0.0 ? 1.0 / shares : 0.0);
     double loss = 0.0;
     for (std::uint32_t done = 0; done < step.size; done += work.group) {
         Group group;
@@ -185,14 +181,14 @@ FEDHIVE_HOST_DEVICE double compute_gradient(const Threads& threads, const Networ
         group.dropout_key = step.dropout_key;
         gather(threads, network, from, step.first + done, group);
         forward(threads, network, group, work.parameters);
-        judge_rows(threads, network, from, step.first + done, group, weight, work.verdicts);
-        for (std::uint32_t r = 0; r < group.rows; ++r) loss += work.verdicts[r].loss;  // every thread computes the same sum
+        find_outcomes(threads, network, from, step.first + done, group, weight, network.loss, work.outcomes);
+        for (std::uint32_t r = 0; r < group.rows; ++r) loss += work.outcomes[r].loss;  // every thread computes the same sum
         Gradients to;
         to.parameters = work.parameters;
         to.sums = work.gradient;
         backward(threads, network, group, to);
     }
-    return loss / step.size;
+    return shares > 0.0 ? loss / shares : 0.0;
 }
 
 /// One optimizer step.
@@ -239,7 +235,7 @@ FEDHIVE_HOST_DEVICE void evaluate(const Threads& threads, const Network& network
     group.training = false;
     gather(threads, network, from, first, group);
     forward(threads, network, group, parameters);
-    judge_rows(threads, network, from, first, group, 1.0F, work.verdicts);
+    find_outcomes(threads, network, from, first, group, 1.0F, LossTerms(), work.outcomes);
 }
 
 }  // namespace fedhive::clients::direct::device

@@ -156,16 +156,18 @@ TEST_SUITE("DeviceKernels") {
             CHECK(found == run.gradient);
             CHECK(loss[0] == 1.5 + mean * kSteps[1].size);
 
-            aggregation::PinnedArray<device::Verdict> verdicts(MemorySpace::Cuda);
-            verdicts.reserve(40);
-            enqueue(device::kernels::evaluate(launch, on.global.span().data, 40, &verdicts[0]));
+            aggregation::PinnedArray<device::RowOutcome> outcomes(MemorySpace::Cuda);
+            outcomes.reserve(40);
+            enqueue(device::kernels::evaluate(launch, on.global.span().data, 40, &outcomes[0]));
             aggregation::synchronize(MemorySpace::Cuda);
             device::evaluate(kThread, run.network, run.work(), run.global.data(), run.from(), 0, 40);
             for (std::size_t i = 0; i < 40; ++i) {
-                CHECK(verdicts[i].loss == run.verdicts[i].loss);
-                CHECK(verdicts[i].correct == run.verdicts[i].correct);
-                CHECK(verdicts[i].among_five == run.verdicts[i].among_five);
-                CHECK(verdicts[i].absolute == run.verdicts[i].absolute);
+                CHECK(outcomes[i].loss == run.outcomes[i].loss);
+                const Outcome &one = outcomes[i].outcome, &other = run.outcomes[i].outcome;
+                CHECK(one.label == other.label);
+                CHECK(one.predicted == other.predicted);
+                CHECK(one.ahead == other.ahead);
+                CHECK(one.absolute == other.absolute);
             }
         }
     }

@@ -49,7 +49,7 @@ struct DeviceRun {
         gradient.assign(network.trainable, 7.0F);  // what was there is written over
         velocity.assign(network.trainable, 7.0F);
         values.assign(std::size_t{rows} * network.row, NAN);
-        verdicts.resize(rows);
+        outcomes.resize(rows);
     }
 
     clients::element::GatherTerms from() const {
@@ -64,7 +64,7 @@ struct DeviceRun {
         terms.type = clients::ValueType::F32;
         return terms;
     }
-    device::Workspace work() { return {local.data(), gradient.data(), velocity.data(), values.data(), verdicts.data(), group}; }
+    device::Workspace work() { return {local.data(), gradient.data(), velocity.data(), values.data(), outcomes.data(), group}; }
 
     /// The same batch where the engine on the host takes it.
     clients::direct::Batch batch(const device::Step& step) {
@@ -93,7 +93,7 @@ struct DeviceRun {
     std::vector<std::int32_t> labels;
     std::vector<std::int64_t> host_labels;
     std::vector<std::uint32_t> order;
-    std::vector<device::Verdict> verdicts;
+    std::vector<device::RowOutcome> outcomes;
 };
 
 inline double norm_of(const Floats& values) {

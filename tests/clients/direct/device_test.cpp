@@ -5,6 +5,7 @@
 #include "tests/clients/direct/device_run.h"
 #include "tests/clients/direct/networks.h"
 #include "tests/support/statistics.h"
+#include "tests/support/sums_by_name.h"
 
 #include <doctest/doctest.h>
 
@@ -111,19 +112,15 @@ TEST_SUITE("DeviceArithmetic") {
         for (const ModelSpec& spec : trained()) {
             DeviceRun run(spec, 40);
             device::evaluate(kThread, run.network, run.work(), run.global.data(), run.from(), 0, 40);
-            const auto expected = run.host.evaluate(run.global.data(), run.batch({0, 40, 0}));
-            double loss = 0.0, absolute = 0.0;
-            std::size_t correct = 0, among_five = 0;
-            for (const device::Verdict& verdict : run.verdicts) {
-                loss += verdict.loss;
-                absolute += static_cast<double>(verdict.absolute);
-                correct += verdict.correct;
-                among_five += verdict.among_five;
+            EvaluationSums expected = fedhive::testing::empty_sums(spec.target.kind), found = expected;
+            run.host.evaluate(run.global.data(), run.batch({0, 40, 0}), expected);
+            for (const device::RowOutcome& row : run.outcomes) {
+                found.add_loss(row.loss);
+                found.add(row.outcome);
             }
-            CHECK(loss == doctest::Approx(expected.loss_sum).epsilon(1e-6));
-            CHECK(correct == expected.correct);
-            CHECK(among_five == expected.among_five);
-            CHECK(absolute == doctest::Approx(expected.absolute_sum).epsilon(1e-6));
+            CHECK(found.loss() == doctest::Approx(expected.loss()).epsilon(1e-6));
+            for (std::size_t i = 1; i < expected.values().size(); ++i)
+                CHECK(found.values()[i] == doctest::Approx(expected.values()[i]).epsilon(1e-6));
         }
     }
 

@@ -1,12 +1,11 @@
 // Networks of the direct engine: gradients against finite differences, bits against other kernels and other batches, and what it cannot do.
 #include "clients/direct/network.h"
 
-#include "clients/direct/among_five.h"
-
 #include "aggregation/base/error.h"
 #include "aggregation/base/random.h"
 #include "tests/clients/direct/kernel_sets.h"
 #include "tests/clients/direct/networks.h"
+#include "tests/support/sums_by_name.h"
 
 #include <doctest/doctest.h>
 
@@ -57,6 +56,14 @@ struct Case {
     Floats parameters, gradient, examples, numbers;  // labels or numbers
     std::vector<std::int64_t> labels;
 };
+
+fedhive::testing::Evaluated evaluation_of(direct::Network& network, const Floats& parameters, const direct::Batch& batch,
+                                          std::size_t at_once = 64) {
+    const TargetKind kind = batch.numbers != nullptr ? TargetKind::Numbers : TargetKind::Class;
+    EvaluationSums sums = fedhive::testing::empty_sums(kind);
+    network.evaluate(parameters.data(), batch, sums, at_once);
+    return fedhive::testing::by_name(sums, kind);
+}
 
 }  // namespace
 
@@ -125,8 +132,8 @@ TEST_SUITE("DirectNetwork") {
             Case fastest(spec), plain(spec, *direct::kernels_by_name("plain"));
             CHECK(fastest.loss() == plain.loss());
             CHECK(fastest.gradient == plain.gradient);
-            const auto found = fastest.network.evaluate(fastest.parameters.data(), fastest.batch());
-            const auto expected = plain.network.evaluate(plain.parameters.data(), plain.batch());
+            const auto found = evaluation_of(fastest.network, fastest.parameters, fastest.batch());
+            const auto expected = evaluation_of(plain.network, plain.parameters, plain.batch());
             CHECK(found.loss_sum == expected.loss_sum);
             CHECK(found.correct == expected.correct);
             CHECK(found.among_five == expected.among_five);
@@ -138,14 +145,14 @@ TEST_SUITE("DirectNetwork") {
     TEST_CASE("AnEvaluationDoesNotDependOnHowManyAreLookedAtAtOnce") {
         for (const ModelSpec& spec : all_networks()) {
             Case one(spec);
-            const auto whole = one.network.evaluate(one.parameters.data(), one.batch(), 7);
-            const auto parts = one.network.evaluate(one.parameters.data(), one.batch(), 2);
+            const auto whole = evaluation_of(one.network, one.parameters, one.batch(), 7);
+            const auto parts = evaluation_of(one.network, one.parameters, one.batch(), 2);
             CHECK(whole.correct == parts.correct);
             CHECK(whole.among_five == parts.among_five);
             CHECK(whole.absolute_sum == parts.absolute_sum);
             CHECK(whole.loss_sum == doctest::Approx(parts.loss_sum).epsilon(1e-12));
             one.loss();  // what training leaves in the buffers
-            CHECK(one.network.evaluate(one.parameters.data(), one.batch(), 7).loss_sum == whole.loss_sum);
+            CHECK(evaluation_of(one.network, one.parameters, one.batch(), 7).loss_sum == whole.loss_sum);
         }
     }
 
@@ -196,7 +203,7 @@ TEST_SUITE("DirectNetwork") {
         CHECK(gradient[bias + 1] == 2 * (3 + 2) / 4.0F);
         CHECK(gradient[0] == 2 * (-2 * 1 + 1 * 2) / 4.0F);  // times the examples
         CHECK(gradient[1] == 2 * (3 * 1 + 2 * 2) / 4.0F);
-        const auto quality = network.evaluate(parameters.data(), batch);
+        const auto quality = evaluation_of(network, parameters, batch);
         CHECK(quality.loss_sum == (4 + 9) / 2.0 + (1 + 4) / 2.0);
         CHECK(quality.absolute_sum == (2 + 3) / 2.0 + (1 + 2) / 2.0);
         CHECK(quality.correct == 0);
@@ -232,14 +239,14 @@ TEST_SUITE("DirectNetwork") {
         const Floats scores{0, 5, 1, 4, 3, 2, 5};
         const bool expected[]{false, true, false, true, true, true, true};
         for (std::uint32_t label = 0; label < 7; ++label)
-            CHECK(direct::is_among_five(scores.data(), 7, label) == expected[label]);
+            CHECK((classes_ahead(scores.data(), 7, label) < 5) == expected[label]);
         // Of equal scores the first are ahead; what is no number is ahead, and never among them.
         const Floats equal(7, 1.0F);
-        for (std::uint32_t label = 0; label < 7; ++label) CHECK(direct::is_among_five(equal.data(), 7, label) == (label < 5));
+        for (std::uint32_t label = 0; label < 7; ++label) CHECK((classes_ahead(equal.data(), 7, label) < 5) == (label < 5));
         const Floats lost{NAN, 6, 5, 4, 3, 2, 1};
         for (std::uint32_t label = 0; label < 7; ++label)
-            CHECK(direct::is_among_five(lost.data(), 7, label) == (label >= 1 && label <= 4));
-        for (std::uint32_t label = 0; label < 3; ++label) CHECK(direct::is_among_five(equal.data(), 3, label));
+            CHECK((classes_ahead(lost.data(), 7, label) < 5) == (label >= 1 && label <= 4));
+        for (std::uint32_t label = 0; label < 3; ++label) CHECK(classes_ahead(equal.data(), 3, label) < 5);
     }
 
     TEST_CASE("DropoutFollowsItsKeyAndActsInTrainingOnly") {

@@ -5,6 +5,7 @@
 #include "clients/engine/libtorch_step.h"
 #include "clients/models/flat_model.h"
 #include "clients/trainers/engine.h"
+#include "tests/support/evaluated.h"
 #include "tests/support/small_model.h"
 
 #include <doctest/doctest.h>
@@ -149,8 +150,8 @@ TEST_SUITE("DirectStep") {
             }
             LibtorchEvaluation libtorch_evaluation(model, examples.view.shape, normalization);
             DirectEvaluation direct_evaluation(network, examples.view.shape, normalization);
-            const EvaluationResult wanted = libtorch_evaluation.evaluate_range(global, examples.view, 3, 60);
-            const EvaluationResult found = direct_evaluation.evaluate_range(global, examples.view, 3, 60);
+            const testing::Evaluated wanted = testing::evaluated_range(libtorch_evaluation, global, examples.view, 3, 60);
+            const testing::Evaluated found = testing::evaluated_range(direct_evaluation, global, examples.view, 3, 60);
             CHECK(found.loss_sum == doctest::Approx(wanted.loss_sum).epsilon(1e-5));
             CHECK(found.correct == wanted.correct);
             CHECK(found.among_five == wanted.among_five);

@@ -8,6 +8,7 @@
 #include "clients/engine/vmap_step.h"
 #include "clients/visit/local_step.h"
 #include "clients/visit/local_training.h"
+#include "tests/support/evaluated.h"
 #include "tests/support/plain_engine/steps.h"
 #include "tests/support/small_model.h"
 
@@ -148,8 +149,8 @@ TEST_SUITE("IgnoredTargets") {
         std::vector<std::uint32_t> counted = from_to(0, 32);
         std::erase_if(counted, [](std::uint32_t i) { return i == 3 || i == 17; });
         for (Evaluation* evaluation : std::initializer_list<Evaluation*>{&libtorch, &direct, &plain}) {
-            const EvaluationResult all = evaluation->evaluate_range(bench.global, bench.test, 0, 32);
-            const EvaluationResult others = evaluation->evaluate(bench.test, counted);
+            const testing::Evaluated all = testing::evaluated_range(*evaluation, bench.global, bench.test, 0, 32);
+            const testing::Evaluated others = testing::evaluated(*evaluation, bench.test, counted);
             CHECK(all.ignored == 2);
             CHECK(others.ignored == 0);
             CHECK(all.loss_sum == doctest::Approx(others.loss_sum).epsilon(1e-6));

@@ -1,11 +1,11 @@
 // Losses and what evaluations sum, against numbers worked out by hand.
 #include "clients/engine/losses.h"
 
-#include "clients/direct/among_five.h"
 #include "clients/engine/libtorch_step.h"
 #include "clients/engine/vmap_step.h"
 #include "clients/models/flat_model.h"
 #include "clients/tasks/learning_task.h"
+#include "tests/support/evaluated.h"
 
 #include <ATen/Functions.h>
 #include <doctest/doctest.h>
@@ -20,6 +20,12 @@ using aggregation::MemorySpace;
 using aggregation::SgdOptions;
 
 namespace {
+
+testing::Evaluated evaluation_of(const at::Tensor& answers, const at::Tensor& targets, TargetShape target) {
+    EvaluationSums sums = testing::empty_sums(target.kind);
+    add_evaluation(answers, targets, target, sums);
+    return testing::by_name(sums, target.kind);
+}
 
 /// Two examples of two features, with these numbers for targets.
 Examples two_examples(const std::vector<float>& numbers) {
@@ -107,7 +113,7 @@ TEST_SUITE("Losses") {
         FlatModel model(linear(1), MemorySpace::Host);
         LibtorchEvaluation evaluation(model, part.shape, {});
         const std::vector<float> global = first_model(model);
-        const EvaluationResult found = evaluation.evaluate_range(global, view_of(part), 0, 2);
+        const testing::Evaluated found = testing::evaluated_range(evaluation, global, view_of(part), 0, 2);
         CHECK(found.loss_sum == 2.5);
         CHECK(found.absolute_sum == 2.0);
         CHECK(found.correct == 0);
@@ -117,7 +123,7 @@ TEST_SUITE("Losses") {
     }
 
     TEST_CASE("OfTwoNumbersBothErrorsAreMeans") {
-        const EvaluationResult found =
+        const testing::Evaluated found =
             evaluation_of(at::tensor({1.0F, 4.0F}).view({1, 2}), at::tensor({0.0F, 1.0F}).view({1, 2}), {TargetKind::Numbers});
         CHECK(found.loss_sum == 5.0);
         CHECK(found.absolute_sum == 2.0);
@@ -134,7 +140,7 @@ TEST_SUITE("Losses") {
         CHECK(mean_loss(answers, classes, {TargetKind::ClassEach, 2}).mean.item<double>() ==
               doctest::Approx(1.75 * std::log(2.0)));
         const at::NoGradGuard no_grad;
-        const EvaluationResult found = evaluation_of(answers, classes, {TargetKind::ClassEach});
+        const testing::Evaluated found = evaluation_of(answers, classes, {TargetKind::ClassEach});
         CHECK(found.loss_sum == doctest::Approx(2 * 1.75 * std::log(2.0)));
         CHECK(found.correct == 1);  // of four
         const std::vector<Metric>& metrics = learning_task("next_token").metrics;
@@ -150,9 +156,8 @@ TEST_SUITE("Losses") {
         std::uint64_t expected = 0;
         const at::Tensor classes = at::arange(30, at::kLong).remainder(7);
         for (std::int64_t row = 0; row < 30; ++row)
-            expected +=
-                direct::is_among_five(scores.data_ptr<float>() + 7 * row, 7, static_cast<std::uint32_t>(row % 7)) ? 1 : 0;
-        const EvaluationResult found = evaluation_of(scores, classes, {TargetKind::Class});
+            expected += classes_ahead(scores.data_ptr<float>() + 7 * row, 7, static_cast<std::uint32_t>(row % 7)) < 5 ? 1 : 0;
+        const testing::Evaluated found = evaluation_of(scores, classes, {TargetKind::Class});
         CHECK(found.among_five == expected);
         CHECK(expected > 15);
         CHECK(expected < 29);
@@ -228,15 +233,15 @@ TEST_SUITE("Losses") {
         at::Tensor classes = scores.argmax(1);
         classes[1] = kIgnored;
         classes[3] = (classes[3].item<std::int64_t>() + 1) % 7;
-        const EvaluationResult found = evaluation_of(scores, classes, {TargetKind::Class, 1, true});
+        const testing::Evaluated found = evaluation_of(scores, classes, {TargetKind::Class, 1, true});
         CHECK(found.ignored == 1);
         CHECK(found.correct == 2);
         CHECK(found.loss_sum / 3.0 == doctest::Approx(reference_loss(scores, classes).item<double>()));
-        const EvaluationResult each =
+        const testing::Evaluated each =
             evaluation_of(scores.view({2, 2, 7}), classes.view({2, 2}), {TargetKind::ClassEach, 2, true});
         CHECK(each.loss_sum == doctest::Approx(found.loss_sum / 2.0));
         CHECK(each.ignored == 1);
-        const EvaluationResult none = evaluation_of(scores, at::full({4}, kIgnored, at::kLong), {TargetKind::Class, 1, true});
+        const testing::Evaluated none = evaluation_of(scores, at::full({4}, kIgnored, at::kLong), {TargetKind::Class, 1, true});
         CHECK(none.ignored == 4);
         CHECK(none.loss_sum == 0.0);
     }

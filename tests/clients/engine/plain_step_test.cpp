@@ -4,6 +4,7 @@
 
 #include "clients/data/formats/synthetic.h"
 #include "clients/engine/libtorch_step.h"
+#include "tests/support/evaluated.h"
 #include "tests/support/small_model.h"
 
 #include <doctest/doctest.h>
@@ -49,8 +50,8 @@ TEST_SUITE("PlainStep") {
             CHECK(plain.loss_sum() == doctest::Approx(libtorch.loss_sum()).epsilon(1e-5));
             LibtorchEvaluation libtorch_evaluation(model, test.shape, normalization);
             testing::PlainEvaluation plain_evaluation(network, plain_test.gather);
-            const EvaluationResult wanted = libtorch_evaluation.evaluate_range(global, test, 10, 50);
-            const EvaluationResult found = plain_evaluation.evaluate_range(global, test, 10, 50);
+            const testing::Evaluated wanted = testing::evaluated_range(libtorch_evaluation, global, test, 10, 50);
+            const testing::Evaluated found = testing::evaluated_range(plain_evaluation, global, test, 10, 50);
             CHECK(found.loss_sum == doctest::Approx(wanted.loss_sum).epsilon(1e-5));
             CHECK(found.correct == wanted.correct);
             CHECK(found.among_five == wanted.among_five);

@@ -1,6 +1,7 @@
 #include "clients/data/formats/synthetic.h"
 #include "clients/visit/local_training.h"
 #include "tests/clients/visit/replicas.h"
+#include "tests/support/evaluated.h"
 
 #include <doctest/doctest.h>
 
@@ -93,7 +94,7 @@ TEST_SUITE("Hogwild") {
         HogwildSetting setting({0.1F, 0.5F, 0.0F, false});
         Replica judge(setting.task);
         LibtorchEvaluation evaluation(judge.model, setting.task.train.shape, {});
-        const EvaluationResult before = evaluation.evaluate_range(setting.shared, setting.task.train, 0, 200);
+        const testing::Evaluated before = testing::evaluated_range(evaluation, setting.shared, setting.task.train, 0, 200);
         {
             std::vector<std::jthread> workers;
             for (std::uint32_t worker = 0; worker < 3; ++worker)
@@ -104,7 +105,7 @@ TEST_SUITE("Hogwild") {
                     CHECK(result.finite == 1);
                 });
         }
-        const EvaluationResult after = evaluation.evaluate_range(setting.shared, setting.task.train, 0, 200);
+        const testing::Evaluated after = testing::evaluated_range(evaluation, setting.shared, setting.task.train, 0, 200);
         // Also where most steps are lost to the others': one worker alone would get there.
         CHECK(after.loss_sum < 0.8 * before.loss_sum);
         CHECK(after.correct > before.correct);

@@ -11,6 +11,7 @@
 #include "clients/engine/libtorch_step.h"
 #include "clients/visit/local_step.h"
 #include "tests/clients/visit/batched_clients.h"
+#include "tests/support/evaluated.h"
 #include "tests/support/small_model.h"
 
 #include <ATen/ops/cross_entropy_loss.h>
@@ -231,11 +232,11 @@ TEST_SUITE("LibtorchEvaluation") {
     TEST_CASE("ChunksAddUpToTheWhole") {
         Bench bench({0.1F, 0.0F, 0.0F, false});
         LibtorchEvaluation evaluation(bench.model, bench.train.shape, {});
-        const EvaluationResult whole = evaluation.evaluate_range(bench.global, bench.train, 0, 200);
-        EvaluationResult sum;
+        const testing::Evaluated whole = testing::evaluated_range(evaluation, bench.global, bench.train, 0, 200);
+        testing::Evaluated sum;
         for (std::uint64_t first = 0; first < 200; first += 33) {
-            const EvaluationResult part =
-                evaluation.evaluate_range(bench.global, bench.train, first, std::min<std::uint64_t>(33, 200 - first));
+            const testing::Evaluated part = testing::evaluated_range(evaluation, bench.global, bench.train, first,
+                                                                     std::min<std::uint64_t>(33, 200 - first));
             sum.loss_sum += part.loss_sum;
             sum.correct += part.correct;
         }
@@ -246,10 +247,10 @@ TEST_SUITE("LibtorchEvaluation") {
     TEST_CASE("TrainingImprovesWhatEvaluationSees") {
         Bench bench({0.1F, 0.5F, 0.0F, false});
         LibtorchEvaluation evaluation(bench.model, bench.train.shape, {});
-        const EvaluationResult before = evaluation.evaluate_range(bench.global, bench.train, 0, 200);
+        const testing::Evaluated before = testing::evaluated_range(evaluation, bench.global, bench.train, 0, 200);
         bench.run({5, 10, 16}, 200);
         for (std::size_t i = 0; i < bench.global.size(); ++i) bench.global[i] += bench.update[i];
-        const EvaluationResult after = evaluation.evaluate_range(bench.global, bench.train, 0, 200);
+        const testing::Evaluated after = testing::evaluated_range(evaluation, bench.global, bench.train, 0, 200);
         CHECK(after.correct > before.correct);
         CHECK(after.loss_sum < before.loss_sum);
     }

@@ -6,6 +6,7 @@
 #include "clients/trainers/engine.h"
 #include "clients/visit/local_step.h"
 #include "clients/visit/local_training.h"
+#include "tests/support/evaluated.h"
 #include "tests/support/temporary_folder.h"
 
 #include <doctest/doctest.h>
@@ -34,16 +35,16 @@ ClientQuality by_hand(const Experiment& run, clients::Trainer& trainer, aggregat
                       std::uint32_t client) {
     const auto held_out = run.dataset.held_out(client);
     double loss = 0.0;
-    std::uint64_t correct = 0;
+    double correct = 0.0;
     trainer.evaluation().begin(model);
     for (std::size_t first = 0; first < held_out.size(); first += 4) {
         const auto part = held_out.subspan(first, std::min<std::size_t>(4, held_out.size() - first));
-        const clients::EvaluationResult result = trainer.evaluation().evaluate(run.dataset.train(), part);
+        const testing::Evaluated result = testing::evaluated(trainer.evaluation(), run.dataset.train(), part);
         loss += result.loss_sum;
         correct += result.correct;
     }
     const auto count = static_cast<double>(held_out.size());
-    return {client, held_out.size(), loss / count, static_cast<double>(correct) / count};
+    return {client, held_out.size(), loss / count, correct / count};
 }
 
 void check_same(const ClientQuality& found, const ClientQuality& wanted) {

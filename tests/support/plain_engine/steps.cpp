@@ -15,8 +15,9 @@ namespace {
 
 struct Loss {
     double sum = 0.0;  // over the rows whose label is not kIgnored
-    std::uint64_t correct = 0, among_five = 0, ignored = 0;
-    Values of_scores;  // gradient of the mean
+    std::uint64_t ignored = 0;
+    std::vector<clients::Outcome> outcomes{};  // of the other rows
+    Values of_scores;                        // gradient of the mean
 };
 
 Loss cross_entropy(const Values& scores, const std::vector<std::int64_t>& labels) {
@@ -31,12 +32,12 @@ Loss cross_entropy(const Values& scores, const std::vector<std::int64_t>& labels
         std::vector<std::size_t> order(classes);
         std::iota(order.begin(), order.end(), std::size_t{0});
         std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return score[a] > score[b]; });
-        const auto first_five = order.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(5, classes));
-        loss.among_five += std::find(order.begin(), first_five, label) != first_five ? 1 : 0;
+        loss.outcomes.push_back({.label = static_cast<std::uint32_t>(label),
+                                 .predicted = static_cast<std::uint32_t>(best - score),
+                                 .ahead = static_cast<std::uint32_t>(std::ranges::find(order, label) - order.begin())});
         double total = 0.0;
         for (std::size_t k = 0; k < classes; ++k) total += std::exp(static_cast<double>(score[k] - *best));
         loss.sum += std::log(total) - static_cast<double>(score[label] - *best);
-        loss.correct += static_cast<std::size_t>(best - score) == label ? 1 : 0;
         for (std::size_t k = 0; k < classes; ++k)
             loss.of_scores[row * classes + k] =
                 static_cast<float>((std::exp(static_cast<double>(score[k] - *best)) / total - (k == label ? 1.0 : 0.0)) /
@@ -130,11 +131,14 @@ void PlainRows::apply_gradients() {
         if (stepped_[row]) rows_[row]->apply_gradients();
 }
 
-clients::EvaluationResult PlainEvaluation::evaluate(const clients::ExamplesView& from, std::span<const std::uint32_t> indices) {
+void PlainEvaluation::evaluate(const clients::ExamplesView& from, std::span<const std::uint32_t> indices,
+                               clients::EvaluationSums& sums) {
     PlainExamples::Batch batch = PlainExamples{from, gather_}.batch(indices);
     const Loss loss =
         cross_entropy(network_.forward(model_.data, std::move(batch.x), 0, network_.names().size()), batch.labels);
-    return {.loss_sum = loss.sum, .correct = loss.correct, .among_five = loss.among_five, .ignored = loss.ignored};
+    sums.add_loss(loss.sum);
+    sums.add_ignored(loss.ignored);
+    for (const clients::Outcome& outcome : loss.outcomes) sums.add(outcome);
 }
 
 PlainHalf::PlainHalf(Network& network, const PlainExamples& train, const aggregation::OptimizerOptions& optimizer,

@@ -78,7 +78,8 @@ class PlainEvaluation final : public clients::Evaluation {
 public:
     PlainEvaluation(Network& network, const clients::BatchGather& gather) : network_(network), gather_(gather) {}
     void begin(aggregation::ConstParamSpan model) override { model_ = model; }
-    clients::EvaluationResult evaluate(const clients::ExamplesView& from, std::span<const std::uint32_t> indices) override;
+    void evaluate(const clients::ExamplesView& from, std::span<const std::uint32_t> indices,
+                  clients::EvaluationSums& sums) override;
 
 private:
     Network& network_;

@@ -11,6 +11,7 @@
 #include "clients/visit/local_step.h"
 #include "tests/conformance/training_step_conformance.h"
 #include "tests/support/drawn_numbers.h"
+#include "tests/support/evaluated.h"
 #include "tests/support/skip.h"
 #include "tests/support/small_model.h"
 
@@ -135,10 +136,10 @@ TEST_SUITE("DeviceSteps") {
         const aggregation::ParamBuffer global = on.start();
         DeviceEvaluation evaluation(on.network);
         const ExamplesView examples = on.dataset.train(MemorySpace::Cuda);
-        const EvaluationResult all = evaluation.evaluate_range(global, examples, 0, kBlockExamples);
-        EvaluationResult parts;
+        const testing::Evaluated all = testing::evaluated_range(evaluation, global, examples, 0, kBlockExamples);
+        testing::Evaluated parts;
         for (const auto& [first, count] : {std::pair<std::uint64_t, std::uint64_t>{0, 1}, {1, 40}, {41, 23}}) {
-            const EvaluationResult part = evaluation.evaluate_range(global, examples, first, count);
+            const testing::Evaluated part = testing::evaluated_range(evaluation, global, examples, first, count);
             parts.loss_sum += part.loss_sum;
             parts.correct += part.correct;
             parts.among_five += part.among_five;
@@ -148,17 +149,17 @@ TEST_SUITE("DeviceSteps") {
         CHECK(parts.among_five == all.among_five);
         CHECK(all.among_five > all.correct);
         CHECK(parts.loss_sum == doctest::Approx(all.loss_sum).epsilon(1e-12));
-        CHECK_THROWS_AS(evaluation.evaluate_range(global, examples, kBlockExamples, 1), Fault);
+        CHECK_THROWS_AS(testing::evaluated_range(evaluation, global, examples, kBlockExamples, 1), Fault);
         BlockModel numbers("mlp", false, {}, 2);
         const aggregation::ParamBuffer start = numbers.start();
-        const EvaluationResult of_numbers =
+        const testing::Evaluated of_numbers =
             DeviceEvaluation(numbers.network)
                 .evaluate_range(start, numbers.dataset.train(MemorySpace::Cuda), 0, kBlockExamples);
         direct::Network host(numbers.spec);
         DirectEvaluation on_host(host, numbers.spec.input, {});
         const auto from = conformance::download(start);
-        const EvaluationResult expected =
-            on_host.evaluate_range({from.data(), from.size(), MemorySpace::Host}, numbers.dataset.train(), 0, kBlockExamples);
+        const testing::Evaluated expected = testing::evaluated_range(on_host, {from.data(), from.size(), MemorySpace::Host},
+                                                                     numbers.dataset.train(), 0, kBlockExamples);
         CHECK(of_numbers.correct == 0);
         CHECK(of_numbers.loss_sum == doctest::Approx(expected.loss_sum).epsilon(1e-6));
         CHECK(of_numbers.absolute_sum == doctest::Approx(expected.absolute_sum).epsilon(1e-6));

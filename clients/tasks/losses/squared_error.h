@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace fedhive::clients::direct {
+namespace fedhive::clients {
 
 /// Means over an example's numbers.
 struct NumbersError {
@@ -31,4 +31,4 @@ FEDHIVE_HOST_DEVICE NumbersError squared_error(float* answers, const float* numb
     return mean;
 }
 
-}  // namespace fedhive::clients::direct
+}  // namespace fedhive::clients

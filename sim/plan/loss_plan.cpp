@@ -1,0 +1,24 @@
+#include "sim/plan/loss_plan.h"
+
+#include "clients/data/target.h"
+#include "clients/tasks/learning_task.h"
+
+namespace fedhive::sim {
+
+clients::LossPlan loss_plan(const RunConfig& run, const clients::SharedDataset& dataset) {
+    const Chosen& loss = run.training.loss;
+    const std::string& name = loss.name.empty() ? clients::learning_task(run.task).losses.front() : loss.name;
+    const Values values = completed(loss.values, clients::loss_spec(name).keys);
+    clients::LossPlan plan = clients::loss_spec(name).build(values);
+    std::vector<std::uint64_t> counts(static_cast<std::size_t>(dataset.map().num_classes));
+    const clients::ExamplesView train = dataset.train();
+    const std::size_t width = train.target.width;
+    for (std::uint32_t client = 0; client < dataset.map().num_clients && !counts.empty(); ++client)
+        for (const std::uint32_t example : dataset.shard(client))
+            for (const std::int32_t label : train.labels.subspan(example * width, width))
+                if (label != clients::kIgnored) ++counts.at(static_cast<std::size_t>(label));
+    clients::set_class_weights(plan, values, counts);
+    return plan;
+}
+
+}  // namespace fedhive::sim
