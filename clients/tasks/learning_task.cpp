@@ -20,6 +20,13 @@ const Metric* named(const std::vector<Metric>& metrics, std::string_view name) {
 
 const Metric* LearningTask::metric(std::string_view metric_name) const { return named(metrics, metric_name); }
 
+std::vector<Metric> LearningTask::metrics_with(const std::vector<std::string>& asked) const {
+    std::vector<Metric> found;
+    for (const Metric& each : metrics)
+        if (!each.is_asked_for() || std::ranges::find(asked, each.name) != asked.end()) found.push_back(each);
+    return found;
+}
+
 bool LearningTask::takes(TargetKind kind) const { return std::ranges::find(targets, kind) != targets.end(); }
 
 const std::vector<LearningTask>& task_catalog() {
@@ -38,6 +45,13 @@ const std::vector<Metric>& metric_catalog() {
         return all;
     }();
     return catalog;
+}
+
+std::vector<std::string> asked_metric_names() {
+    std::vector<std::string> names;
+    for (const Metric& metric : metric_catalog())
+        if (metric.is_asked_for()) names.push_back(metric.name);
+    return names;
 }
 
 const Metric* metric_of_column(std::string_view column) {

@@ -22,9 +22,13 @@ struct Metric {
     /// If above 0, the metric exists only for data with more classes than this. Its column comes after all
     /// others, and is empty for other data.
     std::int64_t over_classes = 0;
+    /// Sums by class that it is made of. If there are some, only runs that name the metric in evaluation.metrics have it: in a
+    /// column of rounds.csv after all others.
+    std::vector<std::string> needs{};
     /// The metric's value from the sums over `examples` examples with `targets` targets each.
     double (*of)(const EvaluationSums& sums, double examples, double targets) = nullptr;
 
+    bool is_asked_for() const { return !needs.empty(); }
     bool is_better(double one, double other) const { return higher_is_better ? one > other : one < other; }
     bool reaches(double value, double target) const { return !is_better(target, value); }
 };
@@ -43,6 +47,8 @@ struct LearningTask {
     bool takes(TargetKind kind) const;
     /// Null if the task has no metric of that name.
     const Metric* metric(std::string_view metric_name) const;
+    /// The metrics of a run that asks for those of `asked` besides the usual ones.
+    std::vector<Metric> metrics_with(const std::vector<std::string>& asked) const;
 };
 
 /// All tasks, in the order of REFERENCE.md.
@@ -53,6 +59,9 @@ const LearningTask& learning_task(const std::string& name);
 
 /// The metrics of all tasks, each once.
 const std::vector<Metric>& metric_catalog();
+
+/// The names of all metrics that exist only in runs that ask for them.
+std::vector<std::string> asked_metric_names();
 
 /// The metric in a column of rounds.csv such as test_accuracy; null if the column has none.
 const Metric* metric_of_column(std::string_view column);

@@ -2,6 +2,7 @@
 // example's positions. Perplexity = exp(mean loss over examples): the number of equally likely
 // tokens that the model would choose among.
 #include "clients/tasks/accuracy.h"
+#include "clients/tasks/by_class.h"
 
 #include <cmath>
 
@@ -21,8 +22,10 @@ LearningTask next_token() {
                          .higher_is_better = false,
                          .of = [](const EvaluationSums& sums, double examples,
                                   double) { return std::exp(sums.loss() / examples); }},
-                        top5_accuracy()},
-            .sums = {correct(), among_five()},
+                        top5_accuracy(),
+                        balanced_accuracy(),
+                        macro_f1()},
+            .sums = {correct(), among_five(), labels_by_class(), predicted_by_class(), correct_by_class(), confusion()},
             .of_tokens = true};
 }
 

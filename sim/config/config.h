@@ -124,8 +124,10 @@ struct ClientsEvaluationConfig {
 };
 
 struct EvaluationConfig {
-    std::int64_t every = 1;         // rounds; the last round is always evaluated
-    std::int64_t chunk_size = 500;  // examples per forward pass; can change the last bit of a metric
+    std::int64_t every = 1;            // rounds; the last round is always evaluated
+    std::int64_t chunk_size = 500;     // examples per forward pass; can change the last bit of a metric
+    std::vector<std::string> metrics;  // besides the task's usual ones
+    bool confusion = false;            // confusion.csv is written
     ClientsEvaluationConfig clients;
 };
 

@@ -86,7 +86,8 @@ void describe_stop(Visitor& visitor, RunConfig& run) {
                        .when = Condition{run.task, "task", tasks_with(metric.name)}, .default_note = "–", .may_change = true,
                        .doc = fmt::format("Stop after an evaluated round whose {} on the test examples{} is at {} this.{}", metric.meaning,
                                           metric.range.high == 1.0 ? ", a fraction," : "", metric.higher_is_better ? "least" : "most",
-                                          metric.over_classes == 0 ? "" : fmt::format(" Only with more than {} classes.", metric.over_classes))});
+                                          metric.over_classes == 0 ? "" : fmt::format(" Only with more than {} classes.", metric.over_classes)) +
+                              (metric.is_asked_for() ? " Only with that metric in evaluation.metrics." : "")});
     visitor.end();
 }
 
@@ -291,6 +292,10 @@ void describe_loop(Visitor& visitor, RunConfig& run) {
                    .doc = "Rounds from one evaluation on the test examples to the next; the last round is always evaluated."});
     visitor.field({.name = "chunk_size", .target = &run.evaluation.chunk_size, .range = between(1, kMost),
                    .doc = "Examples per forward pass; smaller takes less memory. Can change the last bit of a metric."});
+    visitor.field({.name = "metrics", .target = &run.evaluation.metrics, .choices = clients::asked_metric_names(), .default_note = "–",
+                   .doc = "Metrics besides the task's usual ones, each a column at the end of rounds.csv: `[macro_f1]`."});
+    visitor.field({.name = "confusion", .target = &run.evaluation.confusion,
+                   .doc = "Writes confusion.csv: for each evaluated round, how many test examples of each class were taken for which class."});
     describe_clients_evaluation(visitor, run.evaluation.clients);
     visitor.end();
     describe_stop(visitor, run);

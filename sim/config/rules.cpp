@@ -61,6 +61,24 @@ void check_loss(const RunConfig& run, const ConfigSource& source) {
     if (const auto check = clients::loss_spec(loss.name).check) report("training.loss", check(loss.values), source);
 }
 
+/// Checks that the metrics asked for are the task's, and those of targets are there.
+void check_metrics(const RunConfig& run, const ConfigSource& source) {
+    const clients::LearningTask& task = clients::learning_task(run.task);
+    std::vector<std::string> allowed;
+    for (const clients::Metric& metric : task.metrics)
+        if (metric.is_asked_for()) allowed.push_back(metric.name);
+    const std::string of_classes = "task '{}' has no {}; allowed: classification or next_token, whose targets are classes";
+    for (std::size_t i = 0; i < run.evaluation.metrics.size(); ++i)
+        if (!contains(allowed, run.evaluation.metrics[i]))
+            throw source.error(fmt::format("evaluation.metrics[{}]", i),
+                               fmt::format(fmt::runtime(of_classes), run.task, run.evaluation.metrics[i]));
+    if (run.evaluation.confusion && allowed.empty())
+        throw source.error("evaluation.confusion", fmt::format(fmt::runtime(of_classes), run.task, "confusion counts"));
+    for (const std::string& name : allowed)
+        if (run.stop.test.of(name) && !contains(run.evaluation.metrics, name))
+            throw source.error("stop.test_" + name, fmt::format("needs the metric; add evaluation.metrics: [{}]", name));
+}
+
 /// Checks that task and data have the same kind of targets.
 void check_task(const RunConfig& run, const ConfigSource& source) {
     const clients::LearningTask& task = clients::learning_task(run.task);
@@ -308,6 +326,7 @@ void check_rules(const RunConfig& run, const StrategySpec& strategy, const Confi
     });
     collect([&] { check_task(run, source); });
     collect([&] { check_loss(run, source); });
+    collect([&] { check_metrics(run, source); });
     collect([&] { check_data(run.data, source); });
     collect([&] { check_training(run.training, run.num_clients(), source); });
     collect([&] { check_clients_at_once(run.training, run.mode, source); });

@@ -53,10 +53,11 @@ void check_targets(const SweepConfig& sweep, const Node& root) {
         first = key;
         for (const SweepRun& run : sweep.runs) {
             const clients::LearningTask& task = clients::learning_task(run.config.task);
-            if (task.metric(metric) != nullptr) continue;
+            const std::vector<clients::Metric> metrics = task.metrics_with(run.config.evaluation.metrics);
+            if (std::ranges::find(metrics, metric, &clients::Metric::name) != metrics.end()) continue;
             throw sweep_error(*root.find(key), key,
                               fmt::format("runs of task '{}' have no {} (run '{}'); allowed: target_{}", task.name, metric,
-                                          run.id, fmt::join(names_of(task.metrics), ", target_")));
+                                          run.id, fmt::join(names_of(metrics), ", target_")));
         }
     }
 }

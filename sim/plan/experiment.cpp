@@ -8,11 +8,11 @@
 #include "sim/plan/blame.h"
 #include "sim/plan/evaluated_clients.h"
 #include "sim/plan/experiment_model.h"
-#include "sim/plan/loss_plan.h"
 #include "sim/plan/memory_plan.h"
 #include "sim/plan/model_spec.h"
 #include "sim/plan/one_rank.h"
 #include "sim/plan/recorded_arrivals.h"
+#include "sim/plan/task_plan.h"
 #include "sim/plan/warnings.h"
 #include "sim/plan/worker_probe.h"
 #include "sim/ranks/bytes.h"
@@ -227,7 +227,7 @@ clients::WorkerPlan Experiment::plan_workers() const {
     plan.data = dataset.map();
     plan.normalization = clients::NormalizationPlan::of(config.data.normalize);
     plan.loss = loss_plan(config, dataset);
-    plan.sums = clients::SumsPlan::of(config.task, dataset.map().num_classes);
+    plan.sums = sums_plan(config, dataset.map().num_classes);
     plan.evaluation_chunk = static_cast<std::uint64_t>(config.evaluation.chunk_size);
     plan.threads = static_cast<int>(config.threads);
     plan.clients_at_once = static_cast<std::uint64_t>(config.training.clients_at_once);

@@ -184,6 +184,22 @@ void check_stop(const LoadedConfig& loaded, std::int64_t num_classes) {
                             metric.over_classes, num_classes, clients::learning_task(loaded.run.task).main_metric().name));
 }
 
+/// Throws ConfigError for counts by class of so many classes that they would not fit beside each task.
+void check_counts(const LoadedConfig& loaded, std::int64_t num_classes) {
+    const EvaluationConfig& evaluation = loaded.run.evaluation;
+    constexpr std::int64_t kMostPairs = 256, kMostClasses = 4096;
+    if (evaluation.confusion && num_classes > kMostPairs)
+        throw loaded.source->error(
+            "evaluation.confusion",
+            fmt::format("the data have {} classes; confusion counts are possible for at most {}; leave it out", num_classes,
+                        kMostPairs));
+    if (!evaluation.metrics.empty() && num_classes > kMostClasses)
+        throw loaded.source->error(
+            "evaluation.metrics",
+            fmt::format("the data have {} classes; counts by class are possible for at most {}; leave it out", num_classes,
+                        kMostClasses));
+}
+
 /// Throws ConfigError for class weights that do not fit the data's classes.
 void check_class_weights(const LoadedConfig& loaded, std::int64_t num_classes) {
     if (const auto problem = clients::check_class_weights(loaded.run.training.loss.values, num_classes))
@@ -199,6 +215,7 @@ void check_data_of_task(const LoadedConfig& loaded, const clients::DataShape& da
     const bool has_tokens = data.example.vocabulary > 0;
     if (task.takes(kind) && (has_tokens || !task.of_tokens)) {
         check_class_weights(loaded, data.num_classes);
+        check_counts(loaded, data.num_classes);
         return check_stop(loaded, data.num_classes);
     }
     std::vector<std::string> tasks;

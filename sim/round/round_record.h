@@ -27,6 +27,7 @@ struct NamedMetric {
 struct Metrics {
     double test_loss = 0.0;              // mean training objective per example
     std::vector<NamedMetric> of_task{};  // in the task's order: runs are compared by the first
+    std::vector<double> confusion{};     // [classes][classes]: test targets by label and prediction; empty if not asked for
 
     double main() const { return of_task.front().value; }
     /// One of the metrics has reached its target.

@@ -1,5 +1,7 @@
 #include "sim/run/evaluate.h"
 
+#include "sim/plan/task_plan.h"
+
 namespace fedhive::sim {
 
 namespace {
@@ -11,12 +13,12 @@ double counted_examples(const clients::EvaluationSums& sums, std::uint64_t examp
 }
 
 std::vector<ClientQuality> qualities(const Experiment& run, const std::vector<clients::EvaluationSums>& results) {
-    const clients::LearningTask& task = clients::learning_task(run.config.task);
+    const std::vector<clients::Metric> shown = metrics_of_run(run.config);
     std::vector<ClientQuality> clients;
     for (std::size_t i = 0; i < results.size(); ++i) {
         const std::uint32_t client = run.evaluated_clients[i];
         const std::size_t examples = run.dataset.held_out(client).size();
-        const Metrics metrics = metrics_of(results[i], task, examples, run.dataset.map());
+        const Metrics metrics = metrics_of(results[i], shown, examples, run.dataset.map());
         const double counted = counted_examples(results[i], examples, run.dataset.map());
         clients.push_back({client, examples, metrics.test_loss, metrics.main(), counted});
     }
@@ -25,11 +27,11 @@ std::vector<ClientQuality> qualities(const Experiment& run, const std::vector<cl
 
 }  // namespace
 
-Metrics metrics_of(const clients::EvaluationSums& sums, const clients::LearningTask& task, std::uint64_t examples,
+Metrics metrics_of(const clients::EvaluationSums& sums, const std::vector<clients::Metric>& shown, std::uint64_t examples,
                    const clients::DatasetMap& data) {
     const double count = counted_examples(sums, examples, data);
     Metrics metrics{.test_loss = sums.loss() / count};
-    for (const clients::Metric& metric : task.metrics)
+    for (const clients::Metric& metric : shown)
         if (metric.over_classes == 0 || data.num_classes > metric.over_classes)
             metrics.of_task.push_back({metric.name, metric.of(sums, count, static_cast<double>(data.target.width))});
     return metrics;
@@ -39,7 +41,12 @@ Metrics evaluate(Fleet& fleet, const Experiment& run) {
     clients::EvaluationSums sums(run.worker_plan.sums);
     for (const clients::EvaluationSums& chunk : fleet.evaluate(run.server)) sums.add(chunk.values());
     const clients::DatasetMap& data = run.dataset.map();
-    return metrics_of(sums, clients::learning_task(run.config.task), data.num_test, data);
+    Metrics metrics = metrics_of(sums, metrics_of_run(run.config), data.num_test, data);
+    if (run.config.evaluation.confusion) {
+        const std::span<const double> counts = sums.of("confusion");
+        metrics.confusion.assign(counts.begin(), counts.end());
+    }
+    return metrics;
 }
 
 ClientsTest evaluate_clients(Fleet& fleet, const Experiment& run) {

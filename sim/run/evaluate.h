@@ -11,8 +11,8 @@ namespace fedhive::sim {
 /// The workers evaluate chunks of fixed size; sums go over chunks in order, so no metric depends on the number of workers.
 Metrics evaluate(Fleet& fleet, const Experiment& run);
 
-/// The task's metrics from the sums over `examples` examples of `data`.
-Metrics metrics_of(const clients::EvaluationSums& sums, const clients::LearningTask& task, std::uint64_t examples,
+/// The metrics `shown` from the sums over `examples` examples of `data`.
+Metrics metrics_of(const clients::EvaluationSums& sums, const std::vector<clients::Metric>& shown, std::uint64_t examples,
                    const clients::DatasetMap& data);
 
 /// Metrics of each of the run's evaluated clients, at least one. The workers take ranges of clients; each client's sums are its

@@ -220,7 +220,8 @@ Resumption find_resumption(const ResumeOptions& options) {
                 "rounds", fmt::format("{} is below the {} rounds already done; allowed: {} or more", wanted.rounds,
                                       checkpoint.round, checkpoint.round));
         if (checkpoint.round > 0)
-            check_tables(folder, checkpoint.tables, checkpoint.round, clients::learning_task(wanted.task));
+            check_tables(folder, checkpoint.tables, checkpoint.round, clients::learning_task(wanted.task),
+                         wanted.evaluation.metrics);
         found.over = is_over(wanted, checkpoint);
         found.past.progress = checkpoint.progress;
         found.point.round = checkpoint.round;

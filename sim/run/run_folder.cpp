@@ -5,6 +5,7 @@
 #include "aggregation/memory/shared_segment.h"
 #include "sim/record/durable_file.h"
 #include "sim/record/table_cells.h"
+#include "sim/run/confusion_table.h"
 #include "sim/run/fairness_table.h"
 #include "sim/run/run_files.h"
 
@@ -24,11 +25,14 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::string round_columns(const clients::LearningTask& task) {
+/// Columns that came later than others, or only in some runs, are the last.
+bool comes_last(const clients::Metric& metric) { return metric.over_classes > 0 || metric.is_asked_for(); }
+
+std::string round_columns(const clients::LearningTask& task, const std::vector<std::string>& asked) {
     std::string text = "round,version,cohort,accepted,failed,train_loss,test_loss,";
     std::string later;
-    for (const clients::Metric& metric : task.metrics)
-        if (metric.over_classes == 0)
+    for (const clients::Metric& metric : task.metrics_with(asked))
+        if (!comes_last(metric))
             text += fmt::format("test_{},", metric.name);
         else
             later += fmt::format(",test_{}", metric.name);
@@ -57,6 +61,7 @@ bool has_owners(const fs::path& file) {
     return head == columns;
 }
 
+constexpr const char* kConfusionTable = "confusion.csv";
 constexpr std::string_view kArrivalColumns = "round,client_id\n";
 
 void cut_table(AppendFile& table, std::uint64_t size, std::string_view columns) {
@@ -155,6 +160,7 @@ RunFolder::RunFolder(RunLock lock, const RunConfig& config, const std::string& f
                      std::vector<std::string> owners)
     : lock_(write_first_files(std::move(lock), config, first_checkpoint)),
       task_(clients::learning_task(config.task)),
+      asked_metrics_(config.evaluation.metrics),
       owners_(std::move(owners)),
       names_clients_(!owners_.empty()),
       rounds_(path() / "rounds.csv"),
@@ -163,7 +169,7 @@ RunFolder::RunFolder(RunLock lock, const RunConfig& config, const std::string& f
       arrivals_(path() / "arrivals.csv") {
     make_folders();
     if (config.evaluation.clients.every) fairness_.emplace(path() / "fairness.csv");
-    rounds_.append(round_columns(task_));
+    rounds_.append(round_columns(task_, asked_metrics_));
     clients_.append(client_columns(names_clients_));
     arrivals_.append(kArrivalColumns);
     if (fairness_) fairness_->append(fairness_columns(metric()));
@@ -172,6 +178,7 @@ RunFolder::RunFolder(RunLock lock, const RunConfig& config, const std::string& f
 RunFolder::RunFolder(RunLock lock, const RunConfig& config, std::vector<std::string> owners)
     : lock_(std::move(lock)),
       task_(clients::learning_task(config.task)),
+      asked_metrics_(config.evaluation.metrics),
       owners_(std::move(owners)),
       names_clients_(!owners_.empty()),
       rounds_(path() / "rounds.csv"),
@@ -186,7 +193,7 @@ void RunFolder::go_back_to(const TablePositions& tables, std::int64_t round) {
     remove_part_files(path());
     put_folders_aside(path());
     unlink((path() / "model.safetensors").c_str());
-    cut_table(rounds_, tables.rounds.bytes, round_columns(task_));
+    cut_table(rounds_, tables.rounds.bytes, round_columns(task_, asked_metrics_));
     // A run begun by an older fedhive keeps its columns.
     names_clients_ = !owners_.empty() && (tables.clients.bytes == 0 || has_owners(path() / "clients.csv"));
     cut_table(clients_, tables.clients.bytes, client_columns(names_clients_));
@@ -196,6 +203,8 @@ void RunFolder::go_back_to(const TablePositions& tables, std::int64_t round) {
         const fs::path on_clients = path() / client_table_name(metric());
         if (round_of_client_table(read_file_or_nothing(on_clients), metric()) > round) unlink(on_clients.c_str());
     }
+    if (round_of_confusion_table(read_file_or_nothing(path() / kConfusionTable)) > round)
+        unlink((path() / kConfusionTable).c_str());
     events_.cut(whole_lines(read_file(path() / "events.jsonl", aggregation::available_memory_bytes())));
 }
 
@@ -214,12 +223,13 @@ void RunFolder::add_round(const RoundRecord& round, const Arrivals& arrived, con
         arrivals_.append(text_of(order));
     }
     if (round.on_clients) add_clients_test(round.round, *round.on_clients);
+    if (round.test && !round.test->confusion.empty())
+        write_file(path() / kConfusionTable, confusion_table(round.round, round.test->confusion));
     const std::size_t cohort = arrived.clients.size();
     const std::size_t accepted = arrived.accepted();
     std::string test = round.test ? fmt::format("{}", round.test->test_loss) : "", later;
-    for (const clients::Metric& metric : task_.metrics)
-        (metric.over_classes == 0 ? test : later) +=
-            "," + optional_text(round.test ? round.test->value(metric.name) : std::nullopt);
+    for (const clients::Metric& metric : task_.metrics_with(asked_metrics_))
+        (comes_last(metric) ? later : test) += "," + optional_text(round.test ? round.test->value(metric.name) : std::nullopt);
     const std::size_t left_behind = arrived.left_behind();
     std::string row =
         fmt::format("{},{},{},{},{},{},{},{},{},{},{:.6f}", round.round, server.version, cohort, accepted,
@@ -297,9 +307,9 @@ void RunFolder::expect_whole_tables() const {
         if (*table) (*table)->expect_whole();
 }
 
-void check_tables(const fs::path& folder, const TablePositions& tables, std::int64_t rounds,
-                  const clients::LearningTask& task) {
-    check_table(folder / "rounds.csv", tables.rounds, round_columns(task), rounds);
+void check_tables(const fs::path& folder, const TablePositions& tables, std::int64_t rounds, const clients::LearningTask& task,
+                  const std::vector<std::string>& asked_metrics) {
+    check_table(folder / "rounds.csv", tables.rounds, round_columns(task, asked_metrics), rounds);
     check_table(folder / "clients.csv", tables.clients, client_columns(has_owners(folder / "clients.csv")), rounds);
     // On the virtual clock the table has no rows.
     if (tables.arrivals.bytes > kArrivalColumns.size())

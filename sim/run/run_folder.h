@@ -50,12 +50,12 @@ public:
     std::filesystem::path logs() const { return path() / "logs"; }
 
     /// Goes back to the checkpoint that recorded `tables` after round `round`, or to the beginning: cuts the tables there and
-    /// torn lines off the events; removes temporary files, a final model, and client metrics of a later round. Write a manifest
+    /// torn lines off the events; removes temporary files, a final model, and client metrics and confusion counts of a later round. Write a manifest
     /// before that says that the run goes on.
     void go_back_to(const TablePositions& tables, std::int64_t round);
 
     /// Appends a row of rounds.csv, the rows of clients.csv, and, if clients were evaluated, of fairness.csv; then also
-    /// rewrites client_accuracy.csv (named after the task's main metric).
+    /// rewrites client_accuracy.csv (named after the task's main metric); with confusion counts confusion.csv as well.
     void add_round(const RoundRecord& round, const Arrivals& arrived, const ServerState& server);
 
     /// One line of events.jsonl; the time is added.
@@ -79,8 +79,9 @@ private:
 
     RunLock lock_;
     const clients::LearningTask& task_;
-    std::vector<std::string> owners_;  // per client; empty: clients have no names
-    bool names_clients_;               // clients.csv has the names
+    std::vector<std::string> asked_metrics_;  // evaluation.metrics
+    std::vector<std::string> owners_;         // per client; empty: clients have no names
+    bool names_clients_;                      // clients.csv has the names
     AppendFile rounds_;
     AppendFile clients_;
     AppendFile events_;
@@ -92,7 +93,7 @@ private:
 /// Throws ConfigError if the tables in a folder cannot be cut back to `tables`: their columns, or the rows up to there, do not
 /// match a run with `rounds` finished rounds (at least one).
 void check_tables(const std::filesystem::path& folder, const TablePositions& tables, std::int64_t rounds,
-                  const clients::LearningTask& task);
+                  const clients::LearningTask& task, const std::vector<std::string>& asked_metrics = {});
 
 /// Number of whole rows in the folder's rounds.csv; 0 if there is no table.
 std::int64_t rounds_in_table(const std::filesystem::path& folder);

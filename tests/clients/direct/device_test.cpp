@@ -108,6 +108,32 @@ TEST_SUITE("DeviceArithmetic") {
                 }
     }
 
+    TEST_CASE("LossIsThatOfTheHostEngine") {
+        const std::vector<float> weights{1.0F, 0.5F, 2.0F, 0.25F, 3.0F, 1.0F, 0.75F, 1.5F, 0.1F, 2.5F};
+        const LossTerms losses[] = {{.smoothing = 0.1F},
+                                    {.smoothing = 0.2F, .class_weights = weights.data()},
+                                    {.kind = LossKind::Focal, .gamma = 2.0F, .class_weights = weights.data()}};
+        for (const ModelSpec& spec : trained()) {
+            if (spec.target.kind == TargetKind::Numbers) continue;
+            for (const LossTerms& loss : losses) {
+                DeviceRun run(spec, 40);
+                REQUIRE(run.network.outputs <= weights.size());
+                const device::Step step{0, 8, 77};
+                Floats plain(run.gradient.size()), expected(run.gradient.size());
+                const clients::direct::Batch batch = run.batch(step);
+                run.host.train(run.global.data(), plain.data(), batch, step.dropout_key);
+                run.host.set_loss(loss);
+                const double wanted = run.host.train(run.global.data(), expected.data(), batch, step.dropout_key);
+                run.network.loss = loss;
+                run.local = run.global;
+                const double found = device::compute_gradient(kThread, run.network, run.work(), run.from(), step);
+                CHECK(found == doctest::Approx(wanted).epsilon(1e-5));
+                CHECK(distance(run.gradient, expected) < 2e-5);
+                CHECK(distance(plain, expected) > 1e-3);
+            }
+        }
+    }
+
     TEST_CASE("EvaluationIsTheHostEngines") {
         for (const ModelSpec& spec : trained()) {
             DeviceRun run(spec, 40);

@@ -245,4 +245,64 @@ TEST_SUITE("Losses") {
         CHECK(none.ignored == 4);
         CHECK(none.loss_sum == 0.0);
     }
+
+    TEST_CASE("LossesOfTheCatalogAreThoseOfPyTorch") {
+        const at::Tensor scores = at::randn({6, 5}).mul(3.0).set_requires_grad(true);
+        const at::Tensor classes = at::tensor({0, 4, 2, 2, 1, 3}, at::kLong);
+        const at::Tensor weights = at::tensor({1.0F, 0.5F, 2.0F, 0.25F, 3.0F});
+        LossPlan plan{.smoothing = 0.2F, .num_weights = 5};
+        std::memcpy(plan.class_weights.data(), weights.const_data_ptr<float>(), 5 * sizeof(float));
+        const at::Tensor expected = at::cross_entropy_loss(scores, classes, weights, at::Reduction::Mean, -100, 0.2);
+        const MeanLoss found = BatchLoss(plan, at::kCPU).mean(scores, classes, {TargetKind::Class});
+        CHECK(found.mean.item<float>() == doctest::Approx(expected.item<float>()).epsilon(1e-6));
+        CHECK_FALSE(found.counted.defined());
+        const at::Tensor wanted = gradient_of(expected, scores), got = gradient_of(found.mean, scores);
+        CHECK(at::allclose(got, wanted, 1e-5, 1e-7));
+
+        const LossPlan focal{.kind = LossKind::Focal, .gamma = 2.0F};
+        const at::Tensor log_p = at::log_softmax(scores, 1).gather(1, classes.unsqueeze(1));
+        const at::Tensor by_hand = log_p.exp().neg().add(1.0).square().mul(log_p).neg().mean();
+        const MeanLoss focused = BatchLoss(focal, at::kCPU).mean(scores, classes, {TargetKind::Class});
+        CHECK(focused.mean.item<float>() == doctest::Approx(by_hand.item<float>()).epsilon(1e-6));
+        CHECK(at::allclose(gradient_of(focused.mean, scores), gradient_of(by_hand, scores), 1e-5, 1e-7));
+    }
+
+    TEST_CASE("LossOfPositionsAndIgnoredTargetsIsTheMeanOfThoseThatCount") {
+        const LossPlan plan{.smoothing = 0.1F};
+        const BatchLoss loss(plan, at::kCPU);
+        const at::Tensor scores = at::randn({3, 4, 5}).set_requires_grad(true);
+        at::Tensor classes = at::arange(12, at::kLong).remainder(5).view({3, 4});
+        classes.index_put_({at::tensor({0, 1, 1}, at::kLong), at::tensor({0, 2, 3}, at::kLong)},
+                           at::scalar_tensor(kIgnored, at::kLong));
+        const at::Tensor expected =
+            at::cross_entropy_loss(scores.flatten(0, 1), classes.flatten(), {}, at::Reduction::Mean, kIgnored, 0.1);
+        const MeanLoss found = loss.mean(scores, classes, {TargetKind::ClassEach, 4, true});
+        CHECK(found.mean.item<float>() == doctest::Approx(expected.item<float>()).epsilon(1e-6));
+        CHECK(found.counted.item<float>() == doctest::Approx(9.0 / 4.0));
+        CHECK(at::allclose(gradient_of(found.mean, scores), gradient_of(expected, scores), 1e-5, 1e-7));
+        const at::Tensor nobody = at::full({3, 4}, kIgnored, at::kLong);
+        const MeanLoss none = loss.mean(scores, nobody, {TargetKind::ClassEach, 4, true});
+        CHECK(none.mean.item<float>() == 0.0F);
+        CHECK(gradient_of(none.mean, scores).abs().max().item<float>() == 0.0F);
+    }
+
+    TEST_CASE("LossOfManyRowsIsThatOfEachRow") {
+        LossPlan plan{.smoothing = 0.1F, .num_weights = 4};
+        plan.class_weights = {1.0F, 2.0F, 0.5F, 4.0F};
+        const BatchLoss loss(plan, at::kCPU);
+        const at::Tensor scores = at::randn({2, 3, 4}).set_requires_grad(true);
+        const at::Tensor classes = at::tensor({0, 1, 3, 2, 2, 0}, at::kLong).view({2, 3});
+        const at::Tensor weights = at::tensor({1.0F / 3, 1.0F / 3, 1.0F / 3, 0.5F, 0.5F, 0.0F}).view({2, 3});
+        const MeanLoss rows = loss.mean_of_rows(scores, classes, weights, {TargetKind::Class});
+        const at::Tensor together = gradient_of(rows.mean.sum(), scores);
+        const std::array<std::int64_t, 2> sizes{3, 2};
+        for (std::int64_t row = 0; row < 2; ++row) {
+            const std::int64_t size = sizes.at(static_cast<std::size_t>(row));
+            const at::Tensor own = scores.detach()[row].narrow(0, 0, size).clone().set_requires_grad(true);
+            const MeanLoss alone = loss.mean(own, classes[row].narrow(0, 0, size), {TargetKind::Class});
+            CHECK(rows.mean[row].item<float>() == doctest::Approx(alone.mean.item<float>()).epsilon(1e-6));
+            CHECK(at::allclose(together[row].narrow(0, 0, size), gradient_of(alone.mean, own), 1e-6, 1e-8));
+        }
+        CHECK(together[1][2].abs().max().item<float>() == 0.0F);
+    }
 }

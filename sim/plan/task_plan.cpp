@@ -1,4 +1,4 @@
-#include "sim/plan/loss_plan.h"
+#include "sim/plan/task_plan.h"
 
 #include "clients/data/target.h"
 #include "clients/tasks/learning_task.h"
@@ -19,6 +19,18 @@ clients::LossPlan loss_plan(const RunConfig& run, const clients::SharedDataset& 
                 if (label != clients::kIgnored) ++counts.at(static_cast<std::size_t>(label));
     clients::set_class_weights(plan, values, counts);
     return plan;
+}
+
+std::vector<clients::Metric> metrics_of_run(const RunConfig& run) {
+    return clients::learning_task(run.task).metrics_with(run.evaluation.metrics);
+}
+
+clients::SumsPlan sums_plan(const RunConfig& run, std::int64_t num_classes) {
+    std::vector<std::string> needed;
+    for (const clients::Metric& metric : metrics_of_run(run))
+        needed.insert(needed.end(), metric.needs.begin(), metric.needs.end());
+    if (run.evaluation.confusion) needed.emplace_back("confusion");
+    return clients::SumsPlan::of(run.task, num_classes, needed);
 }
 
 }  // namespace fedhive::sim
