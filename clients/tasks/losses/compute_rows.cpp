@@ -11,7 +11,7 @@ void compute(const RowLosses& rows, aggregation::MemorySpace space) {
         [&] {
             for (std::size_t r = 0; r < rows.rows; ++r) weighted_row(rows, r);
         },
-        [&] { return kernels::compute(rows); });
+        [&] { return row_kernels::compute(rows); });
 }
 
 }  // namespace fedhive::clients

@@ -5,7 +5,7 @@
 
 #include <cuda_runtime.h>
 
-namespace fedhive::clients::kernels {
+namespace fedhive::clients::row_kernels {
 
 namespace {
 
@@ -27,4 +27,4 @@ const char* compute(const RowLosses& rows) {
     return error == cudaSuccess ? nullptr : cudaGetErrorString(error);
 }
 
-}  // namespace fedhive::clients::kernels
+}  // namespace fedhive::clients::row_kernels

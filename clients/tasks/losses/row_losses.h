@@ -23,11 +23,11 @@ struct RowLosses {
     LossTerms terms{};
 };
 
-namespace kernels {
+namespace row_kernels {
 
 /// The same in device memory. Returns CUDA's text for a failed launch, else null.
 const char* compute(const RowLosses& rows);
 
-}  // namespace kernels
+}  // namespace row_kernels
 
 }  // namespace fedhive::clients

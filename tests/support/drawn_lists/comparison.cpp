@@ -35,7 +35,7 @@ bool same_bits(const Floats& a, const Floats& b) {
 /// Of one set of kernels, or of a block of threads.
 struct Found {
     double loss = 0.0;
-    Floats gradient;
+    Floats gradient{};
     clients::EvaluationSums sums = empty_sums(clients::TargetKind::Class);
 };
 
