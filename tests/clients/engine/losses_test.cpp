@@ -21,10 +21,14 @@ using aggregation::SgdOptions;
 
 namespace {
 
-testing::Evaluated evaluation_of(const at::Tensor& answers, const at::Tensor& targets, TargetShape target) {
+EvaluationSums sums_of(const at::Tensor& answers, const at::Tensor& targets, TargetShape target) {
     EvaluationSums sums = testing::empty_sums(target.kind);
     add_evaluation(answers, targets, target, sums);
-    return testing::by_name(sums, target.kind);
+    return sums;
+}
+
+testing::Evaluated evaluation_of(const at::Tensor& answers, const at::Tensor& targets, TargetShape target) {
+    return testing::by_name(sums_of(answers, targets, target), target.kind);
 }
 
 /// Two examples of two features, with these numbers for targets.
@@ -113,10 +117,10 @@ TEST_SUITE("Losses") {
         FlatModel model(linear(1), MemorySpace::Host);
         LibtorchEvaluation evaluation(model, part.shape, {});
         const std::vector<float> global = first_model(model);
-        const testing::Evaluated found = testing::evaluated_range(evaluation, global, view_of(part), 0, 2);
-        CHECK(found.loss_sum == 2.5);
-        CHECK(found.absolute_sum == 2.0);
-        CHECK(found.correct == 0);
+        EvaluationSums found = testing::empty_sums(TargetKind::Numbers);
+        evaluation.evaluate_range(global, view_of(part), 0, 2, found);
+        CHECK(found.loss() == 2.5);
+        CHECK(found.one("absolute") == 2.0);
         const std::vector<Metric>& metrics = learning_task("regression").metrics;
         CHECK(metrics[0].of(found, 2.0, 1.0) == 1.25);
         CHECK(metrics[1].of(found, 2.0, 1.0) == 1.0);
@@ -140,9 +144,9 @@ TEST_SUITE("Losses") {
         CHECK(mean_loss(answers, classes, {TargetKind::ClassEach, 2}).mean.item<double>() ==
               doctest::Approx(1.75 * std::log(2.0)));
         const at::NoGradGuard no_grad;
-        const testing::Evaluated found = evaluation_of(answers, classes, {TargetKind::ClassEach});
-        CHECK(found.loss_sum == doctest::Approx(2 * 1.75 * std::log(2.0)));
-        CHECK(found.correct == 1);  // of four
+        const EvaluationSums found = sums_of(answers, classes, {TargetKind::ClassEach});
+        CHECK(found.loss() == doctest::Approx(2 * 1.75 * std::log(2.0)));
+        CHECK(found.one("correct") == 1.0);  // of four
         const std::vector<Metric>& metrics = learning_task("next_token").metrics;
         CHECK(metrics[0].of(found, 2.0, 2.0) == 0.25);
         CHECK(metrics[1].of(found, 2.0, 2.0) == doctest::Approx(std::pow(2.0, 1.75)));
@@ -157,8 +161,8 @@ TEST_SUITE("Losses") {
         const at::Tensor classes = at::arange(30, at::kLong).remainder(7);
         for (std::int64_t row = 0; row < 30; ++row)
             expected += classes_ahead(scores.data_ptr<float>() + 7 * row, 7, static_cast<std::uint32_t>(row % 7)) < 5 ? 1 : 0;
-        const testing::Evaluated found = evaluation_of(scores, classes, {TargetKind::Class});
-        CHECK(found.among_five == expected);
+        const EvaluationSums found = sums_of(scores, classes, {TargetKind::Class});
+        CHECK(found.one("among_five") == static_cast<double>(expected));
         CHECK(expected > 15);
         CHECK(expected < 29);
         CHECK(evaluation_of(scores.view({3, 10, 7}), classes.view({3, 10}), {TargetKind::ClassEach}).among_five == expected);

@@ -152,9 +152,9 @@ TEST_SUITE("DeviceSteps") {
         CHECK_THROWS_AS(testing::evaluated_range(evaluation, global, examples, kBlockExamples, 1), Fault);
         BlockModel numbers("mlp", false, {}, 2);
         const aggregation::ParamBuffer start = numbers.start();
+        DeviceEvaluation on_device(numbers.network);
         const testing::Evaluated of_numbers =
-            DeviceEvaluation(numbers.network)
-                .evaluate_range(start, numbers.dataset.train(MemorySpace::Cuda), 0, kBlockExamples);
+            testing::evaluated_range(on_device, start, numbers.dataset.train(MemorySpace::Cuda), 0, kBlockExamples);
         direct::Network host(numbers.spec);
         DirectEvaluation on_host(host, numbers.spec.input, {});
         const auto from = conformance::download(start);
