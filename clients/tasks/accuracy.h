@@ -6,14 +6,14 @@
 namespace fedhive::clients {
 
 inline Sum correct() {
-    return {.name = "correct", .add = [](double* sum, const Outcome& outcome, std::uint32_t) {
+    return {.name = "correct", .add = [](double* sum, const TargetOutcome& outcome, std::uint32_t) {
                 *sum += outcome.predicted == outcome.label ? 1.0 : 0.0;
             }};
 }
 
 inline Sum among_five() {
     return {.name = "among_five",
-            .add = [](double* sum, const Outcome& outcome, std::uint32_t) { *sum += outcome.ahead < 5 ? 1.0 : 0.0; }};
+            .add = [](double* sum, const TargetOutcome& outcome, std::uint32_t) { *sum += outcome.ahead < 5 ? 1.0 : 0.0; }};
 }
 
 inline Metric accuracy() {

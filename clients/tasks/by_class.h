@@ -9,22 +9,23 @@ namespace fedhive::clients {
 inline Sum labels_by_class() {
     return {.name = "labels_by_class",
             .shape = SumShape::Classes,
-            .add = [](double* sum, const Outcome& outcome, std::uint32_t) { sum[outcome.label] += 1.0; }};
+            .add = [](double* sum, const TargetOutcome& outcome, std::uint32_t) { sum[outcome.label] += 1.0; }};
 }
 
 /// How often each class was predicted.
 inline Sum predicted_by_class() {
     return {.name = "predicted_by_class",
             .shape = SumShape::Classes,
-            .add = [](double* sum, const Outcome& outcome, std::uint32_t) { sum[outcome.predicted] += 1.0; }};
+            .add = [](double* sum, const TargetOutcome& outcome, std::uint32_t) { sum[outcome.predicted] += 1.0; }};
 }
 
 /// Correct predictions of each class.
 inline Sum correct_by_class() {
-    return {
-        .name = "correct_by_class", .shape = SumShape::Classes, .add = [](double* sum, const Outcome& outcome, std::uint32_t) {
-            if (outcome.predicted == outcome.label) sum[outcome.label] += 1.0;
-        }};
+    return {.name = "correct_by_class",
+            .shape = SumShape::Classes,
+            .add = [](double* sum, const TargetOutcome& outcome, std::uint32_t) {
+                if (outcome.predicted == outcome.label) sum[outcome.label] += 1.0;
+            }};
 }
 
 /// Mean recall over the classes that have evaluated targets: Σ_c correct_c / labels_c / their number.
@@ -72,10 +73,11 @@ inline Metric macro_f1() {
 
 /// Targets of each class by the class that was predicted, [label][predicted].
 inline Sum confusion() {
-    return {
-        .name = "confusion", .shape = SumShape::Pairs, .add = [](double* sum, const Outcome& outcome, std::uint32_t classes) {
-            sum[std::size_t{outcome.label} * classes + outcome.predicted] += 1.0;
-        }};
+    return {.name = "confusion",
+            .shape = SumShape::Pairs,
+            .add = [](double* sum, const TargetOutcome& outcome, std::uint32_t classes) {
+                sum[std::size_t{outcome.label} * classes + outcome.predicted] += 1.0;
+            }};
 }
 
 }  // namespace fedhive::clients

@@ -20,7 +20,7 @@ struct Sum {
     std::string name;
     SumShape shape = SumShape::One;
     /// Adds one target to the sum's values. Whole numbers stay exact below 2^53.
-    void (*add)(double* sum, const Outcome& outcome, std::uint32_t classes) = nullptr;
+    void (*add)(double* sum, const TargetOutcome& outcome, std::uint32_t classes) = nullptr;
 
     std::uint64_t size(std::uint64_t classes) const {
         return shape == SumShape::One ? 1 : shape == SumShape::Classes ? classes : classes * classes;
@@ -48,7 +48,7 @@ public:
     explicit EvaluationSums(const SumsPlan& plan);
 
     /// Adds the outcome of one target that counts.
-    void add(const Outcome& outcome) {
+    void add(const TargetOutcome& outcome) {
         for (const Part& part : parts_) part.add(values_.data() + part.first, outcome, classes_);
     }
     /// Σ loss of examples; an example with several targets enters with their mean.
@@ -72,7 +72,7 @@ private:
     struct Part {
         std::string_view name;
         std::uint64_t first = 0, size = 0;  // in values_
-        void (*add)(double* sum, const Outcome& outcome, std::uint32_t classes) = nullptr;
+        void (*add)(double* sum, const TargetOutcome& outcome, std::uint32_t classes) = nullptr;
     };
 
     std::uint32_t classes_;

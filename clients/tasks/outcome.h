@@ -8,7 +8,7 @@
 
 namespace fedhive::clients {
 
-struct Outcome {
+struct TargetOutcome {
     // Of a class:
     std::uint32_t label = 0;
     std::uint32_t predicted = 0;  // argmax of the scores: the first of equal ones, a NaN before all
@@ -31,8 +31,8 @@ FEDHIVE_HOST_DEVICE std::uint32_t classes_ahead(const float* scores, std::uint32
 }
 
 /// The outcome of one example, or position, whose target is a class. Shapes as in classes_ahead().
-FEDHIVE_HOST_DEVICE Outcome class_outcome(const float* scores, std::uint32_t classes, std::uint32_t label) {
-    Outcome outcome;
+FEDHIVE_HOST_DEVICE TargetOutcome class_outcome(const float* scores, std::uint32_t classes, std::uint32_t label) {
+    TargetOutcome outcome;
     outcome.label = label;
     for (std::uint32_t c = 1; c < classes; ++c)
         if (scores[c] > scores[outcome.predicted] || scores[c] != scores[c]) outcome.predicted = c;

@@ -23,7 +23,7 @@ LearningTask regression() {
                          .of = [](const EvaluationSums& sums, double examples,
                                   double) { return sums.one("absolute") / examples; }}},
             .sums = {{.name = "absolute",
-                      .add = [](double* sum, const Outcome& outcome, std::uint32_t) { *sum += outcome.absolute; }}}};
+                      .add = [](double* sum, const TargetOutcome& outcome, std::uint32_t) { *sum += outcome.absolute; }}}};
 }
 
 }  // namespace fedhive::clients

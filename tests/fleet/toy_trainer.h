@@ -61,7 +61,7 @@ public:
                   clients::EvaluationSums& sums) override {
         if (environment("TOY_FAULT") == "evaluate") throw Fault("the toy cannot be evaluated");
         sums.add_loss(static_cast<double>(model_.data[0]) * static_cast<double>(indices.size()));
-        for (std::uint32_t i = 0; i < indices.front(); ++i) sums.add(clients::Outcome{});
+        for (std::uint32_t i = 0; i < indices.front(); ++i) sums.add(clients::TargetOutcome{});
     }
 
 private:

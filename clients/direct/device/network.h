@@ -62,7 +62,7 @@ struct Layer {
 /// The results of one example.
 struct RowOutcome {
     double loss = 0.0;
-    Outcome outcome{};
+    TargetOutcome outcome{};
 };
 
 struct Network {

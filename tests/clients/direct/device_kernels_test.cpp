@@ -163,7 +163,7 @@ TEST_SUITE("DeviceKernels") {
             device::evaluate(kThread, run.network, run.work(), run.global.data(), run.from(), 0, 40);
             for (std::size_t i = 0; i < 40; ++i) {
                 CHECK(outcomes[i].loss == run.outcomes[i].loss);
-                const Outcome &one = outcomes[i].outcome, &other = run.outcomes[i].outcome;
+                const TargetOutcome &one = outcomes[i].outcome, &other = run.outcomes[i].outcome;
                 CHECK(one.label == other.label);
                 CHECK(one.predicted == other.predicted);
                 CHECK(one.ahead == other.ahead);

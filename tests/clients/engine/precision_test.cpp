@@ -5,6 +5,7 @@
 #include "clients/trainers/engine.h"
 #include "clients/visit/local_training.h"
 #include "tests/clients/visit/batched_clients.h"
+#include "tests/support/evaluated.h"
 
 #include <ATen/ATen.h>
 #include <ATen/record_function.h>
@@ -36,10 +37,10 @@ Trained train(Precision precision) {
     std::iota(shard.begin(), shard.end(), 0U);
     initial_parameters(spec, model.layout(), 3, global);
     Trained trained;
-    trained.loss_before = evaluation.evaluate_range(global, examples, 0, 200).loss_sum;
+    trained.loss_before = fedhive::testing::evaluated_range(evaluation, global, examples, 0, 200).loss_sum;
     trained.result = train_client(step, {5, 10, 16}, {}, 0, 0, shard, global, update);
     for (std::size_t i = 0; i < global.size(); ++i) global[i] += update[i];
-    trained.loss_after = evaluation.evaluate_range(global, examples, 0, 200).loss_sum;
+    trained.loss_after = fedhive::testing::evaluated_range(evaluation, global, examples, 0, 200).loss_sum;
     return trained;
 }
 

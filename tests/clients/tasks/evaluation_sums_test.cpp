@@ -17,7 +17,7 @@ TEST_SUITE("EvaluationSums") {
         const std::vector<float> scores{2.0F, 5.0F, 5.0F, 1.0F};
         const std::vector<std::uint32_t> ahead{2, 0, 1, 3};
         for (std::uint32_t label = 0; label < 4; ++label) {
-            const Outcome outcome = class_outcome(scores.data(), 4, label);
+            const TargetOutcome outcome = class_outcome(scores.data(), 4, label);
             CHECK(outcome.label == label);
             CHECK(outcome.predicted == 1);
             CHECK(outcome.ahead == ahead[label]);

@@ -16,8 +16,8 @@ namespace {
 struct Loss {
     double sum = 0.0;  // over the rows whose label is not kIgnored
     std::uint64_t ignored = 0;
-    std::vector<clients::Outcome> outcomes{};  // of the other rows
-    Values of_scores;                        // gradient of the mean
+    std::vector<clients::TargetOutcome> outcomes{};  // of the other rows
+    Values of_scores;                                // gradient of the mean
 };
 
 Loss cross_entropy(const Values& scores, const std::vector<std::int64_t>& labels) {
@@ -138,7 +138,7 @@ void PlainEvaluation::evaluate(const clients::ExamplesView& from, std::span<cons
         cross_entropy(network_.forward(model_.data, std::move(batch.x), 0, network_.names().size()), batch.labels);
     sums.add_loss(loss.sum);
     sums.add_ignored(loss.ignored);
-    for (const clients::Outcome& outcome : loss.outcomes) sums.add(outcome);
+    for (const clients::TargetOutcome& outcome : loss.outcomes) sums.add(outcome);
 }
 
 PlainHalf::PlainHalf(Network& network, const PlainExamples& train, const aggregation::OptimizerOptions& optimizer,
