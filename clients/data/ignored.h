@@ -19,8 +19,8 @@ void mark_ignored(Dataset& dataset);
 /// Number of labels equal to kIgnored.
 std::uint64_t num_ignored(std::span<const std::int32_t> labels);
 
-/// Counts examples by their counted targets: an example with c counted targets of `width` counts c / width. Plain data over host
-/// memory, which must outlive it.
+/// Counts examples by their counted targets: an example with c counted targets of `width` counts c / width. Plain data
+/// that refers to host memory, which must outlive it.
 struct CountedTargets {
     const std::int32_t* labels = nullptr;  // [all examples, width]; null: every target counts
     std::size_t width = 1;
