@@ -221,8 +221,7 @@ CsvPart read_table(const std::filesystem::path& file, const CsvFiles& files, boo
 
 std::int64_t classes_in(const Examples& part) {
     if (part.labels.empty()) return 0;
-    return 1 +
-           std::int64_t{std::max(-1, *std::max_element(part.labels.begin(), part.labels.end()))};  // kIgnored is not a class
+    return 1 + std::int64_t{std::max(-1, *std::max_element(part.labels.begin(), part.labels.end()))};  // kIgnored: no class
 }
 
 void check_classes(const std::filesystem::path& file, const std::string& target, const Examples& part, std::int64_t classes) {

@@ -14,7 +14,7 @@ struct ImageFolders {
     std::optional<std::int64_t> channels{};  // 1: grey; 3: red, green, blue; none: as the first training image
 };
 
-/// Reads *.png, *.jpg and *.jpeg (any case) from class sub-folders; U8, {channels, height, width}. Skips names with a leading dot.
+/// Reads *.png, *.jpg and *.jpeg (any case) from class sub-folders; U8, {channels, height, width}. Skips hidden names.
 ///
 /// Order      classes: the training folder's sub-folders by name, bytewise; the test folder may have a subset. Examples class
 ///            by class, by file name.

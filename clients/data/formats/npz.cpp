@@ -143,7 +143,7 @@ std::vector<std::uint32_t> read_owners(const std::filesystem::path& file, std::u
 
 std::int64_t num_classes_of(const std::vector<std::int32_t>& labels) {
     if (labels.empty()) return 0;
-    return 1 + std::int64_t{std::max(-1, *std::max_element(labels.begin(), labels.end()))};  // kIgnored is not a class
+    return 1 + std::int64_t{std::max(-1, *std::max_element(labels.begin(), labels.end()))};  // kIgnored: no class
 }
 
 void check_labels(const std::filesystem::path& file, const Examples& part, std::int64_t num_classes) {
