@@ -1,4 +1,5 @@
-// Models on what clients hold out, with real worker processes and a toy that counts steps: what comes of it is known exactly.
+// Evaluation on held-out examples with real worker processes and a toy trainer that counts steps, so that results are known
+// exactly.
 #include "aggregation/base/clock.h"
 #include "aggregation/memory/host_arena.h"
 #include "clients/data/formats/synthetic.h"
@@ -15,8 +16,8 @@ using namespace fedhive::sim;
 
 namespace {
 
-/// 12 clients of ten examples, of which each holds out three; batches of 4: two steps an epoch. All but client 7 are evaluated, three in a
-/// chunk.
+/// 12 clients of ten examples, three of them held out; batches of 4, so two steps per epoch. All clients but 7 are evaluated,
+/// three per chunk.
 struct EvaluatedToys {
     explicit EvaluatedToys(std::uint32_t workers, const char* fault = "", const char* client = "")
         : dataset(clients::SharedDataset::create(clients::draw_synthetic({120, 25, 3, 4, 1.0}, 1),
@@ -74,7 +75,7 @@ TEST_SUITE("ClientEvaluation") {
                 const auto held_out = run.dataset.held_out(run.evaluated[i]);
                 REQUIRE(held_out.size() == 3);
                 CHECK(results[i].loss_sum == 6.0);
-                // The toy's `correct` is a pass's first example, and two go into a pass.
+                // The toy's `correct` is the index of a pass's first example; a pass has two examples.
                 CHECK(results[i].correct == held_out[0] + held_out[2]);
             }
         }
@@ -89,7 +90,7 @@ TEST_SUITE("ClientEvaluation") {
             CHECK(run.server.model().data[0] == 2.0F);
             for (const clients::EvaluationResult& result : run.fleet->evaluate_clients(run.server))
                 CHECK(result.loss_sum == 6.0);
-            // Nobody's training goes on from there, and the test examples are what they were.
+            // Evaluation leaves training state and test examples unchanged.
             CHECK(run.round_of_everybody() == 2.0F);
             CHECK(run.fleet->evaluate(run.server).front().loss_sum == 2.0 * 9.0);
         }
