@@ -89,7 +89,7 @@ TEST_SUITE("Hogwild") {
     }
 
     TEST_CASE("RacingWorkersLearn") {
-        // Threads stand for the processes. The race is meant (racy_model.h).
+        // Threads replace the processes; the race is intended (racy_model.h).
         HogwildSetting setting({0.1F, 0.5F, 0.0F, false});
         Replica judge(setting.task);
         LibtorchEvaluation evaluation(judge.model, setting.task.train.shape, {});
@@ -105,7 +105,7 @@ TEST_SUITE("Hogwild") {
                 });
         }
         const EvaluationResult after = evaluation.evaluate_range(setting.shared, setting.task.train, 0, 200);
-        // Also where most steps are lost to the others': one worker alone would get there.
+        // Holds even if other workers overwrite most steps: a single worker would reach it.
         CHECK(after.loss_sum < 0.8 * before.loss_sum);
         CHECK(after.correct > before.correct);
     }
