@@ -27,7 +27,7 @@ public:
     /// looks    one per index (looks.h), or none
     /// next     the indices of the following batch as far as they are known, for prefetching
     ///
-    /// Throws   Fault when an index lies outside `examples` or they are of another shape.
+    /// Throws   Fault if an index is outside of `examples` or they are of another shape.
     /// Cost     5 bytes moved a value, 8 of floats; no allocation.
     void gather(const ExamplesView& examples, std::span<const std::uint32_t> indices, float* values,
                 const element::TargetsTo& to, std::span<const std::uint32_t> looks = {},
@@ -55,8 +55,8 @@ private:
     std::vector<float> shift_;                  // [channels]
 };
 
-/// gather() between buffers in device memory, with the same bits; enqueued, not awaited. The indices in `from.order` have
-/// been checked.
+/// gather() between buffers in device memory, with the same bits; enqueued, not awaited. The indices in
+/// `from.order` have been checked.
 void gather_on_device(const element::GatherTerms& from, std::size_t rows, float* values, const element::TargetsTo& to);
 
 }  // namespace fedhive::clients

@@ -26,9 +26,6 @@ struct FeatureSkew {
 /// Order    noise of an example: Stream(seed, Purpose::FeatureSkew, 0, example), the same for any partition.
 /// Throws   ConfigError: tokens; rotation of features that are not images, or by quarters of images that are not square; too
 ///          little memory for the floats.
-///
-/// Order    an example's noise: by Stream(seed, Purpose::FeatureSkew, 0, example), whoever holds it.
-/// Throws   ConfigError: tokens; images to turn that are none, or by quarters and not square; too little memory for the floats.
 /// Source   turns: Ghosh et al. 2020 (arXiv:2006.04088), Rotated MNIST. Noise: Li et al. 2021 (arXiv:2102.02079), noise-based
 ///          feature imbalance.
 /// Differs  the noise of an example is drawn once, and not in every epoch.

@@ -1,7 +1,7 @@
 // The data set and its partition in one shared segment: written once by the coordinator, mapped by every worker without a copy.
 //
-//   [ train values | train targets | test values | test targets | shard indices | shard offsets
-//   └───── examples: also in a block of device memory on a GPU ┘   | held-out indices | held-out offsets ]
+//   [ train values | train targets | test values | test targets |           examples: also in a block of device memory (GPU)
+//     shard indices | shard offsets | held-out indices | held-out offsets ]
 //
 // Offsets are in DatasetMap; there are no pointers.
 #pragma once
@@ -73,8 +73,8 @@ public:
     /// Worker: opens the coordinator's block in device memory.
     void open_on_device(aggregation::CudaDriver& driver, const aggregation::IpcHandle& handle);
 
-    /// Coordinator: sets the augmentation of train(), here and in workers that get the map. Throws ConfigError if examples are
-    /// no images.
+    /// Coordinator: sets the augmentation of train(), here and in workers that get the map. Throws ConfigError
+    /// if examples are no images.
     void augment(const Augmentation& augmentation);
 
     const DatasetMap& map() const { return map_; }

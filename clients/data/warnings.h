@@ -24,11 +24,11 @@ std::vector<DataWarning> missing_classes(const Dataset& dataset);
 /// Key `normalize`.
 std::vector<DataWarning> large_values(const Examples& train);
 
-/// Warns of a first column that is an index: unnamed (or named "Unnamed: …" by pandas), with distinct whole values. Key
-/// `train`.
+/// Warns of a first column that is an index: unnamed (or named "Unnamed: …" by pandas), with distinct
+/// whole values. Key `train`.
 ///
-/// Without names (`name` is none) the values must be 0, 1, 2 … or 1, 2, 3 …, over at least 20 rows. Looks at 1,000 rows at
-/// most.
+/// Without names (`name` is none) the values must be 0, 1, 2 … or 1, 2, 3 …, over at least 20 rows.
+/// Looks at 1,000 rows at most.
 std::vector<DataWarning> index_column(const Examples& train, const std::optional<std::string>& name);
 
 }  // namespace fedhive::clients

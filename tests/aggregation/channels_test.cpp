@@ -13,8 +13,8 @@ using namespace fedhive::aggregation;
 
 namespace {
 
-/// Channels of a model of 6 floats: two of 4 floats that travel both ways, one that is only sent, one that stays with the
-/// client.
+/// Channels of a model of 6 floats: two of 4 floats that travel both ways, one that is only sent, one
+/// that stays with the client.
 Channels four() {
     Channels channels;
     channels.add({.name = kControl, .down = true, .up = true, .commit = Commit::Add}, 4);

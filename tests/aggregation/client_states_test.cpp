@@ -178,8 +178,8 @@ TEST_SUITE("ClientStates") {
         ClientStates states = ClientStates::create_in(folder.path(), 5, 100'000);
         const std::vector<float> change(100'000, 1.0F);
         states.add(0, change);
-        // A limit of this process refuses to extend the file, like a full disk. The file has its length already, so more is
-        // requested.
+        // A limit of this process refuses to extend the file, like a full disk. The file has its length
+        // already, so more is requested.
         REQUIRE(ftruncate(states.descriptor(), 4096 + static_cast<off_t>(ClientStates::bytes_each(100'000))) == 0);
         rlimit before{};
         REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);

@@ -1,9 +1,8 @@
 // Speed of aggregation alone: each rule over K updates of P floats, compared with a copy on this machine in the same minute.
 //
-//   aggregation_speed cpu|cuda RULE P K REPEATS        per repeat prints {"rule_s": …, "copy_s": …}: seconds of the rule, and
-//   of a
-//                                                      single-threaded copy that moves as many bytes, 4 * P * (K + 1). RULE:
-//                                                      mean or median
+//   aggregation_speed cpu|cuda RULE P K REPEATS        RULE: mean or median. Per repeat prints {"rule_s": …, "copy_s": …}:
+//                                                      seconds of the rule, and of a single-threaded copy that moves as many
+//                                                      bytes, 4 * P * (K + 1)
 #include "aggregation/base/clock.h"
 #include "aggregation/base/error.h"
 #include "aggregation/base/random.h"

@@ -6,8 +6,8 @@
 //   ideal_gpu graph WORKLOAD.json      records a local step once per batch size
 //   ideal_gpu aggregation [UPDATES [FLOATS]]   fedhive's mean and median on the device against a device copy; 32 of 100,000,000
 //
-// Prints one JSON object per line: {"round_s": …} after each round; {"copy_gb_s": …}, {"mean_of_copy": …}, {"median_of_copy":
-// …}.
+// Prints one JSON object per line: {"round_s": …} after each round; or {"copy_gb_s": …}, {"mean_of_copy": …},
+// {"median_of_copy": …}.
 #include "aggregation/math/mean.h"
 #include "aggregation/math/median.h"
 #include "aggregation/math/vector_ops.h"

@@ -2,8 +2,8 @@
 //
 // Pinned processes with one thread each, LibTorch eager, examples resident as one tensor shared by all, narrow for batches,
 // gradients reset to undefined, SGD in place, the model reset by one copy per client, a running weighted sum, an atomic
-// next-client counter, raised allocator thresholds. No shuffling, no evaluation, no logging, no repeatability, no fault
-// handling.
+// next-client counter, raised allocator thresholds. No shuffling, no evaluation, no logging, no
+// repeatability, no fault handling.
 //
 //   ideal_loop PROCESSES WORKLOAD.json        prints {"round_s": seconds} after every round; docs/speed.md describes the file
 #include "clients/data/formats/idx.h"

@@ -1,5 +1,5 @@
-// Contract of every step for several clients at once (clients/engine/training_step.h): each row matches the step of a single
-// client.
+// Contract of every step for several clients at once (clients/engine/training_step.h): each row matches the
+// step of a single client.
 #pragma once
 
 #include "tests/conformance/training_step_conformance.h"
@@ -70,8 +70,8 @@ inline void rows_begin_at_the_global_model(const RowsUnderTest& way) {
     CHECK(step->gather_s() >= 0.0);
 }
 
-/// For every optimiser setting, with and without a proximal term; one step object serves all, so leftovers of earlier clients
-/// would show.
+/// For every optimiser setting, with and without a proximal term; one step object serves all, so leftovers of
+/// earlier clients would show.
 inline void rows_are_clients_trained_alone(const RowsUnderTest& way) {
     for (const SgdOptions& optimizer : kSgd) {
         const auto engine = way.make(optimizer), engine_alone = way.alone.make(optimizer);

@@ -40,8 +40,8 @@ inline std::vector<testing::Floats> models_after_three_steps(ServerOptimizer& ru
     return models;
 }
 
-/// Each element of `next` depends only on the elements at its index, and all are written; on a device, with the bits of the
-/// host.
+/// Each element of `next` depends only on the elements at its index, and all are written; on a device,
+/// with the bits of the host.
 inline void each_element_goes_its_own_way(const MakeServerOptimizer& make, MemorySpace space) {
     const auto longest = models_after_three_steps(*make(), kModelSizes[3], space);
     for (const std::size_t size : kModelSizes) {

@@ -53,8 +53,8 @@ struct StepUnderTest {
 inline constexpr SgdOptions kSgd[] = {
     {0.125F, 0.0F, 0.0F, false}, {0.125F, 0.5F, 0.0F, false}, {0.125F, 0.0F, 0.25F, false}, {0.125F, 0.5F, 0.25F, true}};
 
-/// All optimiser settings. Epsilon is coarse: with a small one, the rounding of a gradient near 0 would decide an element's
-/// step.
+/// All optimiser settings. Epsilon is coarse: with a small one, the rounding of a gradient near 0 would
+/// decide an element's step.
 inline const OptimizerOptions kOptimizers[] = {kSgd[0],
                                                kSgd[1],
                                                kSgd[2],

@@ -60,8 +60,8 @@ std::vector<Round> simulated(const LoadedConfig& loaded) {
     return rounds;
 }
 
-/// FedBuff (arXiv:2106.06639), Algorithm 1, as an event queue: an arrived client is replaced; the buffer's last one after the
-/// step.
+/// FedBuff (arXiv:2106.06639), Algorithm 1, as an event queue: an arrived client is replaced; the buffer's
+/// last one after the step.
 std::vector<Round> reference(const LoadedConfig& loaded) {
     const Experiment run = Experiment::to_inspect(loaded);
     const RunConfig& config = run.config;

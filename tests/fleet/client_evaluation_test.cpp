@@ -1,5 +1,5 @@
-// Evaluation on held-out examples with real worker processes and a toy trainer that counts steps, so that results are known
-// exactly.
+// Evaluation on held-out examples with real worker processes and a toy trainer that counts steps, so that
+// results are known exactly.
 #include "aggregation/base/clock.h"
 #include "aggregation/memory/host_arena.h"
 #include "clients/data/formats/synthetic.h"

@@ -40,8 +40,8 @@ std::string server_of(pid_t process) {
     return "none";
 }
 
-/// 12 clients of ten examples, three steps of 1 each. Servers are numbered; when one starts, no client of the last may be
-/// alive.
+/// 12 clients of ten examples, three steps of 1 each. Servers are numbered; when one starts, no client
+/// of the last may be alive.
 struct ServedRun {
     explicit ServedRun(std::uint32_t workers, std::uint64_t clients_per_slot, std::vector<FaultConfig> faults)
         : dataset(clients::SharedDataset::create(clients::draw_synthetic({120, 25, 3, 4, 1.0}, 1),

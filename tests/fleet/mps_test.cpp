@@ -1,5 +1,5 @@
-// Life cycle of an MPS daemon, with a stand-in for NVIDIA's control program: it requires its folders, starts once, and quits on
-// command.
+// Life cycle of an MPS daemon, with a stand-in for NVIDIA's control program: it requires its folders, starts
+// once, and quits on command.
 #include "sim/workers/mps.h"
 
 #include "aggregation/memory/host_arena.h"

@@ -1,6 +1,6 @@
 // Reader of torch.export files. Input: a byte for the form, then either a whole archive, or the parts of one: length of the
-// graph's JSON (three bytes, big-endian) and the JSON, length of the weights' JSON (two bytes) and the JSON, then the only
-// storage.
+// graph's JSON (three bytes, big-endian) and the JSON, length of the weights' JSON (two bytes) and the
+// JSON, then the only storage.
 #include "aggregation/base/error.h"
 #include "clients/exported/program.h"
 #include "clients/models/model_plan.h"

@@ -1,5 +1,5 @@
-// Promise 1 with `training.clients_at_once`: config and cohort alone decide which clients share a step, so results depend on
-// nothing else.
+// Promise 1 with `training.clients_at_once`: config and cohort alone decide which clients share a step, so
+// results depend on nothing else.
 #include "tests/process/same_run.h"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
-// Client states in a file on the run's disk: the same bits as in memory, also after failures, and no file left when the run is
-// over.
+// Client states in a file on the run's disk: the same bits as in memory, also after failures, and no file
+// left when the run is over.
 #include "aggregation/memory/unnamed_file.h"
 #include "tests/process/finished_run.h"
 #include "tests/process/remains.h"

@@ -1,5 +1,5 @@
-// Paths that are not the kind of file that a run expects: each is named in the error, none blocks the run, nothing else is
-// changed.
+// Paths that are not the kind of file that a run expects: each is named in the error, none blocks the run,
+// nothing else is changed.
 #include "sim/screen/screen_text.h"
 #include "tests/process/finished_run.h"
 #include "tests/process/remains.h"

@@ -1,5 +1,5 @@
-// The promises on a CUDA device: the real binary, with the arena behind an IPC handle. Skipped, with fedhive's own reason,
-// without one.
+// The promises on a CUDA device: the real binary, with the arena behind an IPC handle. Skipped, with fedhive's
+// own reason, without one.
 #include "tests/process/run_process.h"
 #include "tests/support/skip.h"
 

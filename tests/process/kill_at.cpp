@@ -65,8 +65,8 @@ std::string path_of(int descriptor) {
 
 void die() { syscall(SYS_kill, getpid(), SIGKILL); }
 
-/// Counts a call that changes `path`. Kills the process if it is the Nth, unless it is to be done first, in half if possible:
-/// then true.
+/// Counts a call that changes `path`. Kills the process if it is the Nth, unless it is to be done first, in
+/// half if possible: then true.
 bool counts(const char* name, std::string_view path) {
     const int error = errno;
     const bool below = !plan().folder.empty() && path.starts_with(plan().folder);

@@ -100,8 +100,8 @@ struct Cut {
         return {"run", config.string(), "--init", first_model.string(), "--out", out.string()};
     }
 
-    /// For each kill of a process that would make `calls`: `prepare` fills its folder, the process is killed, resumed and
-    /// compared.
+    /// For each kill of a process that would make `calls`: `prepare` fills its folder, the process is
+    /// killed, resumed and compared.
     void kill_at_each(const std::vector<std::string>& calls, const std::function<void(const fs::path&)>& prepare,
                       const std::function<std::vector<std::string>(const fs::path&)>& arguments) {
         for_all(kills_of(calls), [&](Kill kill) {

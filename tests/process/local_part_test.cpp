@@ -1,5 +1,5 @@
-// model.local in the real program: each client keeps its local part, with any number of workers and after failures; the rest is
-// averaged.
+// model.local in the real program: each client keeps its local part, with any number of workers and after
+// failures; the rest is averaged.
 #include "sim/state/checkpoint.h"
 #include "tests/process/finished_run.h"
 #include "tests/process/kept_by_clients.h"

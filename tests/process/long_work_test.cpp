@@ -22,8 +22,8 @@ bool waits_for_interrupts(pid_t process) {
 
 TEST_SUITE("Failures") {
     TEST_CASE("InterruptLetsAnEvaluationEndAndASecondOneDoesNot") {
-        // A round has milliseconds of training and a long evaluation, so half a round after a row, an evaluation is in
-        // progress.
+        // A round has milliseconds of training and a long evaluation, so half a round after a row, an
+        // evaluation is in progress.
         FedhiveRun run(small_config(), {"--set", "data.num_test=600000", "--set", "model.hidden=256", "--set", "rounds=100",
                                         "--set", "evaluation.chunk_size=1000"});
         const AtWork before = at_work(run, 2);

@@ -12,8 +12,8 @@ namespace {
 
 const std::filesystem::path kSource = source_folder();
 
-/// Known test accuracies per round by the direct engine, whose bits depend on LibTorch's initial model only; empty if unknown
-/// for it.
+/// Known test accuracies per round by the direct engine, whose bits depend on LibTorch's initial model only;
+/// empty if unknown for it.
 std::vector<std::string> known_accuracies(const nlohmann::json& manifest) {
     std::vector<std::string> known;
     for (const auto& row : read_csv(kSource / "tests/process/mnist_accuracies.csv"))
@@ -37,8 +37,8 @@ TEST_SUITE("Mnist") {
         // An intended change of bits must update mnist_accuracies.csv with the column of rounds.csv.
         if (const auto known = known_accuracies(run.manifest()); !known.empty()) CHECK(accuracies == known);
         // Thirty seeds (results/mnist_against_plain_pytorch) gave 0.9344 with standard deviation 0.0060: other bits would be
-        // further off once in a thousand (Student's t, 29 degrees of freedom: 3.66 standard deviations, times the root of
-        // 31/30).
+        // further off once in a thousand (Student's t, 29 degrees of freedom: 3.66 standard deviations,
+        // times the root of 31/30).
         CHECK(std::abs(std::stod(accuracies[2]) - 0.9344) < 0.0222);
     }
 }

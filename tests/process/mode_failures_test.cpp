@@ -1,5 +1,5 @@
-// Failures in modes where workers cooperate or where each step counts: after retries the model equals that of a run without
-// failures.
+// Failures in modes where workers cooperate or where each step counts: after retries the model equals that
+// of a run without failures.
 #include "tests/process/mode_runs.h"
 
 using namespace fedhive;

@@ -1,5 +1,5 @@
-// Runs of modes where workers share more than one model per round, and their reference: the same training in this process, step
-// by step.
+// Runs of modes where workers share more than one model per round, and their reference: the same training in
+// this process, step by step.
 #pragma once
 
 #include "aggregation/math/vector_ops.h"

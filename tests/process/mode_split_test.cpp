@@ -10,8 +10,8 @@ struct Split {
     std::string cut, workers;
 };
 
-/// The split runs' model and rows of clients.csv must equal those of the run in which every client has the whole model. Returns
-/// its hash.
+/// The split runs' model and rows of clients.csv must equal those of the run in which every client has the whole
+/// model. Returns its hash.
 std::string check_same_as_whole(const std::vector<std::string>& assignments, const std::vector<Split>& splits) {
     const ModeRun whole(assignments + Options{"training.engine=libtorch"});  // the engine that computes the halves
     const std::string rows = comparable(whole.out() / "clients.csv");

@@ -49,8 +49,8 @@ double constant(double) { return 1.0; }
 double polynomial(double tau) { return 1.0 / std::sqrt(1.0 + tau); }
 double hinge(double tau) { return tau <= 1.0 ? 1.0 : 1.0 / tau; }
 
-/// For each step after the first: (sum of updates) / (promised deviation · largest count of one client) must be standard
-/// normal.
+/// For each step after the first: (sum of updates) / (promised deviation · largest count of one client)
+/// must be standard normal.
 void check_sums(const Options& options, double (*discount)(double) = constant) {
     CAPTURE(fmt::format("{}", fmt::join(options, " ")));
     FedhiveRun run(noisy_config(), set(options));

@@ -1,5 +1,5 @@
-// Promise 1 over ranks: mpirun with any number of coordinators gives the bits and tables of one, and all end when one of them
-// ends.
+// Promise 1 over ranks: mpirun with any number of coordinators gives the bits and tables of one, and all
+// end when one of them ends.
 #include "tests/process/rank_runs.h"
 #include "tests/process/same_run.h"
 #include "tests/support/skip.h"
@@ -260,8 +260,8 @@ TEST_SUITE("Ranks") {
         REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output());
         for (const char* same : {"model_sha256", "data_fingerprint", "partition_fingerprint"})
             CHECK(run.manifest()[same] == alone[same]);
-        // Only the first rank reports and sets the status: mpirun would end it if another rank left earlier with a status of
-        // its own.
+        // Only the first rank reports and sets the status: mpirun would end it if another rank left earlier
+        // with a status of its own.
         const std::string status = (run.folder() / "status").string();
         run.start_two(with("own", here), with("own", "/nowhere/data.csv"),
                       {"/bin/sh", "-c", "\"$@\"; echo $? > " + status, "sh"});

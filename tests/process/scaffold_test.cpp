@@ -36,8 +36,8 @@ TEST_SUITE("Scaffold") {
     }
 
     TEST_CASE("FirstOptionKeepsTheGradientAtTheModelThatWasSent") {
-        // With one batch and one step both options keep the same values up to rounding, also in round 2: the update is that
-        // gradient.
+        // With one batch and one step both options keep the same values up to rounding, also in round 2: the
+        // update is that gradient.
         const Options one_step{"training.batch_size=1000", "training.local_epochs=1", "rounds=2", "training.cohort=13",
                                "checkpoint.every=1"};
         FedhiveRun by_gradient(small_config(), set(plus(one_step) + Options{"strategy.option=1"}));

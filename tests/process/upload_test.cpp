@@ -1,5 +1,5 @@
-// Upload chains in the real program: the same bits for any number of workers, the promised norms in the tables, allowed
-// combinations.
+// Upload chains in the real program: the same bits for any number of workers, the promised norms in the
+// tables, allowed combinations.
 #include "sim/state/checkpoint.h"
 #include "tests/process/csv_rows.h"
 #include "tests/process/finished_run.h"

@@ -126,8 +126,8 @@ DayEndsWhenItsTimeIsOver() {
 }
 
 # The archive must have the programs that tests/CMakeLists.txt builds from sources with such cases (except the emulated
-# runtime's own), and those of the day's parts, with or without a GPU. round_overhead belongs to a part that the day does not
-# have.
+# runtime's own), and those of the day's parts, with or without a GPU. round_overhead belongs to a part
+# that the day does not have.
 ArchiveHasEveryProgramThatTheDayRuns() {
     local name folders folder packed found=0
     packed=$(sed -n 's/^programs=(\(.*\))$/\1/p' "$root/tools/gpu-archive")

@@ -1,6 +1,6 @@
 // CIFAR-10 and CIFAR-100 binary layout: records of one-byte labels followed by 32 x 32 pixels in planes red, green, blue.
-// Source: A. Krizhevsky 2009, "Learning Multiple Layers of Features from Tiny Images", and the data sets' page, "Binary
-// version".
+// Source: A. Krizhevsky 2009, "Learning Multiple Layers of Features from Tiny Images", and the data
+// sets' page, "Binary version".
 #pragma once
 
 #include "clients/data/dataset.h"

@@ -27,8 +27,8 @@ struct CsvFiles {
 /// Owners     any text, blanks included, in the order of owner_names.h.
 ///
 /// Throws   ConfigError naming file, line and column: missing files or columns, target or client columns that are not unique,
-///          rows of another length, cells that are empty, not numbers or beyond f32, labels outside the classes, test columns
-///          that differ.
+///          rows of another length, cells that are empty, not numbers or beyond f32, labels outside the classes,
+///          test columns that differ.
 /// Memory   one copy of the values; lines are read one at a time.
 Dataset read_csv_files(const CsvFiles& files, std::int64_t num_classes = 0);
 

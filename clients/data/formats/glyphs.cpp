@@ -1,5 +1,5 @@
-// Each image: a skeleton (a few polylines per digit), distorted by a random affine map and jitter, inked by distance to the
-// strokes.
+// Each image: a skeleton (a few polylines per digit), distorted by a random affine map and jitter, inked by
+// distance to the strokes.
 #include "clients/data/formats/glyphs.h"
 
 #include "aggregation/base/error.h"

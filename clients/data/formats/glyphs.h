@@ -1,5 +1,5 @@
-// Generated digits: 28 x 28 grey images of ten classes with random stroke, slant, scale, position and noise; needs no file and
-// no network.
+// Generated digits: 28 x 28 grey images of ten classes with random stroke, slant, scale, position and noise;
+// needs no file and no network.
 //
 // Hard enough to tell models apart. Pixels depend on the seed alone: only + - * / and square root are used, which IEEE
 // arithmetic rounds the same everywhere.

@@ -1,5 +1,5 @@
-// Reads plain and compressed files through zlib's gzread, which passes plain files through. No allocation trusts a header
-// alone.
+// Reads plain and compressed files through zlib's gzread, which passes plain files through. No
+// allocation trusts a header alone.
 #include "clients/data/formats/idx.h"
 
 #include "aggregation/base/error.h"
@@ -51,8 +51,8 @@ std::string wanted_files() {
            "each plain or with .gz";
 }
 
-/// Prefix of a file's name: "emnist-balanced-" of "emnist-balanced-test-labels-idx1-ubyte.gz", "" of MNIST's; nothing for
-/// others.
+/// Prefix of a file's name: "emnist-balanced-" of "emnist-balanced-test-labels-idx1-ubyte.gz", "" of
+/// MNIST's; nothing for others.
 std::optional<std::string> set_of(std::string name) {
     if (name.ends_with(".gz")) name.resize(name.size() - 3);
     for (const char* kind : {"images-idx3-ubyte", "images.idx3-ubyte", "labels-idx1-ubyte", "labels.idx1-ubyte"})
@@ -133,8 +133,8 @@ public:
             fail(fmt::format("has the wrong magic number {:#010x}, expected {:#010x} ({})", found, expected, meaning));
     }
 
-    /// The rest of the file, exactly `size` bytes. A plain file's size is checked first; memory for a compressed one grows as
-    /// it is read.
+    /// The rest of the file, exactly `size` bytes. A plain file's size is checked first; memory for a compressed
+    /// one grows as it is read.
     std::vector<std::uint8_t> body(std::uint64_t size) {
         if (!compressed_ && file_bytes_ != header_bytes_ + size)
             fail(fmt::format("{}: it has {} bytes, but its header promises {}",

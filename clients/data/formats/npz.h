@@ -25,8 +25,8 @@ struct NpzFiles {
 ///
 /// Throws   ConfigError naming file and array, what is wanted, and a line of Python that fixes it: not an archive, damaged,
 ///          encrypted; no x or y; Fortran order, big-endian, another type; another number of dimensions; counts that differ;
-///          numbers that are not finite or beyond f32; labels or tokens below 0 or too large; test examples of another shape or
-///          type.
+///          numbers that are not finite or beyond f32; labels or tokens below 0 or too large; test examples
+///          of another shape or type.
 /// Memory   one copy of the values; while owners are read, 16 more bytes per example. Sizes are checked against the file and
 ///          the memory before anything is allocated.
 Dataset read_npz(const NpzFiles& files, std::int64_t num_classes = 0);

@@ -29,8 +29,8 @@ struct PictureKind {
     const char* name;
     std::string_view begins;  // a file's first bytes
 
-    /// Reads the header. Throws PictureError: damaged; more than kMostPixels; more than 8 bits per channel; other than grey or
-    /// RGB channels.
+    /// Reads the header. Throws PictureError: damaged; more than kMostPixels; more than 8 bits per channel; other
+    /// than grey or RGB channels.
     PictureSize (*size)(std::string_view bytes);
 
     /// Decodes to [height, width, channels] of `size`. Palettes and fewer than 8 bits are expanded; alpha is dropped, gamma

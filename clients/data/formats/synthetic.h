@@ -1,5 +1,5 @@
-// Gaussian classes: each class has a random centre, and examples scatter around it. For tests and workloads of many tiny
-// clients.
+// Gaussian classes: each class has a random centre, and examples scatter around it. For tests and
+// workloads of many tiny clients.
 #pragma once
 
 #include "clients/data/dataset.h"

@@ -35,8 +35,8 @@ Partition partition_dirichlet_groups(const Deal& deal, std::size_t groups, doubl
         partition_dirichlet(deal.labels, deal.num_classes, groups, group_alpha, most_clients * min_examples, deal.seed);
     std::vector<std::vector<std::uint32_t>> shards;
     for (std::size_t group = 0; group < groups; ++group) {
-        // Ascending, so the clients' partition depends on the group's set of examples, not on the order in which they were
-        // dealt.
+        // Ascending, so the clients' partition depends on the group's set of examples, not on the order
+        // in which they were dealt.
         std::vector<std::uint32_t> examples(dealt.shard(group).begin(), dealt.shard(group).end());
         std::ranges::sort(examples);
         std::vector<std::int32_t> labels;

@@ -92,8 +92,8 @@ void move_one(Lists& owners, std::size_t full, std::size_t roomy, std::size_t cl
     throw Fault("a client has no label that another one lacks");
 }
 
-/// Reduces each label's owners to the number of its examples, keeping labels per client; check_quota() ensures that it is
-/// possible.
+/// Reduces each label's owners to the number of its examples, keeping labels per client; check_quota()
+/// ensures that it is possible.
 void fit_to_examples(Lists& owners, const Lists& by_label, const Deal& deal) {
     Stream stream(deal.seed, Purpose::Partition, kRepair);
     for (std::size_t label = 0; label < owners.size(); ++label) {

@@ -1,12 +1,12 @@
-// Cost of collectives: real processes over one shared segment, each operation for 1 KiB to 64 MiB and 2, 4, 8 ranks. CSV on
-// stdout.
+// Cost of collectives: real processes over one shared segment, each operation for 1 KiB to 64 MiB and 2,
+// 4, 8 ranks. CSV on stdout.
 //
 //   collectives [--max-bytes N] [--repeats N]
 //
 // bytes is the buffer's length, including all ranks' parts. A repeat begins with a barrier and lasts as long as its slowest
 // rank, including wake-up; the first three are not counted. bytes_per_s is of the best repeat. memcpy is one process copying as
-// many bytes between two of the buffers. After the last repeat each rank verifies its whole result; the program fails if one is
-// wrong.
+// many bytes between two of the buffers. After the last repeat each rank verifies its whole result; the
+// program fails if one is wrong.
 #include "tests/support/ranks.h"
 
 #include <CLI/CLI.hpp>

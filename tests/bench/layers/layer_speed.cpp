@@ -2,8 +2,7 @@
 // `fedhive bench --layers`.
 //
 //   layer_speed CONFIG SECONDS [KEY=VALUE…]      measures for SECONDS, one thread, everything in turn; prints a JSON object
-//   with times
-//                                                in seconds, described in docs/speed.md
+//                                                with times in seconds, described in docs/speed.md
 #include "aggregation/base/error.h"
 #include "clients/engine/direct_step.h"
 #include "clients/engine/libtorch_step.h"

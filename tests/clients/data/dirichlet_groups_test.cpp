@@ -27,8 +27,8 @@ Partition dealt(const std::vector<std::int32_t>& labels, std::size_t clients, st
     return partition_dirichlet_groups({labels, classes, clients, seed}, groups, group_alpha, alpha, minimum);
 }
 
-/// Shares of one label: of all examples in group 0; of group 0's examples at its first client; of group 1's at its first
-/// client.
+/// Shares of one label: of all examples in group 0; of group 0's examples at its first client; of group
+/// 1's at its first client.
 struct Shares {
     std::vector<double> of_group, of_client, of_other_client;
 };

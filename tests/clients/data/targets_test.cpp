@@ -1,5 +1,5 @@
-// Targets that are numbers, or a class per position: read by the formats that support them, gathered, and stored in the shared
-// segment.
+// Targets that are numbers, or a class per position: read by the formats that support them, gathered, and
+// stored in the shared segment.
 #include "aggregation/base/error.h"
 #include "aggregation/base/random.h"
 #include "clients/data/batches.h"

@@ -53,8 +53,8 @@ TEST_SUITE("DeviceArithmetic") {
                     return Floats(of.begin() + static_cast<std::ptrdiff_t>(entry.offset),
                                   of.begin() + static_cast<std::ptrdiff_t>(entry.offset + entry.size));
                 };
-                // Gradients of tensors near 0, such as a bias before a norm, are compared relative to the whole gradient's
-                // norm.
+                // Gradients of tensors near 0, such as a bias before a norm, are compared relative to
+                // the whole gradient's norm.
                 Floats off = part(run.gradient);
                 for (std::size_t i = 0; i < off.size(); ++i) off[i] -= expected[entry.offset + i];
                 CHECK(norm_of(off) <= 1e-5 * std::max(norm_of(part(expected)), 1e-2 * norm_of(expected)));

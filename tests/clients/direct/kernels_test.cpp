@@ -321,8 +321,8 @@ TEST_SUITE("DirectKernels") {
                 return y;
             };
             const Floats found = agreed([&](const Kernels& kernels) { return dropout(kernels, 0x1234'5678'9ABCU, 7); });
-            // Five standard errors, for the share and for correlations of neighbours, of keys one bit apart, and of positions
-            // 28 apart.
+            // Five standard errors, for the share and for correlations of neighbours, of keys one bit apart,
+            // and of positions 28 apart.
             const auto dropped = [](float value) { return value == 0.0F ? 1.0 : 0.0; };
             const double error = 5.0 * std::sqrt(p * (1.0 - p) / size);
             double share = 0.0;

@@ -233,8 +233,8 @@ TEST_SUITE("DirectNetwork") {
         const bool expected[]{false, true, false, true, true, true, true};
         for (std::uint32_t label = 0; label < 7; ++label)
             CHECK(direct::is_among_five(scores.data(), 7, label) == expected[label]);
-        // Of equal scores, the first ones rank higher. A NaN score ranks above all numbers; a NaN label is never among the
-        // five.
+        // Of equal scores, the first ones rank higher. A NaN score ranks above all numbers; a NaN label
+        // is never among the five.
         const Floats equal(7, 1.0F);
         for (std::uint32_t label = 0; label < 7; ++label) CHECK(direct::is_among_five(equal.data(), 7, label) == (label < 5));
         const Floats lost{NAN, 6, 5, 4, 3, 2, 1};

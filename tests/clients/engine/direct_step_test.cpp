@@ -1,5 +1,5 @@
-// The direct engine against LibTorch: equal gradients, losses, steps and evaluations up to rounding, on named models and lists
-// of layers.
+// The direct engine against LibTorch: equal gradients, losses, steps and evaluations up to rounding, on named
+// models and lists of layers.
 #include "clients/engine/direct_step.h"
 
 #include "aggregation/base/random.h"

@@ -1,5 +1,5 @@
-// Random lists of layers by LibTorch in double, against the direct engine and against the reference that programs without
-// LibTorch use.
+// Random lists of layers by LibTorch in double, against the direct engine and against the reference that
+// programs without LibTorch use.
 #include "aggregation/base/random.h"
 #include "clients/engine/losses.h"
 #include "clients/models/classifier.h"

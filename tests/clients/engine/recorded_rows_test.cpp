@@ -1,5 +1,5 @@
-// Padded steps against steps without idle rows, on the host; batched steps on a GPU against the host's; recorded steps against
-// padded ones.
+// Padded steps against steps without idle rows, on the host; batched steps on a GPU against the host's; recorded
+// steps against padded ones.
 #include "clients/engine/recorded_step.h"
 
 #include "aggregation/base/error.h"

@@ -70,8 +70,8 @@ TEST_SUITE("Compression") {
             CHECK(sent(update).size() == 751);
             for (std::size_t i = 0; i < mean.size(); ++i) mean[i] += update[i] / kDraws;
         }
-        // A value is sent 4 times as large in a quarter of the draws: standard deviation √3 · |value|, of the mean 1 / √4000 of
-        // that.
+        // A value is sent 4 times as large in a quarter of the draws: standard deviation √3 · |value|, of
+        // the mean 1 / √4000 of that.
         double worst = 0.0;
         for (const std::size_t i : trained.places())
             worst = std::max(worst, std::abs(mean[i] - bare[i]) / (std::sqrt(3.0 / kDraws) * std::abs(bare[i]) + 1e-6));

@@ -1,5 +1,5 @@
-// Promise 1 over ranks: aggregating updates that are stored at several ranks gives the bits of aggregating them all in one
-// place.
+// Promise 1 over ranks: aggregating updates that are stored at several ranks gives the bits of
+// aggregating them all in one place.
 #include "sim/fleet/ranked_aggregation.h"
 
 #include "aggregation/base/random.h"

@@ -76,8 +76,8 @@ TEST_SUITE("Estimate") {
 
     TEST_CASE("EvaluationOfClientsIsCountedWithTheirEpochs") {
         Configs runs;
-        // One of ten clients trains per round, and all ten train for personalised models: eleven times the steps, whatever a
-        // step costs.
+        // One of ten clients trains per round, and all ten train for personalised models: eleven times the
+        // steps, whatever a step costs.
         const std::vector<std::string> plain{"rounds=20000", "training.cohort=1", "data.partition.holdout=0.2",
                                              "evaluation.every=20000"};
         runs.add(plain);

@@ -65,8 +65,8 @@ TEST_SUITE("RunLock") {
         CHECK(read_text(folder.path() / RunLock::kName) == std::to_string(getpid()) + "\n");
     }
 
-    // The kernel releases a killed process's memory before its locks: users see it dead while the next run cannot have the lock
-    // yet.
+    // The kernel releases a killed process's memory before its locks: users see it dead while the next run
+    // cannot have the lock yet.
     TEST_CASE("OfAProcessThatIsStillDyingIsWaitedFor") {
         const testing::TemporaryFolder folder;
         std::array<int, 2> ready{};

@@ -17,8 +17,8 @@ using namespace fedhive::sim;
 
 namespace {
 
-/// Three clients, lr over four features, an initial model; FedProx, whose term is a part of a client's epoch, at half the
-/// client rate.
+/// Three clients, lr over four features, an initial model; FedProx, whose term is a part of a client's epoch,
+/// at half the client rate.
 LoadedConfig three_clients(const testing::TemporaryFolder& folder) {
     const auto file = folder.path() / "three.yaml";
     std::ofstream(file)

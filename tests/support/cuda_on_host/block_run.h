@@ -28,8 +28,8 @@ KernelFailure run_kernel(const char* name, const Shape& shape, const std::functi
 /// must not allocate.
 using Describe = bool (*)(const void* address, char* words, std::size_t size);
 
-/// Installs signal handlers: an invalid access ends the kernel; device memory touched by the host ends the process, with a line
-/// on stderr.
+/// Installs signal handlers: an invalid access ends the kernel; device memory touched by the host ends the
+/// process, with a line on stderr.
 void watch_signals(Describe describe);
 
 }  // namespace cuda_on_host

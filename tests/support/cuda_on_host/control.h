@@ -5,9 +5,8 @@
 //   CUDA_ON_HOST_MEMORY=N     bytes of device memory that this process may allocate; default 4 GiB
 //   CUDA_ON_HOST_SHARED=N     most bytes of shared memory of a block; default and maximum 224 KiB
 //   CUDA_ON_HOST_DEVICES=0    there is no device
-//   CUDA_ON_HOST_DRIVER=N     the driver's version, such as 12040; with a major version before the runtime's 13000 every call
-//   fails; 0: no
-//                             driver
+//   CUDA_ON_HOST_DRIVER=N     the driver's version, such as 12040; every call fails if its major version is before the
+//                             runtime's 13000; 0: no driver
 //   CUDA_ON_HOST_FAIL=CALL:N  in each process one call of this name fails with error N; CALL:N:M: after M successful calls
 #pragma once
 
@@ -30,8 +29,8 @@ void set_shared_bytes(std::size_t bytes);
 /// context on hardware (IllegalAddress and later) occur when it runs, others when it is launched.
 void fail(const char* call, cudaError_t error, unsigned after = 0);
 
-/// Restores the state of a new process: no error, no work enqueued, no failures requested, the environment's limits. Memory
-/// stays.
+/// Restores the state of a new process: no error, no work enqueued, no failures requested, the
+/// environment's limits. Memory stays.
 void start_again();
 
 }  // namespace cuda_on_host

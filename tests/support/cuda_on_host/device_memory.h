@@ -1,8 +1,9 @@
 // Device memory: files in memory that other processes can open, between inaccessible guard pages. The host cannot access them,
 // either, while no kernel and no copy runs. Addresses are never reused.
 //
-//   mapping ─> | guard page | slack | data … | guard page |      data end next to the guard, as far as cudaMalloc's alignment
-//   (256) allows
+//   mapping ─> | guard page | slack | data … | guard page |
+//
+// Data end at the guard page, as far as cudaMalloc's alignment (256) allows.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -91,8 +91,8 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaM
                    [=](Runtime& device, CUstream_st& on) { return copy(device, on, to, from, bytes, kind); });
 }
 
-/// May return before pageable memory has reached the device, as CUDA allows; waits for everything except copies within the
-/// device.
+/// May return before pageable memory has reached the device, as CUDA allows; waits for everything except
+/// copies within the device.
 cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
     return call_on("cudaMemcpy", nullptr, [=](Runtime& device, CUstream_st& on) {
         const cudaError_t error = copy(device, on, to, from, bytes, kind);

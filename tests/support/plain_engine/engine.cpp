@@ -1,5 +1,5 @@
-// Stand-in for LibTorch in programs without it (clients/trainers/engine.h), so that everything around training can run under
-// sanitizers.
+// Stand-in for LibTorch in programs without it (clients/trainers/engine.h), so that everything around training
+// can run under sanitizers.
 #include "clients/trainers/engine.h"
 
 #include "aggregation/base/error.h"

@@ -1,11 +1,10 @@
 // C++ side of ddp.py: trains replicas and stores their inputs; lists the samples of ranks.
 //
-// usage: ddp_tool train RANKS FOLDER [MNIST]   task.safetensors: examples, labels, the order per pass and rank, and
-// hyperparameters;
+// usage: ddp_tool train RANKS FOLDER [MNIST]   task.safetensors: examples, labels, orders by pass and rank, hyperparameters;
 //                                              initial.safetensors and ours.safetensors: the model before and after. MNIST: the
 //                                              folder of its IDX files; default: glyphs
 //        ddp_tool samples FOLDER               samples.safetensors: tensors [ranks, samples per rank] named
-//        EXAMPLES/RANKS/EPOCH
+//                                              EXAMPLES/RANKS/EPOCH
 #include "clients/data/formats/glyphs.h"
 #include "clients/data/formats/idx.h"
 #include "sim/state/model_file.h"

@@ -65,8 +65,8 @@ T& static_shared(Site) {
 
 enum class Collective { None, Block, Warp, Shuffle, Vote };
 
-/// Runs other threads until all lanes of `mask` that have not ended are here. Returns each lane's value; random for absent
-/// lanes.
+/// Runs other threads until all lanes of `mask` that have not ended are here. Returns each lane's value;
+/// random for absent lanes.
 const std::uint64_t* meet(Collective what, unsigned mask, std::uint64_t mine);
 unsigned lane();
 
