@@ -28,7 +28,7 @@ public:
     /// next     the indices of the following batch as far as they are known, for prefetching
     ///
     /// Throws   Fault if an index is outside of `examples` or they are of another shape.
-    /// Cost     5 bytes moved a value, 8 of floats; no allocation.
+    /// Cost     5 bytes moved per value, 8 if the examples are floats; no allocation.
     void gather(const ExamplesView& examples, std::span<const std::uint32_t> indices, float* values,
                 const element::TargetsTo& to, std::span<const std::uint32_t> looks = {},
                 std::span<const std::uint32_t> next = {}) const;

@@ -1,6 +1,6 @@
 // Targets that do not count: kIgnored in a class's place.
 //
-//   loss of a batch   the mean over its counted targets; 0, as its gradient is, where it has none
+//   loss of a batch   the mean over its counted targets; without any, the loss and its gradient are 0
 //   metrics           over the counted targets
 //   a client          has the weight of all its examples, counted or not
 #pragma once

@@ -196,7 +196,7 @@ private:
 
     static const char* form_of_file() { return "an object of users, num_samples and user_data, as LEAF writes it"; }
 
-    // --- What is not looked at: keys of the file and of a user that are not known ---
+    // --- Skipped: unknown keys of the file and of a user ---
 
     bool skips() const {
         if (skipped_ > 0) return true;

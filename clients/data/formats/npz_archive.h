@@ -48,7 +48,7 @@ private:
 
 class NpzArchive {
 public:
-    /// Throws ConfigError: missing, no zip archive, truncated.
+    /// Throws ConfigError: missing, not a zip archive, truncated.
     explicit NpzArchive(const std::filesystem::path& file);
 
     bool has(const std::string& name) const { return member_of(name).has_value(); }
