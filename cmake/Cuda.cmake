@@ -1,8 +1,8 @@
-# Sets FEDHIVE_WITH_CUDA. With nvcc alone the kernels and the CUDA arena build against libcudart; no driver is linked, so that the binary
-# starts on machines without a GPU. With FEDHIVE_CUDA=EMULATED they build as C++, against a runtime that is part of the tests.
+# Sets FEDHIVE_WITH_CUDA. With nvcc the kernels and the CUDA arena are built against libcudart; no driver is linked, so that the
+# binary starts on machines without a GPU. With FEDHIVE_CUDA=EMULATED they are built as C++, against a runtime of the tests.
 #
-# A machine without a GPU need not wait for nvcc. AUTO builds the kernels where nvcc is and a GPU too, or where scripts/setup --cuda has asked for LibTorch's
-# CUDA libraries.
+# A machine without a GPU need not wait for nvcc: AUTO builds the kernels only if there is nvcc and either a GPU or LibTorch's
+# CUDA libraries, requested by scripts/setup --cuda.
 set(FEDHIVE_WITH_CUDA OFF)
 set(cuda_wanted OFF)
 if(FEDHIVE_CUDA STREQUAL "ON")
@@ -25,9 +25,9 @@ if(FEDHIVE_CUDA STREQUAL "EMULATED")
 elseif(cuda_wanted)
   include(CheckLanguage)
   if(NOT CMAKE_CUDA_COMPILER)
-    unset(CMAKE_CUDA_COMPILER CACHE)  # not found last time, which check_language keeps
+    unset(CMAKE_CUDA_COMPILER CACHE)  # check_language caches that it was not found
   endif()
-  # The toolkit's usual place counts although it is not on PATH.
+  # The toolkit's usual folder counts even if it is not on PATH.
   find_program(nvcc_program nvcc PATHS /usr/local/cuda/bin NO_CACHE)
   if(nvcc_program AND NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
     set(ENV{CUDACXX} "${nvcc_program}")
@@ -45,10 +45,10 @@ elseif(cuda_wanted)
     find_package(CUDAToolkit REQUIRED)
     set(FEDHIVE_WITH_CUDA ON)
     target_compile_definitions(fedhive_options INTERFACE FEDHIVE_WITH_CUDA)
-    # The same bits as on the host: no fused multiply-add unless it is written.
+    # The same bits as on the host: no fused multiply-add unless written explicitly.
     target_compile_options(fedhive_options INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:--fmad=false>)
 
-    # fedhive_cuda_sources(target files…): .cu files of a library.
+    # fedhive_cuda_sources(target files…): adds .cu files to a library.
     function(fedhive_cuda_sources target)
       target_sources(${target} PRIVATE ${ARGN})
       target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:--extended-lambda>)

@@ -1,5 +1,5 @@
-# libzip as an imported target of our own: fedhive::zip. Debian's libzip-config.cmake insists on libzip's command-line tools, which are
-# packages of their own.
+# libzip as our own imported target fedhive::zip. Debian's libzip-config.cmake requires libzip's command-line tools, which are
+# in packages of their own.
 find_path(LIBZIP_INCLUDE_DIR zip.h)
 find_library(LIBZIP_LIBRARY zip)
 if(NOT LIBZIP_INCLUDE_DIR OR NOT LIBZIP_LIBRARY)

@@ -1,7 +1,7 @@
-# Sets FEDHIVE_WITH_MPI: whether libfedhive_mpi.so is built, by MPI's C interface.
+# Sets FEDHIVE_WITH_MPI: whether libfedhive_mpi.so is built, with MPI's C interface.
 set(FEDHIVE_WITH_MPI OFF)
 
-# Debian's openmpi-bin without libopenmpi-dev has a compiler wrapper that names folders which do not exist, and FindMPI stops CMake there.
+# Debian's openmpi-bin without libopenmpi-dev has a compiler wrapper with missing folders, at which FindMPI stops CMake.
 function(check_mpi_wrapper result)
   set(${result} TRUE PARENT_SCOPE)
   find_program(mpi_wrapper NAMES "${MPI_CXX_COMPILER}" mpicxx mpic++ NO_CACHE)
@@ -17,7 +17,7 @@ function(check_mpi_wrapper result)
   endif()
 endfunction()
 
-# FindMPI keeps in the cache what it did not find: an MPI that is installed later would not be seen.
+# FindMPI caches what it did not find, so a later installation of MPI would not be seen.
 function(forget_mpi)
   get_cmake_property(variables CACHE_VARIABLES)
   list(FILTER variables INCLUDE REGEX "^MPI_")

@@ -1,5 +1,5 @@
-# Writes version.h when the version or the commit has changed; run at every build, so that a manifest never names an old commit. What lies
-# in results/ is no part of the program: a table that was just written does not make it another one.
+# Writes version.h when the version or the commit has changed; run at every build, so that a manifest never names an old commit.
+# Changes in results/ do not count: a table that was just written does not change the program.
 cmake_minimum_required(VERSION 3.25)
 execute_process(COMMAND git -C "${SOURCE_DIR}" rev-parse --short=12 HEAD OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
 execute_process(COMMAND git -C "${SOURCE_DIR}" status --porcelain --untracked-files=no -- . :!results OUTPUT_VARIABLE changes ERROR_QUIET)

@@ -26,7 +26,7 @@ FEDHIVE_CLONES void normalize(const std::int32_t* __restrict from, std::size_t s
     for (std::size_t i = 0; i < size; ++i) values[i] = element::normalized(from[i], scale, shift);
 }
 
-/// A row of an image as it is seen, values [width].
+/// One row of an augmented image: values[x] = the pixel that `augmentation` shows at column x, normalised; values: [width].
 template <typename Value>
 void normalize_seen(const Value* from, const element::Look& augmentation, std::uint32_t width, float scale, float shift,
                     float* values) {
@@ -36,7 +36,7 @@ void normalize_seen(const Value* from, const element::Look& augmentation, std::u
     }
 }
 
-/// `width` targets of each index.
+/// Copies the `width` targets of each index to `to`, in the order of `indices`.
 template <typename From, typename To>
 void copy_of_each(std::span<const From> targets, std::size_t width, std::span<const std::uint32_t> indices, To* to) {
     if (width == 1)
@@ -45,21 +45,21 @@ void copy_of_each(std::span<const From> targets, std::size_t width, std::span<co
         for (const std::uint32_t index : indices) to = std::ranges::copy(targets.subspan(index * width, width), to).out;
 }
 
-/// Into the second-level cache: until they are gathered, a step may go through the first. Always inlined: GCC takes a function that does nothing
-/// else for one without effect, and leaves its calls out.
+/// Prefetches into the second-level cache; the first level stays free for the step that runs before the gather.
+/// Always inlined: GCC takes a function that only prefetches for one without effect and drops its calls.
 inline __attribute__((always_inline)) void prefetch(std::span<const std::uint8_t> bytes) {
     constexpr std::size_t kLine = 64;
     for (std::size_t at = 0; at < bytes.size(); at += kLine) __builtin_prefetch(bytes.data() + at, 0, 2);
 }
 
-/// A shuffled example is rarely in a cache, and the processor cannot guess where the next one lies: it is told so many bytes before.
+/// Prefetch distance in bytes. Shuffled examples are rarely cached, and the hardware prefetcher cannot predict their addresses.
 constexpr std::size_t kAheadBytes = 8192;
 
 std::size_t examples_ahead(const ExamplesView& examples) {
     return std::max<std::size_t>(1, kAheadBytes / std::max<std::size_t>(1, examples.example_bytes()));
 }
 
-/// Of a batch and what is gathered after it: example `place`.
+/// Prefetches example `place` of the concatenation of `indices` and `next`; does nothing beyond its end.
 inline __attribute__((always_inline)) void prefetch(const ExamplesView& examples, std::span<const std::uint32_t> indices,
                                                     std::span<const std::uint32_t> next, std::size_t place) {
     if (place >= indices.size() + next.size()) return;
@@ -67,7 +67,7 @@ inline __attribute__((always_inline)) void prefetch(const ExamplesView& examples
     if (index < examples.size()) prefetch(examples.example(index));
 }
 
-/// The list's value for one channel; one value stands for all channels, an empty list for the default.
+/// list[channel]; a list of one value holds for every channel, an empty list gives `otherwise`.
 double of_channel(const std::vector<double>& list, std::size_t channel, double otherwise) {
     if (list.empty()) return otherwise;
     return list.size() == 1 ? list[0] : list[channel];
@@ -105,7 +105,7 @@ BatchGather::BatchGather(ExampleShape shape, const Normalization& normalization)
 template <typename Value>
 void BatchGather::gather_values(const ExamplesView& examples, std::span<const std::uint32_t> indices, float* values,
                                 std::span<const std::uint32_t> next) const {
-    // Where channels are normalised alike, an example is one run of values: a vector's features are channels of one value each.
+    // With one scale and shift for all channels, an example is a single run of values.
     const std::size_t runs = alike_ ? 1 : shift_.size();
     const std::size_t run = shape_.num_values() / runs;
     const std::span<const float> scale = this->scale(examples.type);

@@ -1,4 +1,4 @@
-// From indices to a batch: gathers values and turns them into normalised floats on the way.
+// Gathers a batch: copies the values and targets of examples by index and normalises the values.
 #pragma once
 
 #include "clients/data/dataset.h"
@@ -10,24 +10,30 @@
 
 namespace fedhive::clients {
 
-/// Normalisation as value * scale[c] + shift[c] in float; scale, which is another for bytes than for floats, and shift are computed in double
-/// and rounded once. Same bits on every processor. A token is a float with its number, which one holds exactly up to 2^24.
+/// Normalisation: value * scale[c] + shift[c] in float, with the same bits on every processor.
+///
+/// scale and shift are computed in double and rounded once; scale differs between value types (bytes, floats, tokens).
+/// A token becomes a float of its number, exact up to 2^24.
 class BatchGather {
 public:
-    /// Throws ConfigError when the lists' lengths are neither 0, 1 nor shape.channels, a std is not > 0, a number is not finite, or the examples
-    /// are tokens and a list is not empty.
+    /// Throws ConfigError if a list's length is not 0, 1 or shape.channels, a std is not > 0, a number is not finite, or the
+    /// examples are tokens and a list is not empty.
     BatchGather(ExampleShape shape, const Normalization& normalization);
 
-    /// values: [indices.size(), channels, height, width]; targets, labels or numbers as the examples have: [indices.size(), width of the target];
-    /// looks: one for each index (looks.h), or none; next: what is gathered after them, as far as it is known, whose bytes are then near.
+    /// Writes the batch's normalised values and its targets.
     ///
-    /// Throws   Fault when an index lies outside `examples` or they are of another shape.
-    /// Cost     5 bytes moved a value, 8 of floats; no allocation.
+    /// values   [indices.size(), channels, height, width]
+    /// to       labels or numbers, whichever the examples have: [indices.size(), width of the target]
+    /// looks    one per index (looks.h), or none
+    /// next     the indices of the following batch as far as they are known, for prefetching
+    ///
+    /// Throws   Fault if an index is outside of `examples` or they are of another shape.
+    /// Cost     5 bytes moved per value, 8 if the examples are floats; no allocation.
     void gather(const ExamplesView& examples, std::span<const std::uint32_t> indices, float* values,
                 const element::TargetsTo& to, std::span<const std::uint32_t> looks = {},
                 std::span<const std::uint32_t> next = {}) const;
 
-    /// These are gathered soon, of examples on the host: the first of them are brought near meanwhile.
+    /// Prefetches the first of these examples (in host memory), which will be gathered soon.
     void expect(const ExamplesView& examples, std::span<const std::uint32_t> indices) const;
 
     std::span<const float> scale(ValueType type) const { return scales_.at(static_cast<std::size_t>(type)); }
@@ -44,12 +50,13 @@ private:
                      std::span<const std::uint32_t> looks, std::span<const std::uint32_t> next) const;
 
     ExampleShape shape_;
-    bool alike_ = false;                        // all channels
+    bool alike_ = false;                        // one scale and shift for all channels
     std::array<std::vector<float>, 3> scales_;  // by type, [channels]
     std::vector<float> shift_;                  // [channels]
 };
 
-/// The same from and to device memory, with the same bits; enqueued. The indices in `from.order` have been checked.
+/// gather() between buffers in device memory, with the same bits; enqueued, not awaited. The indices in
+/// `from.order` have been checked.
 void gather_on_device(const element::GatherTerms& from, std::size_t rows, float* values, const element::TargetsTo& to);
 
 }  // namespace fedhive::clients

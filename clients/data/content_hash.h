@@ -1,4 +1,4 @@
-// A hash of what something holds, to tell it apart from others: not a cryptographic one.
+// A fingerprint of contents, to distinguish data sets; not a cryptographic hash.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace fedhive::clients {
 
-/// FNV-1a over 64-bit words; the shift carries high bits down, which the multiplication alone never does.
+/// FNV-1a over 64-bit words. The shift mixes high bits into low ones, which the multiplication never does.
 class ContentHash {
 public:
     void word(std::uint64_t value) {

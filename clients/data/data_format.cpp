@@ -4,7 +4,7 @@
 
 namespace fedhive::clients {
 
-// Each in the file of its name, in formats/.
+// Each is defined in the file of its name in formats/.
 DataFormat glyphs();
 DataFormat synthetic();
 DataFormat idx();

@@ -1,5 +1,5 @@
-// A data set: examples of one type and what is to be told of them, for training and for testing. It exists once in a run, in a shared segment
-// that every process maps read-only; a client's shard is a list of example indices.
+// A data set: training and test examples of one type, with their targets. It exists once in a run, in a shared segment that
+// every process maps read-only; a client's shard is a list of example indices.
 #pragma once
 
 #include "aggregation/memory/param_span.h"
@@ -19,27 +19,26 @@ struct ExampleShape {
     std::int64_t channels = 1;
     std::int64_t height = 1;
     std::int64_t width = 1;
-    std::int64_t vocabulary = 0;  // values are tokens, whole numbers from 0 below it; 0: they are numbers
+    std::int64_t vocabulary = 0;  // > 0: values are tokens in [0, vocabulary); 0: values are numbers
 
     std::size_t num_values() const { return static_cast<std::size_t>(channels * height * width); }
     bool operator==(const ExampleShape&) const = default;
 };
 
-/// One part (training or test) as it is read or drawn, before it moves into the shared segment.
+/// One part (training or test) as read or drawn, before it is copied into the shared segment.
 struct Examples {
     ExampleShape shape;
     std::vector<std::uint8_t> values;  // the bytes of [n, channels, height, width]
-    std::vector<std::int32_t> labels;  // [n, target.width], each in [0, num_classes); none where targets are numbers
+    std::vector<std::int32_t> labels;  // [n, target.width], each in [0, num_classes) or kIgnored; empty if targets are numbers
     ValueType type = ValueType::U8;
-    std::vector<std::uint32_t>
-        owners{};  // [n]: whose each is, from 0 in the order of the owners' own numbers; empty: nobody knows
+    std::vector<std::uint32_t> owners{};  // [n]: owner of each, from 0 in the order that the format defines; empty: unknown
     TargetShape target{};
-    std::vector<float> numbers{};  // [n, target.width] in place of labels
+    std::vector<float> numbers{};  // [n, target.width], instead of labels
 
     std::size_t size() const { return (labels.size() + numbers.size()) / target.width; }
 };
 
-/// What looks like a mistake (warnings.h), and the key of `data` to look at.
+/// A likely mistake in the data (warnings.h), and the key of `data` that it concerns.
 struct DataWarning {
     std::string key;
     std::string text;
@@ -48,24 +47,24 @@ struct DataWarning {
 struct Dataset {
     Examples train;
     Examples test;
-    std::int64_t num_classes = 0;       // 0 where targets are numbers
-    bool rounded = false;               // f32 that were f64 where they came from
-    std::uint32_t owners_left_out = 0;  // who had no training example
+    std::int64_t num_classes = 0;       // 0 if targets are numbers
+    bool rounded = false;               // values were rounded from f64 to f32
+    std::uint32_t owners_left_out = 0;  // owners without a training example
     std::vector<DataWarning> warnings{};
-    std::vector<std::string> owner_names{};  // of each owner of training examples; empty: they have numbers alone
-    std::uint64_t fingerprint() const;       // of types, shapes, labels, values and owners; stored in the manifest
+    std::vector<std::string> owner_names{};  // of each owner of training examples; empty: owners have numbers only
+    std::uint64_t fingerprint() const;       // of types, shapes, targets, values and owners; stored in the manifest
 };
 
-/// How training examples are changed anew in each epoch (looks.h); they are images.
+/// Random changes to training images, drawn for each epoch (looks.h).
 struct Augmentation {
-    std::uint32_t padding = 0;  // pixels of 0 around an image, out of which one of its own size is cut; 0: it stays where it is
-    bool flip = false;          // every second image is mirrored, left to right
+    std::uint32_t padding = 0;  // zero pixels added on each side before a crop of the original size; 0: no crop
+    bool flip = false;          // mirror an image left to right with probability 1/2
 
     static constexpr std::uint32_t kMostPadding = 1000;
     bool any() const { return padding > 0 || flip; }
 };
 
-/// Read-only view of one part in the shared segment, or of its copy in device memory, which this process's CPU cannot read.
+/// Read-only view of one part in the shared segment, or of its copy in device memory, which host code must not read.
 struct ExamplesView {
     ExampleShape shape;
     std::span<const std::uint8_t> values;  // bytes
@@ -74,7 +73,7 @@ struct ExamplesView {
     ValueType type = ValueType::U8;
     TargetShape target{};
     std::span<const float> numbers{};  // [size(), target.width], or none
-    Augmentation augmentation{};       // for training alone: whoever evaluates sees examples as they are
+    Augmentation augmentation{};       // training only; evaluation sees examples unchanged
 
     std::size_t size() const { return (labels.size() + numbers.size()) / target.width; }
     std::size_t example_bytes() const { return shape.num_values() * bytes_of(type); }
@@ -83,8 +82,8 @@ struct ExamplesView {
     }
 };
 
-/// How values become what a model gets, per channel: (value - mean) / std, where a byte's value is byte / 255. Empty lists mean 0 and 1. Tokens
-/// stay what they are, and take none.
+/// Normalisation per channel: (value - mean) / std, where a byte counts as byte / 255. Empty lists mean 0 and 1. Tokens are
+/// not normalised; their lists must be empty.
 struct Normalization {
     std::vector<double> mean;
     std::vector<double> std;

@@ -1,4 +1,4 @@
-// Which examples a rank takes in which epoch when all ranks train one model together: every epoch a new order, dealt in turn.
+// The examples that each rank takes in each epoch when all ranks train one model together.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,10 @@ struct Rank {
     std::uint32_t size = 1;   // >= 1
 };
 
-/// The rank's examples in an epoch, in the order of use. All examples are shuffled, anew in each epoch and alike for any number of ranks;
-/// the list is continued from its start, over and over if need be, to the next multiple of rank.size; the rank takes every rank.size-th,
-/// from its own index on. So all ranks get ceil(n / size) examples, and together each example, the first few in the order once more.
+/// The rank's ceil(n / size) examples in an epoch, in the order of use: order[(index + i * size) mod n] for i = 0, 1, …
+///
+/// `order` is a shuffle of all n examples; it depends on seed and epoch, not on the number of ranks. Together the ranks take
+/// every example at least once; the first few of `order` repeat where `size` does not divide n.
 ///
 /// Throws   Fault when there are no examples, more than 2^32 - 1, or no such rank.
 /// Source   torch.utils.data.DistributedSampler with shuffle=True, drop_last=False; the shuffle itself is this program's.

@@ -11,7 +11,7 @@ namespace fedhive::clients {
 
 namespace {
 
-/// One channel, [height, width], turned counter-clockwise by so many quarters; height and width are equal where that is odd.
+/// Rotates one channel [height, width] counter-clockwise by `quarters` quarter turns; odd numbers need height == width.
 template <typename Value>
 void turn(const Value* from, std::size_t height, std::size_t width, std::uint32_t quarters, Value* to) {
     for (std::size_t y = 0; y < height; ++y)

@@ -1,5 +1,6 @@
-// Feature skew: each client's examples look another way, as other cameras or scanners see the same things. It is what a client's data are, and no
-// draw of an epoch (looks.h), so it is done once, when they are dealt: no step pays for it, and every engine and device has the same values.
+// Feature skew: each client's examples are transformed in a fixed way, as if recorded by different cameras or scanners.
+// It is applied once, when examples are dealt, so every engine and device reads the same values. Changes drawn per epoch
+// are in looks.h.
 #pragma once
 
 #include "clients/data/partition.h"
@@ -10,21 +11,23 @@ namespace fedhive::clients {
 
 struct FeatureSkew {
     std::uint32_t turns =
-        1;               // 1, 2 or 4: client k's images are turned, counter-clockwise, by (k mod turns) / turns of a full turn
-    double noise = 0.0;  // at least 0: values of client k of N get normal noise of variance noise * (k + 1) / N
+        1;               // 1, 2 or 4: client k's images are rotated counter-clockwise by (k mod turns) / turns of a full turn
+    double noise = 0.0;  // >= 0: values of client k of N get normal noise of variance noise * (k + 1) / N
 
     bool any() const { return turns > 1 || noise > 0.0; }
     std::uint32_t degrees(std::size_t client) const { return static_cast<std::uint32_t>(client % turns) * 360 / turns; }
-    /// On the scale of values before they are normalised, a byte's from 0 to 1.
+    /// Standard deviation of the client's noise, on the scale of values before normalisation (bytes: 0 to 1).
     double noise_std(std::size_t client, std::size_t clients) const;
 };
 
-/// Changes the training examples that somebody holds, those that will be held out among them; test examples stay. Noise is never cut off: where
-/// there is some, bytes of both parts become the floats b / 255.
+/// Rotates and adds noise to the training examples of all clients, before any are held out; test examples stay.
+/// Noisy values are not clipped: with noise, the bytes of both parts become the floats b / 255.
 ///
-/// Order    an example's noise: by Stream(seed, Purpose::FeatureSkew, 0, example), whoever holds it.
-/// Throws   ConfigError: tokens; images to turn that are none, or by quarters and not square; too little memory for the floats.
-/// Source   turns: Ghosh et al. 2020 (arXiv:2006.04088), Rotated MNIST. Noise: Li et al. 2021 (arXiv:2102.02079), noise-based feature imbalance.
+/// Order    noise of an example: Stream(seed, Purpose::FeatureSkew, 0, example), the same for any partition.
+/// Throws   ConfigError: tokens; rotation of features that are not images, or by quarters of images that are not square; too
+///          little memory for the floats.
+/// Source   turns: Ghosh et al. 2020 (arXiv:2006.04088), Rotated MNIST. Noise: Li et al. 2021 (arXiv:2102.02079), noise-based
+///          feature imbalance.
 /// Differs  the noise of an example is drawn once, and not in every epoch.
 void skew_features(Dataset& dataset, const Partition& partition, const FeatureSkew& skew, std::uint64_t seed);
 

@@ -1,5 +1,5 @@
-// What happens to one value of a batch, once, for host and device: BatchGather (batches.h) loops over it on the host, gather_kernel.cu on
-// CUDA. C++17, plain pointers.
+// One value of a batch, gathered and normalised; shared by host and device. BatchGather (batches.h) loops over it on the host,
+// gather_kernel.cu on CUDA. C++17, plain pointers.
 #pragma once
 
 #include "aggregation/math/element_ops.h"
@@ -7,16 +7,17 @@
 
 namespace fedhive::clients::element {
 
-/// Uncontracted, so that either side gives the same bits.
+/// value * scale + shift, never contracted to a fused multiply-add, so host and device give the same bits.
 template <typename Value>
 FEDHIVE_HOST_DEVICE float normalized(Value value, float scale, float shift) {
     return static_cast<float>(value) * scale + shift;
 }
 
-/// How an example is seen: shifted within a frame of 0, then perhaps mirrored. In 32 bits: down, right (15 bits each, kBias for 0), mirrored.
+/// Augmentation of one example: a shift within a border of zeros, then an optional mirroring.
+/// Packed into 32 bits: down, right (15 bits each, biased by kBias), mirrored.
 struct Look {
     static constexpr std::int32_t kBias = 1 << 14;
-    std::int32_t down = 0, right = 0;  // to what lies there in the image, in pixels
+    std::int32_t down = 0, right = 0;  // offset of the source pixel, in pixels
     bool mirrored = false;
 
     FEDHIVE_HOST_DEVICE std::uint32_t packed() const {
@@ -31,38 +32,39 @@ struct Look {
         return look;
     }
 
-    /// The image's row and column that are seen at a place; beyond its sides, which large numbers are, too, is the frame.
+    /// Source row and column for output row y and column x. Outside the image, including below 0 (wraps to large numbers), is
+    /// the zero border.
     FEDHIVE_HOST_DEVICE std::uint32_t row(std::uint32_t y) const { return y + static_cast<std::uint32_t>(down); }
     FEDHIVE_HOST_DEVICE std::uint32_t column(std::uint32_t x, std::uint32_t width) const {
         return (mirrored ? width - 1 - x : x) + static_cast<std::uint32_t>(right);
     }
 };
 
-/// What a batch is gathered from; all pointers lie in one memory space.
+/// Sources of a gathered batch; all pointers refer to one memory space.
 struct GatherTerms {
     const void* values = nullptr;          // [n, num_values] of `type`
     const std::int32_t* labels = nullptr;  // [n, target_width]
     const std::uint32_t* order = nullptr;  // indices of examples
-    /// Where in `order` the batch begins, read when the batch is gathered; nullptr: where `order` points.
+    /// Where in `order` the batch begins, read when the batch is gathered; nullptr: at `order` itself.
     const std::int64_t* cursor = nullptr;
-    const float* scale = nullptr;  // [num_values / plane], one a channel, for values of `type`
+    const float* scale = nullptr;  // [num_values / plane], one per channel, for values of `type`
     const float* shift = nullptr;
     std::uint32_t num_values = 0;  // of one example
-    std::uint32_t plane = 1;       // of one channel
+    std::uint32_t plane = 1;       // values of one channel
     ValueType type = ValueType::U8;
-    const float* numbers = nullptr;        // [n, target_width] in place of labels
-    std::uint32_t target_width = 1;        // labels, or numbers, of an example
-    const std::uint32_t* looks = nullptr;  // beside `order`: how each is seen; nullptr: as it is
+    const float* numbers = nullptr;        // [n, target_width], instead of labels
+    std::uint32_t target_width = 1;        // labels or numbers per example
+    const std::uint32_t* looks = nullptr;  // packed Look of each entry of `order`; nullptr: none
     std::uint32_t width = 1;               // of an image
 };
 
-/// Where the targets of a batch go, [rows, target_width]: one of them.
+/// Destination of a batch's targets, [rows, target_width]; exactly one pointer is set.
 struct TargetsTo {
     std::int64_t* labels = nullptr;
     float* numbers = nullptr;
 };
 
-/// The value of example `example` at `at`, as it is stored.
+/// Value `at` of example `example`, as stored.
 template <typename Value>
 FEDHIVE_HOST_DEVICE Value stored(const GatherTerms& from, std::size_t example, std::uint32_t at) {
     return static_cast<const Value*>(from.values)[example * from.num_values + at];
@@ -70,14 +72,14 @@ FEDHIVE_HOST_DEVICE Value stored(const GatherTerms& from, std::size_t example, s
 
 constexpr std::uint32_t kInFrame = ~0U;
 
-/// Where in an example the value lies that is seen at `at`, or kInFrame.
+/// Offset in the example of the pixel that `augmentation` shows at offset `at`, or kInFrame.
 FEDHIVE_HOST_DEVICE std::uint32_t seen_at(const GatherTerms& from, const Look& augmentation, std::uint32_t at) {
     const std::uint32_t pixel = at % from.plane;
     const std::uint32_t y = augmentation.row(pixel / from.width), x = augmentation.column(pixel % from.width, from.width);
     return y < from.plane / from.width && x < from.width ? at - pixel + y * from.width + x : kInFrame;
 }
 
-/// Value `at` of the example at `place` in the order, as it is seen, normalised.
+/// Value `at` of the example at `place` in the order, augmented and normalised.
 FEDHIVE_HOST_DEVICE float gathered(const GatherTerms& from, std::size_t place, std::uint32_t at) {
     const float scale = from.scale[at / from.plane], shift = from.shift[at / from.plane];
     if (from.looks != nullptr) at = seen_at(from, Look::of(from.looks[place]), at);
@@ -88,7 +90,7 @@ FEDHIVE_HOST_DEVICE float gathered(const GatherTerms& from, std::size_t place, s
                                          : normalized(stored<std::int32_t>(from, example, at), scale, shift);
 }
 
-/// Value `at` of the batch's example `row`, and its target `at`, as far as there are; of more targets than values, every num_values-th from there.
+/// Writes value `at` of the batch's example `row`, and its targets at, at + num_values, … below target_width.
 FEDHIVE_HOST_DEVICE void gather(const GatherTerms& from, std::size_t row, std::uint32_t at, float* values,
                                 const TargetsTo& to) {
     const std::size_t place = (from.cursor == nullptr ? 0 : static_cast<std::size_t>(*from.cursor)) + row;

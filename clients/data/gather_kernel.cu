@@ -9,7 +9,7 @@ namespace fedhive::clients::kernels {
 namespace {
 
 constexpr unsigned kThreads = 256;
-constexpr std::size_t kMaxRows = 65535;  // of a grid
+constexpr std::size_t kMaxRows = 65535;  // grid dimension y
 
 __global__ void gather_kernel(element::GatherTerms from, std::size_t rows, float* values, element::TargetsTo to) {
     const std::uint32_t at = blockIdx.x * blockDim.x + threadIdx.x;
@@ -23,7 +23,7 @@ const char* gather(const element::GatherTerms& from, std::size_t rows, float* va
     if (rows == 0) return nullptr;
     const dim3 grid((from.num_values + kThreads - 1) / kThreads, static_cast<unsigned>(rows < kMaxRows ? rows : kMaxRows));
     gather_kernel<<<grid, kThreads, 0, static_cast<cudaStream_t>(aggregation::kernels::stream())>>>(from, rows, values, to);
-    const cudaError_t error = cudaGetLastError();  // which takes it out of the runtime
+    const cudaError_t error = cudaGetLastError();  // also clears the error in the runtime
     return error == cudaSuccess ? nullptr : cudaGetErrorString(error);
 }
 

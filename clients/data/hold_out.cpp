@@ -17,7 +17,7 @@ std::size_t num_held_out(double share, std::size_t examples) {
     return std::clamp<std::size_t>(wanted, 1, examples - 1);
 }
 
-/// [examples], true at the places that are held out.
+/// [examples], true at `held_out` drawn positions.
 std::vector<bool> draw_places(std::size_t examples, std::size_t held_out, Stream stream) {
     std::vector<std::uint32_t> places(examples);
     std::iota(places.begin(), places.end(), 0U);

@@ -1,6 +1,6 @@
 // Targets that do not count: kIgnored in a class's place.
 //
-//   loss of a batch   the mean over its counted targets; 0, as its gradient is, where it has none
+//   loss of a batch   the mean over its counted targets; without any, the loss and its gradient are 0
 //   metrics           over the counted targets
 //   a client          has the weight of all its examples, counted or not
 #pragma once
@@ -19,8 +19,8 @@ void mark_ignored(Dataset& dataset);
 /// Number of labels equal to kIgnored.
 std::uint64_t num_ignored(std::span<const std::int32_t> labels);
 
-/// Counts examples by their counted targets: an example with c counted targets of `width` counts c / width. Plain data over host
-/// memory, which must outlive it.
+/// Counts examples by their counted targets: an example with c counted targets of `width` counts c / width. Plain data
+/// that refers to host memory, which must outlive it.
 struct CountedTargets {
     const std::int32_t* labels = nullptr;  // [all examples, width]; null: every target counts
     std::size_t width = 1;

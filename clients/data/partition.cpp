@@ -7,7 +7,7 @@
 
 namespace fedhive::clients {
 
-// Each in the file of its name, in partitions/.
+// Each is defined in the file of its name in partitions/.
 PartitionScheme contiguous();
 PartitionScheme iid();
 PartitionScheme shards();

@@ -1,5 +1,6 @@
-// How the training examples are dealt to clients. Every scheme is a pure function of (labels, values of its keys, seed), the order inside a
-// client's list included, and lies in one file of partitions/. To add one: write its file, add its line to partition.cpp.
+// Partition schemes: how training examples are dealt to clients. Each scheme is a pure function of (labels, values of its keys,
+// seed), including the order of a client's list. Each is one file of partitions/. To add one: write its file, add its line to
+// partition.cpp.
 #pragma once
 
 #include "aggregation/base/keys.h"
@@ -23,21 +24,21 @@ struct Partition {
     std::span<const std::uint32_t> shard(std::size_t client) const {
         return std::span(indices).subspan(offsets[client], num_examples(client));
     }
-    std::uint64_t fingerprint() const;  // of who holds which examples, in which order; stored in the manifest
+    std::uint64_t fingerprint() const;  // of the clients' lists, in order; stored in the manifest
 };
 
-/// How many of a shard's examples have each label, [num_classes]; those whose target is ignored have none. `labels`: of all examples.
+/// Number of the shard's examples per label, [num_classes]; ignored targets are not counted. `labels`: of all examples.
 std::vector<std::uint64_t> label_counts(std::span<const std::uint32_t> shard, std::span<const std::int32_t> labels,
                                         std::int64_t num_classes);
-/// The same; none where targets are others than a class.
+/// The same; empty unless targets are single classes.
 std::vector<std::uint64_t> label_counts(std::span<const std::uint32_t> shard, const ExamplesView& examples,
                                         std::int64_t num_classes);
 
-/// What is dealt.
+/// Input of a scheme.
 struct Deal {
-    std::span<const std::int32_t> labels;  // of all training examples; none where their targets are others than a class
+    std::span<const std::int32_t> labels;  // of all training examples; empty unless targets are single classes
     std::int64_t num_classes = 0;
-    std::size_t clients = 0;  // 0: as many as there are, of a scheme that names them
+    std::size_t clients = 0;  // 0: the scheme determines the number (names_clients)
     std::uint64_t seed = 0;
     std::span<const std::uint32_t> owners{};  // Examples::owners
     std::size_t examples = labels.size();
@@ -45,14 +46,14 @@ struct Deal {
 
 struct PartitionScheme {
     std::string name;
-    std::string summary;  // what it does, and its source: half a line
+    std::string summary;  // effect and source: half a line
     std::vector<KeySpec> keys;
-    bool by_label = false;       // it looks at labels
-    bool names_clients = false;  // the data, or a file, say who the clients are: their number may be left out
-    bool by_owner = false;       // each is one of the owners of the examples
-    /// Of values that are right each by itself; null: nothing can be wrong.
+    bool by_label = false;       // reads labels
+    bool names_clients = false;  // the data or a file determine the clients: their number may be left out
+    bool by_owner = false;       // each client is one owner of examples
+    /// Checks values that are each valid by themselves; null: no combination is wrong.
     std::optional<KeyProblem> (*check)(const Values& values, std::int64_t clients) = nullptr;
-    /// `values`: of all its keys. Throws ConfigError, with the numbers, for what cannot be dealt.
+    /// `values`: of all its keys. Throws ConfigError, with the numbers, if the examples cannot be dealt so.
     Partition (*deal)(const Deal& deal, const Values& values) = nullptr;
 };
 

@@ -1,8 +1,9 @@
-// The data set and its partition in one shared segment: written once by the coordinator, mapped by every worker, no copy in any of them.
+// The data set and its partition in one shared segment: written once by the coordinator, mapped by every worker without a copy.
 //
-//   [ train values | train targets | test values | test targets | shard indices | shard offsets | held-out indices | held-out offsets ]
-//                                                                                                  offsets in DatasetMap, no pointers
-//   └────────────── examples: on a GPU a second time, in a block of its own ─┘
+//   [ train values | train targets | test values | test targets |           examples: also in a block of device memory (GPU)
+//     shard indices | shard offsets | held-out indices | held-out offsets ]
+//
+// Offsets are in DatasetMap; there are no pointers.
 #pragma once
 
 #include "aggregation/memory/cuda_block.h"
@@ -15,7 +16,7 @@
 
 namespace fedhive::clients {
 
-/// Where things lie in the segment: plain data, part of a worker's plan.
+/// Layout of the segment: plain data, part of a worker's plan.
 struct DatasetMap {
     ExampleShape shape;
     std::int64_t num_classes = 0;
@@ -24,8 +25,8 @@ struct DatasetMap {
     std::uint64_t num_indices = 0;
     std::uint64_t num_clients = 0;
     ValueType type = ValueType::U8;
-    bool rounded = false;               // f32 that were f64 where they came from
-    std::uint32_t owners_left_out = 0;  // who had no training example
+    bool rounded = false;               // values were rounded from f64 to f32
+    std::uint32_t owners_left_out = 0;  // owners without a training example
     std::uint64_t num_held_out = 0;     // indices, of all clients
     TargetShape target{};
     Augmentation augmentation{};
@@ -44,46 +45,47 @@ struct DatasetMap {
     }
 
 private:
-    std::uint64_t target_bytes() const { return target.width * sizeof(std::int32_t); }  // of an example; an f32 has as many
+    std::uint64_t target_bytes() const { return target.width * sizeof(std::int32_t); }  // 4 bytes per label or number
     static constexpr std::uint64_t aligned(std::uint64_t bytes) { return (bytes + 63) / 64 * 64; }
 };
 
 class SharedDataset {
 public:
-    /// Coordinator: copies into a new segment. Throws Fault with wanted and available bytes when there is no memory.
+    /// Coordinator: copies into a new segment. Throws Fault with wanted and available bytes if memory is short.
     static SharedDataset create(const Dataset& dataset, const Split& split);
-    /// Where nothing is held out.
+    /// The same without held-out examples.
     static SharedDataset create(const Dataset& dataset, const Partition& partition) {
         return create(dataset, Split{partition, {}});
     }
 
-    /// Coordinator: room for one that lies with another process, to be filled through bytes(). Throws as create().
+    /// Coordinator: an empty segment for a data set of another process, to be filled through bytes(). Throws as create().
     static SharedDataset make_room(const DatasetMap& map);
-    /// All that map() tells of, where create() or make_room() has made it here.
+    /// The whole segment, writable; only after create() or make_room().
     std::span<std::byte> bytes() const { return {base_, map_.total_bytes()}; }
 
-    /// Worker: maps an inherited segment read-only. Throws Fault when it is smaller than the map says.
+    /// Worker: maps an inherited segment read-only. Throws Fault if it is smaller than the map says.
     static SharedDataset open(int descriptor, const DatasetMap& map);
 
-    /// Coordinator: copies the examples into device memory, once. The block is freed with the last copy of this object, which must outlive
+    /// Coordinator: copies the examples into device memory, once. The last copy of this object frees the block; it must outlive
     /// the workers. Throws OutOfMemory with wanted and available bytes.
     aggregation::IpcHandle upload(aggregation::CudaDriver& driver);
 
-    /// Worker: opens what the coordinator has uploaded.
+    /// Worker: opens the coordinator's block in device memory.
     void open_on_device(aggregation::CudaDriver& driver, const aggregation::IpcHandle& handle);
 
-    /// Coordinator: what train() says of its examples, here and in the workers that get the map. Throws ConfigError where they are no images.
+    /// Coordinator: sets the augmentation of train(), here and in workers that get the map. Throws ConfigError
+    /// if examples are no images.
     void augment(const Augmentation& augmentation);
 
     const DatasetMap& map() const { return map_; }
     int descriptor() const { return descriptor_; }
 
-    /// In device memory only after upload() or open_on_device(); Fault otherwise.
+    /// Views; of device memory only after upload() or open_on_device(), else Fault.
     ExamplesView train(aggregation::MemorySpace space = aggregation::MemorySpace::Host) const;
     ExamplesView test(aggregation::MemorySpace space = aggregation::MemorySpace::Host) const;
-    /// What a client trains on.
+    /// Indices of the examples that a client trains on.
     std::span<const std::uint32_t> shard(std::size_t client_id) const;
-    /// The training examples that a client does not train on; they may be none.
+    /// Indices of a client's held-out training examples; may be empty.
     std::span<const std::uint32_t> held_out(std::size_t client_id) const;
 
 private:

@@ -1,4 +1,4 @@
-// What a value of an example is stored as. C++17: kernels read it, too.
+// Storage type of an example's values. C++17: kernels include it, too.
 #pragma once
 
 #include <cstddef>
@@ -6,8 +6,8 @@
 
 namespace fedhive::clients {
 
-/// A model gets floats of each: of a byte (b / 255 - mean) / std, of a float (f - mean) / std; of a token, which is a byte or, in a larger
-/// vocabulary, an integer, its number.
+/// A model gets floats: (b / 255 - mean) / std of a byte, (f - mean) / std of a float, the number itself of a token.
+/// Tokens are stored as U8, or as I32 for larger vocabularies.
 enum class ValueType : std::uint32_t { U8, F32, I32 };
 
 constexpr std::size_t bytes_of(ValueType type) { return type == ValueType::U8 ? 1 : 4; }

@@ -22,7 +22,7 @@ float float_at(const Examples& part, std::size_t index) {
     return value;
 }
 
-/// Mean and sum of squares around it, value by value (Welford 1962).
+/// Running mean and sum of squared deviations (Welford 1962).
 struct Spread {
     double count = 0.0, mean = 0.0, squares = 0.0;
 
@@ -91,7 +91,7 @@ std::vector<DataWarning> large_values(const Examples& train) {
     const std::size_t each = train.shape.num_values(), of_channel = each / channels;
     const std::size_t sample = std::min(train.size(), std::max<std::size_t>(2, kSampledValues / each));
     std::vector<Spread> spreads(channels);
-    bool bytes = of_channel > 1 || channels >= 64;  // pixels, as far as one can tell
+    bool bytes = of_channel > 1 || channels >= 64;  // all values are whole in [0, 255], of enough columns to be pixels
     for (std::size_t i = 0; i < sample; ++i) {
         const std::size_t first = i * train.size() / sample * each;
         for (std::size_t at = 0; at < each; ++at) {
@@ -113,7 +113,7 @@ std::vector<DataWarning> large_values(const Examples& train) {
 }
 
 std::vector<DataWarning> index_column(const Examples& train, const std::optional<std::string>& name) {
-    constexpr std::size_t kFewestWithoutNames = 20;  // of less, 0, 1 and 2 may be anything
+    constexpr std::size_t kFewestWithoutNames = 20;  // below that, 0, 1, 2 … may be chance
     const std::size_t rows = train.size(), each = train.shape.num_values();
     if (name && !name->empty() && !name->starts_with("Unnamed:")) return {};
     if (rows < (name ? 2 : kFewestWithoutNames)) return {};

@@ -37,7 +37,7 @@ Archive::Archive(std::span<const std::byte> bytes) {
     if (source == nullptr) refuse(fmt::format("cannot be read ({})", problem_of(error)), kExport);
     archive_.reset(zip_open_from_source(source, ZIP_RDONLY, &error));
     if (!archive_) {
-        zip_source_free(source);  // libzip takes it only where it succeeds
+        zip_source_free(source);  // libzip takes ownership only on success
         refuse(fmt::format("is no whole archive of torch.export.save ({})", problem_of(error)), kExport);
     }
     const zip_int64_t count = zip_get_num_entries(archive_.get(), 0);
@@ -73,7 +73,7 @@ std::string Archive::read(const std::string& name) const {
     std::string content(found->second, '\0');
     std::size_t filled = 0;
     char beyond = 0;
-    for (;;) {  // once more at the end, where libzip compares the checksum
+    for (;;) {  // once more after the last byte: libzip verifies the checksum there
         const bool full = filled == content.size();
         const zip_int64_t got =
             zip_fread(file.get(), full ? &beyond : content.data() + filled, full ? 1 : content.size() - filled);

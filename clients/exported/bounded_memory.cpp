@@ -11,7 +11,7 @@ namespace fedhive::clients::exported {
 
 namespace {
 
-/// Counts what it gives out: the size stands before each block. It lives as long as the process, since tensors remember who made their memory.
+/// Counts live bytes; each block begins with its size. It lives as long as the process: tensors keep its deleter.
 class CountingAllocator final : public c10::Allocator {
 public:
     static CountingAllocator& instance() {
@@ -38,7 +38,7 @@ public:
     void copy_data(void* to, const void* from, std::size_t bytes) const override { default_copy_data(to, from, bytes); }
 
 private:
-    static constexpr std::size_t kHead = 64;  // what LibTorch aligns to
+    static constexpr std::size_t kHead = 64;  // LibTorch's alignment
 
     static void release(void* data) {
         char* block = static_cast<char*>(data) - kHead;

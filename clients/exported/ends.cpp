@@ -8,7 +8,7 @@ namespace fedhive::clients::exported {
 
 namespace {
 
-/// "softmax" of "torch.ops.aten.softmax.int"; empty for an operation that is no tensor's.
+/// "softmax" of "torch.ops.aten.softmax.int"; empty for operations outside of aten.
 std::string name_in(const std::string& target) {
     constexpr std::string_view kTensorOperation = "torch.ops.aten.";
     if (!target.starts_with(kTensorOperation)) return "";
@@ -16,7 +16,7 @@ std::string name_in(const std::string& target) {
     return rest.substr(0, rest.find('.'));
 }
 
-/// It gives the same values, copied or in another shape.
+/// Whether the operation returns its input's values, copied or reshaped.
 bool keeps_values(const std::string& operation) {
     constexpr std::array kSame{
         std::to_array<std::string_view>({"_to_copy", "alias", "clone", "contiguous", "detach", "expand", "flatten", "permute",

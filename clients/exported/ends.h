@@ -1,4 +1,4 @@
-// What a graph does with its input first, and last to give its output.
+// The first operations on a graph's input, and the last one before its output.
 #pragma once
 
 #include "clients/exported/program.h"
@@ -8,10 +8,11 @@
 
 namespace fedhive::clients::exported {
 
-/// "conv2d", "sub": the operations that take the network's input, or a copy of it in another shape.
+/// Operations that take the network's input, or a copy or reshaped copy of it: "conv2d", "sub".
 std::set<std::string> first_operations(const Graph& graph);
 
-/// "softmax": the operation that gives the network's output, which may be copied, or take another shape, behind it. Empty: another one than PyTorch's own.
+/// The operation that computes the network's output, apart from copies and reshapes: "softmax". Empty
+/// unless it is one of aten's.
 std::string last_operation(const Graph& graph);
 
 }  // namespace fedhive::clients::exported

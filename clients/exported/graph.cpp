@@ -11,7 +11,7 @@ const Argument* Node::input(const std::string& name) const {
 
 std::vector<std::string> Node::operands() const {
     std::vector<std::string> names;
-    bool behind = false;  // what stands before the graphs tells how they are run
+    bool behind = false;  // arguments before the graphs configure how they are run
     for (const auto& [name, value] : inputs) {
         if (value.kind == Argument::Kind::Graph)
             behind = true;

@@ -36,7 +36,7 @@ struct Argument {
     };
     Kind kind = Kind::None;
     std::string text{};                // a value's name, a text, a device
-    std::vector<std::string> names{};  // of a list: values' names; an empty one: None, or a number in `ints`
+    std::vector<std::string> names{};  // of a list: names of values; "": None, or a number in `ints`
     std::vector<std::int64_t> ints{};
     std::vector<double> floats{};
     std::int64_t number = 0;

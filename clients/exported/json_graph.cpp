@@ -37,7 +37,7 @@ public:
     }
 
 private:
-    /// A union of one: {"as_int": 3}.
+    /// {"as_int": 3}: an object with one key, the kind.
     Argument argument(const Json& json, int depth) {
         if (!json.is_object() || json.size() != 1) refuse("is damaged: an argument is not of one kind", kExport);
         const std::string& kind = json.begin().key();

@@ -24,8 +24,8 @@ std::vector<at::Tensor> tensors_of(const IValue& value) {
     return value.isTensor() ? std::vector<at::Tensor>{value.toTensor()} : value.toTensorVector();
 }
 
-/// What autocast makes of a layer's tensors, made before they are compared: behind a product the input is bf16 and the parameters are not.
-/// Without a fused LSTM in bf16 they are f32.
+/// Casts the tensors of arguments 0 to 2 as autocast would, before their types are compared: after a matrix product the input
+/// is bf16 while the parameters are f32. Without a fused bf16 LSTM an LSTM's are cast to f32.
 void cast_alike(Arguments& arguments, bool lstm) {
     const at::DeviceType device = tensors_of(arguments.at(0)).at(0).device().type();
     if (!at::autocast::is_autocast_enabled(device)) return;
@@ -38,8 +38,11 @@ void cast_alike(Arguments& arguments, bool lstm) {
     }
 }
 
-/// lstm.input: input, state[], parameters[], has_biases, num_layers, dropout, train, bidirectional, batch_first; the others have one state. An LSTM
-/// whose two states differ in width projects: what it gives is as wide as the first, by a weight behind the biases (proj_size). oneDNN's LSTM compares none of their shapes; nn.LSTM does.
+/// Checks arguments of recurrent layers; nn.LSTM does so, but oneDNN's LSTM kernel compares no shapes.
+///
+/// lstm.input: input, state[], parameters[], has_biases, num_layers, dropout, train, bidirectional, batch_first; the others
+/// have a single state. If an LSTM's two states differ in width, it projects: its output has the first state's width, by a
+/// weight after the biases (proj_size).
 template <std::int64_t Gates>
 void check_recurrent(Arguments& arguments) {
     constexpr const char* kWhat = "a recurrent layer";
@@ -68,8 +71,8 @@ void check_recurrent(Arguments& arguments) {
     }
 }
 
-/// input, state or state[], weight of the input, of the state, and their biases, where there are any: what a cell makes of a product is cut into as
-/// many parts as it has gates, uncounted.
+/// Checks arguments of recurrent cells: input, state or state[], weights of input and state, optional biases. The kernel splits
+/// a product into one part per gate without checking its size.
 template <std::int64_t Gates>
 void check_cell(Arguments& arguments) {
     constexpr const char* kWhat = "a recurrent cell";
@@ -85,7 +88,7 @@ void check_cell(Arguments& arguments) {
         if (arguments.at(bias).isTensor()) need(arguments[bias].toTensor().sizes().equals({Gates * hidden}), kWhat);
 }
 
-/// v, g, dim: a length for each slice of v along dim.
+/// v, g, dim: g has one length per slice of v along dim.
 void check_weight_norm(Arguments& arguments) {
     constexpr const char* kWhat = "a weight norm";
     const at::Tensor v = arguments.at(0).toTensor(), g = arguments.at(1).toTensor();
@@ -94,7 +97,7 @@ void check_weight_norm(Arguments& arguments) {
     for (std::int64_t d = 0; d < v.dim(); ++d) need(g.size(d) == (d == dimension ? v.size(d) : 1), kWhat);
 }
 
-/// query, key, value, mask?, dropout, causal, scale, grouped: [batch…, places, width] each.
+/// query, key, value, mask?, dropout, causal, scale, grouped; the first three are [batch…, positions, width].
 void check_attention(Arguments& arguments) {
     constexpr const char* kWhat = "an attention";
     cast_alike(arguments, false);
@@ -111,14 +114,14 @@ void check_attention(Arguments& arguments) {
     need(at::is_expandable_to(mask.sizes(), scores), kWhat);
 }
 
-/// self, other, out: the result would give `out` another shape.
+/// self, other, out: `out` must have the result's shape already.
 void check_division_into(Arguments& arguments) {
     const auto sizes = at::infer_size(arguments.at(0).toTensor().sizes(), arguments.at(1).toTensor().sizes());
     need(arguments.at(2).toTensor().sizes().equals(sizes), "div.out");
 }
 
-/// input, weight, bias, mean, variance, training: one value a channel has no variance, and its running statistics would become NaN. It is normalised by
-/// them, and they stay, as in lists of layers.
+/// input, weight, bias, mean, variance, training. With one value per channel the variance is undefined and running statistics
+/// would become NaN: such a batch is normalised by the running statistics, which stay, as in lists of layers.
 void check_batch_norm(Arguments& arguments) {
     const at::Tensor input = arguments.at(0).toTensor();
     need(input.dim() >= 2, "batch_norm");
@@ -126,7 +129,7 @@ void check_batch_norm(Arguments& arguments) {
     if (kept && input.numel() <= input.size(1)) arguments.at(5) = false;
 }
 
-/// a, size, stride, dtype: export writes down the type that a conversion found, and autocast has others.
+/// a, size, stride, dtype: drops the dtype. Export records the type seen by a conversion; under autocast it differs.
 void forget_type(Arguments& arguments) {
     if (at::autocast::is_autocast_enabled(arguments.at(0).toTensor().device().type())) arguments.at(3) = IValue();
 }

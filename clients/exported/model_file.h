@@ -17,7 +17,7 @@ namespace fedhive::clients::exported {
 struct FileHandle {
     int descriptor = -1;  // inherited by workers
     std::uint64_t bytes = 0;
-    bool frozen_norms = false;  // as model.frozen_norms says: its norms are in eval() on purpose
+    bool frozen_norms = false;  // set by model.frozen_norms: norms are in eval() on purpose
 
     bool given() const { return descriptor >= 0; }
 };

@@ -7,7 +7,7 @@ namespace fedhive::clients::exported {
 
 namespace {
 
-// Many to a line: the list is read by eye and searched by name.
+// Several names per line, for searching and reading.
 // clang-format off
 constexpr std::array kAtenOperations{std::to_array<std::string_view>({
     "_assert_scalar.default", "_assert_tensor_metadata.default", "_to_copy.default", "_weight_norm.default", "abs.default",
@@ -105,7 +105,7 @@ std::vector<std::string> written_arguments(const Node& node) {
     const std::string_view name = rest.substr(0, rest.find('.'));
     if (name.ends_with('_')) return {"self"};
     if (rest.ends_with(".out")) return {"out"};
-    // Their schemas do not say so.
+    // Writes that the operations' schemas do not declare.
     const Argument* by_batch = name == "batch_norm"      ? node.input("training")
                                : name == "instance_norm" ? node.input("use_input_stats")
                                                          : nullptr;

@@ -33,7 +33,7 @@ public:
     /// Throws ConfigError, naming the operation, for a graph that does not match the schemas of its operations.
     Plan(const Graph& graph, const Writables& writables, Pass pass);
 
-    /// inputs: one for each of the graph's. Throws LibTorch's exceptions, with the operation's name added.
+    /// inputs: one per input of the graph. Throws LibTorch's exceptions, with the operation's name added.
     std::vector<c10::IValue> run(std::vector<c10::IValue> inputs, const Protected& fixed) const;
 
     /// An argument slot of a step that is filled from values in each pass.

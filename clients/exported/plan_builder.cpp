@@ -1,4 +1,4 @@
-// From a graph to steps: names become slots, arguments what the operation's schema wants.
+// Compiles a graph to steps: names become slots, arguments become what the operation's schema requires.
 #include "clients/exported/operations.h"
 #include "clients/exported/plan.h"
 #include "clients/exported/refusal.h"
@@ -141,7 +141,7 @@ private:
             else
                 push_operand(step, value);
         }
-        const std::size_t before = step.kind == Step::Kind::Autocast ? 4 : 1;  // what stands before its graphs
+        const std::size_t before = step.kind == Step::Kind::Autocast ? 4 : 1;  // operands before the graphs
         if (step.graphs.size() != (step.kind == Step::Kind::Condition ? 2U : 1U) ||
             step.arguments.size() != before + operands.size())
             refuse(fmt::format("is damaged: {} has other arguments than it should", shown(node.target)), kExport);
@@ -162,7 +162,7 @@ private:
         step.arguments.emplace_back();
     }
 
-    /// Of what has no schema.
+    /// Appends an operand of an operation without a schema.
     void push_operand(Step& step, const Argument& value) {
         if (value.is_value()) return push_value(step, value.text);
         if (value.kind == Kind::Int)
@@ -174,14 +174,14 @@ private:
         else if (value.kind == Kind::ScalarType)
             step.arguments.emplace_back(static_cast<std::int64_t>(scalar_type_of(static_cast<int>(value.number))));
         else if (value.kind == Kind::None || (value.kind == Kind::Text && value.text == "cpu"))
-            step.arguments.emplace_back();  // the device: the run's own is used
+            step.arguments.emplace_back();  // a device: the run's own is used
         else
             refuse(fmt::format("gives {} an operand of a kind that it does not take", shown(step.target)), kExport);
     }
 
     // Calls of aten.
 
-    /// False where the call is left out: it only moves what is to stay.
+    /// Adds a call of aten; false if it is omitted because it only writes a value that must stay.
     bool add_call(Step& step, const Node& node) {
         const std::string rest = node.target.substr(kAten.size());
         const std::size_t dot = rest.find('.');
@@ -216,7 +216,7 @@ private:
         return true;
     }
 
-    /// Notes what is written; refuses what must not be.
+    /// Records the operation's writes; returns whether to omit it. Throws ConfigError for writes that are not allowed.
     bool leave_out(const Node& node, const c10::FunctionSchema& schema, const std::map<std::string, const Argument*>& given) {
         const std::vector<std::string> written = written_arguments(node);
         for (const c10::Argument& argument : schema.arguments()) {
@@ -227,11 +227,11 @@ private:
             const auto found = given.find(argument.name());
             if (!known || found == given.end() || found->second->kind != Kind::Tensor) continue;
             const auto about = writables_.find(found->second->text);
-            if (about == writables_.end()) continue;  // the graph's own value
+            if (about == writables_.end()) continue;  // a value of the graph itself
             if (about->second == Writable::Never)
                 refuse(fmt::format("has {}, which writes to its input, a parameter or a constant", shown(node.target)),
                        "h = h.clone()");
-            const bool in_place = by_schema && node.outputs.size() == 1;  // gives what it has written
+            const bool in_place = by_schema && node.outputs.size() == 1;  // it returns the written argument
             if (in_place) writables_[node.outputs[0].text] = about->second;
             if (!in_place || (about->second == Writable::Moved && pass_ == Pass::Training)) continue;
             slots_[node.outputs[0].text] = slot(found->second->text);
@@ -240,7 +240,7 @@ private:
         return false;
     }
 
-    /// The flags of training; a norm without running statistics keeps those of the batch.
+    /// Clears the argument if it is a flag of training; norms without running statistics keep using the batch's.
     static void switch_off(Step& step, const std::string& argument, const std::string& operation,
                            const std::map<std::string, const Argument*>& given) {
         const auto statistics = given.find("running_mean");
@@ -304,7 +304,7 @@ private:
         switch (element.kind()) {
             case TypeKind::TensorType:
                 if (value.kind != Kind::Tensors && !(value.kind == Kind::Ints && value.ints.empty())) return false;
-                for (const std::string& name : value.names) slot(name);  // none may be missing
+                for (const std::string& name : value.names) slot(name);  // throws for a missing name
                 push_argument_slot(step, ArgumentSlot::Kind::Tensors, slots_of(value.names));
                 return true;
             case TypeKind::OptionalType:
@@ -357,7 +357,7 @@ private:
         else if (type == TypeKind::StringType && value.kind == Kind::Text)
             to.emplace_back(value.text);
         else if (type == TypeKind::DeviceObjType && value.kind == Kind::Device)
-            to.emplace_back(c10::Device(c10::kCPU));  // the run's, never the file's
+            to.emplace_back(c10::Device(c10::kCPU));  // the run's device, never the file's
         else if (integer && value.kind == Kind::ScalarType)
             to.emplace_back(static_cast<std::int64_t>(scalar_type_of(static_cast<int>(value.number))));
         else if (integer && value.kind == Kind::Layout && value.number == 7)
@@ -369,7 +369,7 @@ private:
         return true;
     }
 
-    /// Activations go as soon as nobody needs them.
+    /// Finds each slot's last use, after which the step frees its value.
     void find_last_uses() {
         std::set<int> seen(plan_.outputs_.begin(), plan_.outputs_.end());
         for (std::size_t i = plan_.steps_.size(); i-- > 0;) {

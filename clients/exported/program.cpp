@@ -23,7 +23,7 @@ using Json = nlohmann::json;
 
 constexpr int kSchema = 8;
 constexpr std::string_view kInstall = "python3 -m pip install torch==2.11.0, and export it once more";
-constexpr int kStrided = 7;  // layout, as files number it
+constexpr int kStrided = 7;  // number of the layout in files
 constexpr std::int64_t kLargestSize = std::int64_t{1} << 30;
 constexpr std::size_t kMostDimensions = 16;
 constexpr std::int64_t kMostExpanded = std::int64_t{1} << 24;
@@ -33,7 +33,7 @@ struct Dtype {
     std::size_t bytes;
     const char* name;
 };
-/// By PyTorch's number in files.
+/// Value types by PyTorch's number in files.
 const std::map<int, Dtype>& dtypes() {
     static const std::map<int, Dtype> table{{1, {1, "U8"}},    {2, {1, "I8"}},   {3, {2, "I16"}}, {4, {4, "I32"}},
                                             {5, {8, "I64"}},   {6, {2, "F16"}},  {7, {4, "F32"}}, {8, {8, "F64"}},
@@ -48,7 +48,7 @@ const Dtype& dtype_of(int number) {
     return found->second;
 }
 
-/// What a file that is none of torch.export's probably is.
+/// Throws ConfigError for an archive without a model, saying what it probably is.
 [[noreturn]] void refuse_other_file(const Archive& archive) {
     const auto has_member = [&](std::string_view text) {
         return std::ranges::any_of(archive.members(),
@@ -92,7 +92,7 @@ public:
 private:
     const Archive& archive() const { return *program_.archive; }
 
-    /// A file that was renamed keeps its old name inside.
+    /// Finds the model by its folder: a renamed file keeps its old name inside.
     void find_model() {
         constexpr std::string_view kFolder = "/models/", kEnd = ".json";
         for (const auto& [name, bytes] : archive().members()) {
@@ -190,7 +190,7 @@ private:
         program_.tensors.push_back(std::move(tensor));
     }
 
-    /// Every number is bounded before it is multiplied.
+    /// Checks shape and strides against the stored bytes; every number is bounded before it is multiplied.
     void check_extent(const StoredTensor& tensor) const {
         const auto damaged = [&] {
             refuse(fmt::format("is damaged: the shape of {} does not fit its values", shown(tensor.name)), kExport);
@@ -284,7 +284,7 @@ Program read_program(std::span<const std::byte> bytes, bool frozen_norms) {
 }
 
 Program read_program(const FileHandle& file) {
-    // Kept for as long as the archive reads from it.
+    // Keeps the segment mapped while the archive reads from it.
     struct Mapped {
         explicit Mapped(const FileHandle& handle)
             : view(handle.descriptor, handle.bytes, aggregation::SegmentAccess::ReadOnly) {}

@@ -53,7 +53,7 @@ struct StoredTensor {
     std::size_t same_as = 0;  // its own index, or that of an earlier tensor whose storage it shares (tied weights)
 
     std::size_t num_values() const;
-    bool repeats_itself() const;  // as expand() makes it: fewer values lie in the file; sizes and strides are as many
+    bool repeats_itself() const;  // expanded (stride 0): fewer stored values than num_values()
 };
 
 struct Program {
@@ -75,12 +75,12 @@ struct Program {
 };
 
 /// Reads a file's bytes, which must outlive the program. Throws ConfigError, without the file's name, with the problem and the
-/// line of Python that mends it. Refuses: files not from torch.export (the message tells how to export), other versions of the
-/// schema, pickled or compressed parts, sizes beyond the file's contents, operations that are not in the list, a fixed batch,
-/// an export in evaluation mode, several inputs or outputs, writes to the input or to a parameter, parameters that are not f32.
+/// line of Python that mends it. Refuses: files not from torch.export (with how to export), other versions of the schema,
+/// pickled or compressed parts, sizes beyond the file's contents, operations that are not in the list, a fixed batch, an export
+/// in evaluation mode, several inputs or outputs, writes to the input or to a parameter, parameters that are not f32.
 ///
-/// frozen_norms: at least one batch norm or instance norm is in evaluation mode on purpose; such norms use the file's statistics,
-/// which stay as they are.
+/// frozen_norms: at least one batch norm or instance norm is in evaluation mode on purpose; such norms use the file's
+/// statistics, which stay as they are.
 Program read_program(std::span<const std::byte> bytes, bool frozen_norms = false);
 
 /// The same for a segment that this process owns or has inherited; keeps it mapped.

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kFirstInteger = 1, kLastInteger = 5, kBool = 12;
 
-/// Follows tensors through in-place operations and into graphs in the graph.
+/// Finds written tensors; follows them through in-place operations and into nested graphs.
 class Writes {
 public:
     explicit Writes(const Program& program) {
@@ -51,14 +51,14 @@ private:
         const auto found = known.find(argument->text);
         if (found == known.end()) return;
         written_.insert(found->second);
-        const bool in_place = name == "self" || name == "out";  // gives what it has written
+        const bool in_place = name == "self" || name == "out";  // it returns the written argument
         if (in_place && node.outputs.size() == 1) known[node.outputs[0].text] = found->second;
     }
 
     std::set<std::size_t> written_;
 };
 
-/// Tensors that share a storage as the same tensor, as tied weights do, become one; the others are told: places of two.
+/// Sets same_as of tensors that are the same view of one storage (tied weights). Returns pairs that share a storage otherwise.
 std::vector<std::pair<std::size_t, std::size_t>> share_storages(std::vector<StoredTensor>& tensors) {
     std::map<std::string, std::size_t> first;
     std::vector<std::pair<std::size_t, std::size_t>> different;
@@ -103,7 +103,7 @@ Role role_of(const StoredTensor& tensor, bool written) {
     return Role::Moved;
 }
 
-/// Flags of training that make a difference: of norms with running statistics, and of all that drops values.
+/// Counts training flags that have an effect: of norms with running statistics, and of layers that drop values.
 struct Flags {
     struct Count {
         std::size_t all = 0, on = 0;
@@ -138,7 +138,7 @@ private:
     }
 };
 
-/// What is off has to be off on purpose.
+/// Throws ConfigError for an export in evaluation mode, unless frozen_norms allows it for norms.
 void check_mode(const Program& program, bool frozen_norms) {
     Flags flags;
     flags.count(program.graph);

@@ -21,7 +21,7 @@ std::string symbol_in(const std::string& expression) {
     return end == std::string::npos ? expression : expression.substr(begin, end - begin);
 }
 
-/// Sizes of one example; empty where more than the batch is free.
+/// Sizes of one example; empty if any but the batch is dynamic.
 std::vector<std::int64_t> example_sizes(const Json& tensor) {
     std::vector<std::int64_t> sizes;
     for (std::size_t i = 1; i < tensor.at("sizes").size(); ++i) {
@@ -32,7 +32,8 @@ std::vector<std::int64_t> example_sizes(const Json& tensor) {
     return sizes;
 }
 
-/// "left, right = x.split([1, 2], 1)", or of values in a row, where the inputs have other sizes behind the first one.
+/// Python that splits one x into the inputs: "left, right = x.split([1, 2], 1)", or split after flatten(1) if their sizes
+/// differ in more than the first.
 std::string line_of_parts(const std::vector<std::string>& names, const std::vector<std::vector<std::int64_t>>& inputs) {
     const auto alike = [&](const std::vector<std::int64_t>& one) {
         return !one.empty() && std::equal(one.begin() + 1, one.end(), inputs[0].begin() + 1, inputs[0].end());
@@ -43,7 +44,7 @@ std::string line_of_parts(const std::vector<std::string>& names, const std::vect
         for (const auto& sizes : inputs) firsts.push_back(sizes[0]);
         return fmt::format("{} = x.split([{}], 1)", fmt::join(names, ", "), fmt::join(firsts, ", "));
     }
-    std::vector<std::uint64_t> counts;  // unsigned: a file may say anything
+    std::vector<std::uint64_t> counts;  // unsigned: overflow is defined, since a file may contain any sizes
     counts.reserve(inputs.size());
     for (const auto& sizes : inputs)
         counts.push_back(std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{1}, std::multiplies<>()));
@@ -100,7 +101,7 @@ GraphInput read_input(const Json& tensor, const Json& ranges) {
     }
     const Json range = ranges.value(symbol_in(sizes[0].at("as_expr").at("expr_str")), Json::object());
     const Json least = range.value("min_val", Json()), most = range.value("max_val", Json());
-    // 2 is what torch.export says where nobody says anything, and 1 is computed as well.
+    // torch.export writes 2 where nothing is specified; a batch of 1 works as well.
     if (least.is_number() && least > 2)
         refuse(fmt::format("takes batches of {} examples and more; the last batch of a client may have 1", least.dump()),
                kExport);

@@ -50,7 +50,7 @@ Integer multiply(Integer a, Integer b) {
     return checked(overflows, result);
 }
 
-/// As Python divides: towards minus infinity.
+/// Floor division, as Python's //.
 Integer divide(Integer a, Integer b) {
     if (b == 0) throw Fault("a size in the exported graph is divided by zero");
     if (b == -1) return subtract(0, a);

@@ -15,14 +15,14 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// "net.py:12, y = torch.special.erfcx(x)" of a stack as Python prints it: the innermost place outside of PyTorch's own modules.
+/// The innermost place outside of PyTorch's modules in a Python stack trace: "net.py:12, y = torch.special.erfcx(x)".
 std::string place_in(const std::string& stack) {
     std::istringstream lines(stack);
     std::string place;
     for (std::string line, code; std::getline(lines, line);) {
         const std::size_t file = line.find("File \""), end = line.find("\", line ");
         if (file == std::string::npos || end == std::string::npos || line.find("/torch/") < end) continue;
-        constexpr std::size_t kFile = 6, kLine = 8;  // letters in front of path and number
+        constexpr std::size_t kFile = 6, kLine = 8;  // length of the text before path and number
         const std::string path = line.substr(file + kFile, end - file - kFile);
         const std::string number = line.substr(end + kLine, line.find(',', end + kLine) - end - kLine);
         if (!std::getline(lines, code)) code.clear();
@@ -32,7 +32,7 @@ std::string place_in(const std::string& stack) {
     return place;
 }
 
-/// Of the first call of it that says so. The graph's depth is bounded by who has read it before.
+/// Place of the first call that has one. The reader has bounded the graph's depth.
 std::string place_of(const std::string& target, const Json& graph) {
     for (const Json& node : graph.at("nodes")) {
         if (node.at("target") == target) {
@@ -49,7 +49,7 @@ std::string place_of(const std::string& target, const Json& graph) {
     return "";
 }
 
-/// Overloads of that name which are in the list.
+/// Allowed overloads of that name.
 std::vector<std::string> allowed_of(const std::string& name) {
     std::vector<std::string> found;
     for (const std::string_view one : aten_operations())

@@ -5,7 +5,7 @@ namespace fedhive::clients {
 
 namespace {
 
-/// update *= norm / |update| if |update| > norm. A NaN norm compares false: that update is rejected when it is to be accepted.
+/// update *= norm / |update| if |update| > norm. A NaN norm compares false; acceptance rejects such an update later.
 void clip_update(Upload& upload, const UploadStep& step) {
     const double most = step.numbers[0];
     const double norm = aggregation::write_update(upload.scratch, upload.local, upload.global).norm;

@@ -154,7 +154,7 @@ void add_noise(aggregation::ParamSpan values, const aggregation::Layout& layout,
     const aggregation::ParamBuffer noise(values.size, values.space);
     aggregation::copy(noise, drawn);
     aggregation::add(values, noise);
-    aggregation::synchronize(values.space);  // the buffers go
+    aggregation::synchronize(values.space);  // before the buffers are destroyed
 }
 
 bool misbehaves(const Upload& upload, double share) {

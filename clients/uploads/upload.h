@@ -2,9 +2,8 @@
 // Each kind of step has a file in this folder, with its keys; to add one, write its file and add its line to upload.cpp.
 //
 //   local steps  ->  clip  ->  gaussian_noise  ->  slot      the update is  local - global
-//   local steps  ->  error_feedback  ->  top_k  ->  slot     a real server would get fewer
-//                bytes (UploadSize); the residual stays
-//                                                            with the client and is added to its next update
+//   local steps  ->  error_feedback  ->  top_k  ->  slot     a real server would receive fewer bytes (UploadSize); the residual
+//                                                            stays with the client and is added to its next update
 #pragma once
 
 #include "aggregation/base/keys.h"
@@ -32,7 +31,7 @@ struct UploadPlan {
     static constexpr std::size_t kMostSteps = 8;
     std::array<UploadStep, kMostSteps> steps{};
     std::uint32_t size = 0;           // steps in use
-    std::uint64_t sampling_seed = 1;  // of who misbehaves
+    std::uint64_t sampling_seed = 1;  // seed of the choice of misbehaving clients
     std::uint64_t num_clients = 1;    // in all
 };
 
@@ -51,10 +50,10 @@ struct Upload {
     const UploadPlan& plan;
     std::uint64_t key = 0;  // of this client, round and step of the chain; random draws depend on it alone
     std::uint32_t client_id = 0;
-    std::uint64_t num_together = 1;  // updates that its server step is to take
-    double norm_bound = 0.0;         // no update of this experiment is longer here; 0: there is no bound
-    bool has_left_out = false;       // a step before has; a zero is what it left out
-    bool keeps_residual = false;     // a step before has seen to it
+    std::uint64_t num_together = 1;  // number of updates in its server step
+    double norm_bound = 0.0;         // bound on the update's norm at this step; 0: none
+    bool has_left_out = false;       // an earlier step left values out; they are zeros
+    bool keeps_residual = false;     // an earlier step keeps the residual
 };
 
 /// The size of an update on its way to a real server. A run always moves floats; the size is
@@ -70,12 +69,12 @@ struct UploadSize {
 
 struct UploadSpec {
     std::string name;
-    std::string summary;  // what it does to the update, and its source: half a line
+    std::string summary;  // effect and source: half a line
     std::vector<KeySpec> keys;
-    bool bounds = false;        // the first key is the norm that no update exceeds behind it
-    bool noise_of_sum = false;  // a share of noise, which in a sum of updates is the first key times that norm; the last step
-    bool leaves_out = false;    // most parameters, so it comes before what rounds those that are left
-    /// What a client keeps of one update for its next one: what steps behind take off it; all of them compress.
+    bool bounds = false;        // its first key bounds the norm of the update after it
+    bool noise_of_sum = false;  // share of noise; in a sum: the first key times that bound; the last step
+    bool leaves_out = false;    // drops most parameters, so it must precede steps that round values
+    /// Channels of the residual that a client keeps for its next update: what later steps, all compressing, remove.
     std::vector<aggregation::ChannelSpec> channels{};
     void (*apply)(Upload& upload, const UploadStep& step) = nullptr;  // null: the chain itself does the work
     /// Updates a size for this step; null: the step does not compress.
@@ -93,11 +92,11 @@ UploadStep upload_step(const std::string& name, const Values& values);
 /// The size of an update of a model with that layout; the same for every client, since it depends on the chain alone.
 UploadSize upload_size(const UploadPlan& plan, const aggregation::Layout& layout);
 
-/// Standard deviation of the noise that the chain promises to the sum of a server step's updates, where a client counts in it as one update
-/// does; 0: it adds none.
+/// Standard deviation of the chain's noise in the sum of a server step's updates, where each client counts as one
+/// update; 0: none.
 double noise_of_sum(const UploadPlan& plan);
 
-/// The chain at work.
+/// Applies a chain of steps to updates.
 class UploadChain {
 public:
     UploadChain() = default;  // no steps: updates stay unchanged
@@ -106,8 +105,10 @@ public:
 
     bool empty() const { return plan_.size == 0; }
 
-    /// local <- global + what leaves of local - global. Nothing waits for a device but what has to know a norm, draws, or compresses.
-    /// num_together: updates that its server step is to take; residual: looked at, and written, by a chain that keeps one.
+    /// local <- global + chain(local - global). Waits for a device only in steps that need a norm, draw, or compress.
+    ///
+    /// num_together   number of updates in its server step
+    /// residual       read and written only by a chain that keeps one
     ///
     /// Shapes   both [P], in one memory space.
     /// Order    keyed by (seed of the client's training, round, client, step of the chain):
@@ -130,10 +131,10 @@ private:
 /// local <- global + f32(factor * (local - global)).
 void scale_upload(Upload& upload, double factor);
 
-/// values[i] += f32(std * z[i]), z standard normal, for each value of the model; what lies between its tensors stays.
+/// values[i] += f32(std * z[i]), z standard normal, for each value of the model; padding between tensors stays.
 ///
 /// Shapes   [P] of the layout. Waits for a device.
-/// Order    z by the key alone.
+/// Order    z depends on the key only.
 void add_noise(aggregation::ParamSpan values, const aggregation::Layout& layout, std::uint64_t key, double std);
 
 /// Whether the client is among the misbehaving clients: round(share * num_clients) of them, the same in every

@@ -1,5 +1,5 @@
 #!/usr/bin/env -S python3 -SE
-"""Stands in for fedhive: its rounds take what the settings say, not what a machine does."""
+"""Stand-in for fedhive: its rounds take times that depend on the settings only."""
 import os
 import sys
 from pathlib import Path

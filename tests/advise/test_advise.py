@@ -19,7 +19,7 @@ STAND_IN = Path(__file__).resolve().parent / "stand_in.py"
 class Advise(unittest.TestCase):
     @classmethod
     def advice(cls, keys: str) -> tuple[int, str, list[str]]:
-        """Exit status, what is said, what is called."""
+        """Returns exit status, output, and the calls of the stand-in."""
         parser = argparse.ArgumentParser()
         parser.add_argument("--repeats", type=int, default=2)
         parser.add_argument("--rounds", type=int)
@@ -38,7 +38,8 @@ class Advise(unittest.TestCase):
     def test_fastest_change_of_each_key_is_tried_together_and_written_out(self):
         text = self.text
         self.assertEqual(self.status, 0)
-        # 1 s of training, the first round left out, and half of 0.4 s of evaluation; together 1 s / 2 / 2 and half of 0.2 s.
+        # A round takes 1 s of training (the first round is left out) plus half of 0.4 s of evaluation; together 1 s / 2 / 2
+        # plus half of 0.2 s.
         self.assertRegex(text, r"1200\.00 ms +1\.00× +same +the config as it is")
         self.assertRegex(text, r"350\.00 ms +3\.43× +may differ +.*threads=4.*training\.clients_at_once=16.*chunk_size=1000")
         self.assertIn("3.43 × faster", text)
@@ -52,7 +53,7 @@ class Advise(unittest.TestCase):
 
     def test_candidates_are_run_in_turns(self):
         runs = [call.split("--set stop.test_accuracy=null")[1] for call in self.calls if call.startswith("run")]
-        first = runs[: runs.index("", 1)]  # the config as it is comes first in every turn
+        first = runs[: runs.index("", 1)]  # the unchanged config comes first in every turn
         self.assertGreater(len(first), 5)
         self.assertEqual(first[:5], runs[len(first) : len(first) + 5])
 

@@ -13,7 +13,8 @@ using namespace fedhive::aggregation;
 
 namespace {
 
-/// Of a model of 6 floats: two channels of 4 that go both ways, one that only comes up, one that stays.
+/// Channels of a model of 6 floats: two of 4 floats that travel both ways, one that is only sent, one
+/// that stays with the client.
 Channels four() {
     Channels channels;
     channels.add({.name = kControl, .down = true, .up = true, .commit = Commit::Add}, 4);

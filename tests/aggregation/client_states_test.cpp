@@ -26,7 +26,7 @@ using namespace fedhive::aggregation;
 
 namespace {
 
-/// Where files without a name are made: nothing is ever seen in it.
+/// A folder for unnamed files; no directory entry ever appears in it.
 class OwnFolder {
 public:
     OwnFolder() {
@@ -44,14 +44,14 @@ private:
     std::filesystem::path path_;
 };
 
-/// Bytes of memory that are there.
+/// Bytes of memory allocated for the states.
 std::uint64_t allocated(const ClientStates& states) {
     struct stat status {};
     REQUIRE(fstat(states.descriptor(), &status) == 0);
     return static_cast<std::uint64_t>(status.st_blocks) * 512;
 }
 
-/// Bytes of memory that this process has mapped and touched.
+/// Resident bytes of this process.
 std::uint64_t resident() {
     std::ifstream stream("/proc/self/statm");
     std::uint64_t all = 0, touched = 0;
@@ -59,7 +59,7 @@ std::uint64_t resident() {
     return touched * 4096;
 }
 
-/// Pages of a part of the file that nobody has begun to write to the disk; none where the kernel does not say (cachestat, Linux 6.5).
+/// Dirty pages of a range of the file; none if the kernel has no cachestat (Linux 6.5).
 std::optional<std::uint64_t> dirty_pages(const ClientStates& states, std::uint64_t offset, std::uint64_t bytes) {
     constexpr long kCachestat = 451;
     struct Range {
@@ -77,7 +77,7 @@ std::vector<float> values_of(const ClientStates& states, std::uint64_t client) {
     return {found.begin(), found.end()};
 }
 
-/// Five clients, a thousand floats each, of whom some keep something, whatever it lies in.
+/// Five clients, a thousand floats each; some keep a state. The same for states in memory and in a file.
 void check_keeping(ClientStates states, bool in_file) {
     const ClientStates reader = ClientStates::open(states.descriptor(), 5, 1000);
     CHECK(states.lies_in_file() == in_file);
@@ -116,7 +116,7 @@ TEST_SUITE("ClientStates") {
 
     TEST_CASE("MemoryGrowsWithTheClientsThatKeepSomething") {
         constexpr std::uint64_t kFloats = 100'000;
-        ClientStates states = ClientStates::create(10'000, kFloats);  // 4 GB, were they all there
+        ClientStates states = ClientStates::create(10'000, kFloats);  // 4 GB if it were all allocated
         const std::uint64_t before = allocated(states);
         CHECK(before <= 4 * 4096);
         const std::vector<float> change(kFloats, 1.0F);
@@ -149,7 +149,7 @@ TEST_SUITE("ClientStates") {
         }
         CHECK(allocated(states) - empty >= kClients * ClientStates::bytes_each(kFloats));
         CHECK(resident() < before + 3 * ClientStates::bytes_each(kFloats));
-        // As a checkpoint is written: what was read is let go of by its bytes.
+        // As when a checkpoint is written: pages are released after they were read.
         for (std::uint64_t client = 0; client < kClients; ++client) {
             const auto kept = states.of(client).host();
             CHECK(std::accumulate(kept.begin(), kept.end(), 0.0) == 4.0 * kFloats);
@@ -178,7 +178,8 @@ TEST_SUITE("ClientStates") {
         ClientStates states = ClientStates::create_in(folder.path(), 5, 100'000);
         const std::vector<float> change(100'000, 1.0F);
         states.add(0, change);
-        // As a full disk does, a limit of this process refuses to make the file longer; the file has its length already, so that it is asked for more.
+        // A limit of this process refuses to extend the file, like a full disk. The file has its length
+        // already, so more is requested.
         REQUIRE(ftruncate(states.descriptor(), 4096 + static_cast<off_t>(ClientStates::bytes_each(100'000))) == 0);
         rlimit before{};
         REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);

@@ -19,7 +19,7 @@ constexpr int kCoordinator = 1;
 constexpr int kWorker = 2;
 constexpr ArenaGeometry kGeometry{100, 3};
 
-/// Two processes on one device; `call` must be refused with a message that contains `what`.
+/// Two processes on one device. Runs `call`, which must throw a message that contains `what`.
 struct Misuse {
     DeviceBooks books;
     CudaDriverDouble coordinator{books, kCoordinator};
@@ -48,7 +48,7 @@ IpcHandle handle_of(const std::string& digits) {
     return handle;
 }
 
-/// With a handle, which the other process has from handed_over().
+/// Runs the case in a child process, which reads the handle by handed_over().
 int status_of_case(const std::string& name, const IpcHandle& handle) {
     setenv(kHandleVariable, hex(handle).c_str(), 1);
     const int status = fedhive::testing::status_of_case(name);
@@ -82,7 +82,7 @@ TEST_SUITE("CudaArena") {
                 CHECK(books.allocations.begin()->second.openers.size() == 2);
             }
             CHECK(books.allocations.begin()->second.openers.empty());
-            const CudaArenaView replacement(worker, arena.handle(), kGeometry);  // a worker that was started again
+            const CudaArenaView replacement(worker, arena.handle(), kGeometry);  // a restarted worker
         }
         CHECK(books.empty());
         CHECK(books.misuse.empty());
@@ -157,14 +157,14 @@ TEST_SUITE("CudaArena") {
         CHECK(testing::download(arena.slot(0)) == testing::Floats(100, 0.0F));
     }
 
-    // The other process of the case before; never run by itself.
+    // Child process of the case above; skipped in a normal run.
     TEST_CASE("GpuChild: CudaArenaViewCopiesTheGlobalModelToSlotOne" * doctest::skip()) {
         const CudaArenaView view(cuda_driver(), handed_over(), kGeometry);
         copy(view.slot(1), view.global(0));
         synchronize(MemorySpace::Cuda);
     }
 
-    // What a constructor or a call has returned from is there for others, whether this process waits for the device or not.
+    // Other processes see the effects of a constructor or call as soon as it returns, even if this process never synchronizes.
     TEST_CASE("Gpu: CudaArenaIsZeroedBeforeAnotherProcessSeesIt") {
         if (const std::string reason = testing::no_gpu_reason(); !reason.empty()) FEDHIVE_SKIP(reason);
         const CudaArena arena(cuda_driver(), kGeometry);

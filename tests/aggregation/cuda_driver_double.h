@@ -1,5 +1,5 @@
-// A CUDA driver that keeps books in host memory: which process allocated, exported and opened what. Misuse that CUDA leaves undefined
-// throws here, and is noted, since destructors swallow what they catch.
+// A CUDA driver double that keeps books in host memory: which process allocated, exported and opened what. Misuse that CUDA
+// leaves undefined throws here; it is also recorded, since destructors swallow exceptions.
 #pragma once
 
 #include "aggregation/base/error.h"
@@ -16,7 +16,7 @@
 
 namespace fedhive::aggregation::testing {
 
-/// The device all processes of a test share.
+/// The device that all processes of a test share.
 struct DeviceBooks {
     struct Allocation {
         int owner = 0;
@@ -27,7 +27,7 @@ struct DeviceBooks {
         void operator()(void* pages) const { std::free(pages); }
     };
     std::vector<std::unique_ptr<void, Release>>
-        memory;  // until the end: no address is given out twice, so stale ones stay stale
+        memory;  // freed at the end only: no address is reused, so stale ones stay stale
     std::map<void*, Allocation> allocations;
     std::map<std::uint64_t, void*> handles;  // serial number -> memory; kept after free, as real handles are
     std::size_t limit_bytes = std::size_t{1} << 30;
@@ -40,7 +40,7 @@ struct DeviceBooks {
     }
 };
 
-/// What process `process_id` sees of it.
+/// The driver as process `process_id` uses it.
 class CudaDriverDouble final : public CudaDriver {
 public:
     CudaDriverDouble(DeviceBooks& books, int process_id) : books_(books), process_id_(process_id) {}

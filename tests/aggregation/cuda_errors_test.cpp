@@ -1,5 +1,5 @@
-// What CUDA refuses is told once: an error that stayed in the runtime would be found after the next launch, LibTorch's too. Where there is no
-// driver it stays whatever one does.
+// A failed CUDA call reports its error once and clears it from the runtime; otherwise the next launch check, LibTorch's
+// included, would find it. Without a driver the error always stays.
 #ifdef FEDHIVE_WITH_CUDA
 
 #include "aggregation/base/error.h"

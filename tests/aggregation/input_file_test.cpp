@@ -24,7 +24,7 @@ struct Folder : testing::TemporaryFolder {
     }
 };
 
-/// Reading it must end so, and at once.
+/// Reading the file must fail with this problem and reason, and without waiting.
 void refused(const fs::path& file, FileProblem problem, const std::string& reason, std::uint64_t most = kMostText) {
     try {
         read_file(file, most);
@@ -63,7 +63,7 @@ TEST_SUITE("InputFile") {
     }
 
     TEST_CASE("ReadThatFailsIsNotTheEndOfTheFile") {
-        // A regular file to the kernel, of which nothing is mapped at its beginning.
+        // A regular file to the kernel, with nothing mapped at offset 0.
         refused("/proc/self/mem", FileProblem::Broken, "cannot be read: Input/output error");
         CHECK_THROWS_AS(read_file_if_there("/proc/self/mem"), FileError);
         std::string line;
@@ -78,8 +78,8 @@ TEST_SUITE("InputFile") {
         refused(file, FileProblem::TooLarge, "has 8 bytes, 7 at most can be read", 7);
         fs::resize_file(file, std::uintmax_t{1} << 40);
         refused(file, FileProblem::TooLarge, "has 1099511627776 bytes");
-#ifndef FEDHIVE_SANITIZED  // the address sanitizer ends a process that asks for so much
-        // Larger than any memory that this process may address.
+#ifndef FEDHIVE_SANITIZED  // the address sanitizer aborts on such a large allocation
+        // Larger than the address space of the process.
         refused(file, FileProblem::TooLarge, "bytes", std::uint64_t{1} << 62);
 #endif
     }
@@ -89,7 +89,7 @@ TEST_SUITE("InputFile") {
         CHECK(read_file(folder.put("empty", "")).empty());
         const std::string large((3 << 20) + 7, 'x');
         CHECK(read_file(folder.put("large", large)) == large);
-        CHECK(read_file("/proc/self/status").starts_with("Name:"));  // of 0 bytes, says its size
+        CHECK(read_file("/proc/self/status").starts_with("Name:"));  // its size is reported as 0
         InputFile part(folder.put("part", "0123456789"));
         part.seek(4);
         std::string text = "at ";

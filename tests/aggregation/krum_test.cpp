@@ -14,7 +14,7 @@ conformance::MakeAggregator krum(std::optional<std::int64_t> byzantine, std::int
     return [=] { return aggregator_spec("krum").build({{"byzantine", byzantine}, {"chosen", chosen}}); };
 }
 
-/// As the paper writes it, in double: the place of the smallest score.
+/// The paper's definition in double: index of the update with the smallest score.
 std::size_t reference_choice(const std::vector<Floats>& updates, std::size_t byzantine) {
     std::vector<double> scores;
     for (const Floats& one : updates) {
@@ -25,7 +25,7 @@ std::size_t reference_choice(const std::vector<Floats>& updates, std::size_t byz
                 sum += (static_cast<double>(one[i]) - other[i]) * (static_cast<double>(one[i]) - other[i]);
             distances.push_back(sum);
         }
-        std::sort(distances.begin(), distances.end());  // the first is its own, 0
+        std::sort(distances.begin(), distances.end());  // the first is the distance to itself, 0
         double score = 0.0;
         for (std::size_t k = 1; k <= updates.size() - byzantine - 2; ++k) score += distances[k];
         scores.push_back(score);
@@ -33,7 +33,7 @@ std::size_t reference_choice(const std::vector<Floats>& updates, std::size_t byz
     return static_cast<std::size_t>(std::min_element(scores.begin(), scores.end()) - scores.begin());
 }
 
-/// `honest` around one point, `wrong` far away, each elsewhere; in an order of their own.
+/// `honest` updates around one point and `wrong` far from it and from each other, in a shuffled order.
 std::vector<Floats> attacked(std::size_t honest, std::size_t wrong, std::size_t num_floats, std::uint32_t seed) {
     Stream stream(seed, Purpose::TestData);
     const Floats centre = testing::random_floats(num_floats, 1000);
@@ -73,7 +73,7 @@ TEST_SUITE("Krum") {
         const std::vector<Floats> updates{{4.0F, 8.0F},  {1e6F, 1e6F}, {5.0F, 8.0F}, {4.0F, 9.0F},
                                           {-1e6F, 0.0F}, {6.0F, 8.0F}, {5.0F, 7.0F}};
         CHECK(aggregate_of(*krum(2, 1)(), updates, MemorySpace::Host) == updates[2]);
-        // The five others: (4 + 5 + 4 + 6 + 5) / 5, (8 + 8 + 9 + 8 + 7) / 5.
+        // Means of the five others: (4 + 5 + 4 + 6 + 5) / 5, (8 + 8 + 9 + 8 + 7) / 5.
         const Floats mean = aggregate_of(*krum(2, 5)(), updates, MemorySpace::Host);
         CHECK(mean[0] == doctest::Approx(4.8));
         CHECK(mean[1] == doctest::Approx(8.0));

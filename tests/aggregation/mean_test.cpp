@@ -19,7 +19,7 @@ struct Cohort {
     std::vector<double> weights;
 };
 
-/// Clients at some positions below `size`, with weights that are no integers.
+/// Clients at some positions below `size`, with weights that are not integers.
 Cohort random_cohort(std::size_t size, std::size_t num_floats, std::uint32_t which, double share) {
     Cohort cohort;
     Stream stream(7, Purpose::TestData, which, 1);
@@ -42,7 +42,7 @@ Floats mean_of(const Cohort& cohort, MemorySpace space) {
     return testing::download(rule->finish().values);
 }
 
-/// The same mean with runs of clients_per_slot clients summed in one slot each.
+/// The same mean, with each run of clients_per_slot clients summed in one slot.
 Floats mean_over_slots(const Cohort& cohort, std::size_t clients_per_slot, MemorySpace space) {
     const std::size_t num_floats = cohort.updates.front().size();
     const auto rule = make_mean();
@@ -65,7 +65,7 @@ Floats mean_over_slots(const Cohort& cohort, std::size_t clients_per_slot, Memor
     return testing::download(mean.values);
 }
 
-/// The mean over sums that each owner has made of its own.
+/// The same mean, from sums that each owner has made of its clients.
 Floats mean_over_owners(const Cohort& cohort, const std::vector<std::uint32_t>& owners, MemorySpace space) {
     const std::size_t num_floats = cohort.updates.front().size();
     const auto rule = make_mean();
@@ -92,7 +92,7 @@ Floats mean_over_owners(const Cohort& cohort, const std::vector<std::uint32_t>& 
     return testing::download(mean.values);
 }
 
-/// Members without an update leave their places empty, in a slot as in the cohort.
+/// Absent members leave gaps, in a slot as in the cohort.
 void slot_sizes_agree_with_gaps(MemorySpace space) {
     constexpr std::size_t kMembers = 16;
     for (std::uint32_t absent = 1; absent < (1U << kMembers) - 1; absent += 2477) {
@@ -227,7 +227,7 @@ TEST_SUITE("Tree") {
     }
 
     TEST_CASE("TreeDeepestStackFits") {
-        // Between neighbours the common subtree shrinks by one level each: nothing can be folded before the end.
+        // Between neighbours the common subtree shrinks by one level each, so nothing can be folded before the end.
         Cohort cohort;
         std::size_t position = 0;
         for (std::size_t bit = 32; bit-- > 0;) {

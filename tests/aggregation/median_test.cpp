@@ -35,7 +35,7 @@ void equals_sorting(MemorySpace space) {
     }
 }
 
-/// As many rows as the kernel takes for so many values.
+/// Uses the smallest kernel with enough registers for the values.
 float median_in_registers(const std::vector<const float*>& values, std::size_t column) {
     const std::size_t count = values.size();
     if (count <= 4) return element::median_in_registers<4>(values.data(), count, column);
@@ -62,7 +62,7 @@ TEST_SUITE("Median") {
         const std::vector<Floats> updates{{1.0F, 100.0F}, {4.0F, -8.0F}, {2.0F, 2.0F}, {1000.0F, 4.0F}};
         CHECK(aggregate_of(*make_median(), updates, MemorySpace::Host) == Floats{3.0F, 3.0F});
         const float large = std::numeric_limits<float>::max();
-        CHECK(aggregate_of(*make_median(), {{large}, {large}}, MemorySpace::Host) == Floats{large});  // no overflow on the way
+        CHECK(aggregate_of(*make_median(), {{large}, {large}}, MemorySpace::Host) == Floats{large});  // no overflow in between
     }
 
     TEST_CASE("MedianIsIndependentOfOrderAndWeights") {

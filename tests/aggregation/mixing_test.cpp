@@ -21,7 +21,7 @@ void mixing_conforms(MemorySpace space) {
     };
     CHECK(mixed(0.5, 1.0, {8.0F, -4.0F}, {4.0F, 2.0F}) == Floats{6.0F, -1.0F});
     CHECK(mixed(0.5, 0.5, {8.0F, -4.0F}, {4.0F, 4.0F}) == Floats{7.0F, -2.0F});
-    // Rate 1 copies: -0.0 stays, and so does what 0 * infinity would spoil.
+    // Rate 1 copies: it keeps -0.0, and infinities that 0 * infinity would turn into NaN.
     const Floats zeros(3, -0.0F);
     const Floats infinite(3, std::numeric_limits<float>::infinity());
     CHECK(testing::same_bits(mixed(1.0, 1.0, infinite, zeros), zeros));

@@ -54,7 +54,7 @@ TEST_SUITE("Random") {
     }
 
     TEST_CASE("StreamBelowRejectsWhatWouldBias") {
-        // 3/4 of the range: plain modulo would give the lower third of the results twice the share.
+        // 3/4 of the range: plain modulo would double the share of the lower third of the results.
         const std::uint64_t bound = (std::uint64_t{1} << 63) + (std::uint64_t{1} << 62);
         Stream stream(43, Purpose::Sampling);
         int low = 0;
@@ -72,7 +72,7 @@ TEST_SUITE("Random") {
             REQUIRE(uniform[i] >= 0.0);
             REQUIRE(uniform[i] < 1.0);
             normal[i] = stream.normal();
-            flat[i] = std::sqrt(3.0) * (2.0 * uniform[i] - 1.0);  // mean 0 and variance 1 as well
+            flat[i] = std::sqrt(3.0) * (2.0 * uniform[i] - 1.0);  // mean 0 and variance 1, too
         }
         const auto uniform_cdf = [](double u) { return std::clamp(u, 0.0, 1.0); };
         CHECK(kolmogorov_distance(uniform, uniform_cdf) < kolmogorov_bound(kDraws));

@@ -1,4 +1,4 @@
-// The arithmetic of the floor, written down once more: plain loops, one value at a time. Fast paths must give the same bits.
+// Reference implementation of aggregation's arithmetic: plain loops, one value at a time. Fast paths must give the same bits.
 #pragma once
 
 #include "aggregation/math/server_optimizer.h"
@@ -22,7 +22,7 @@ inline Floats scaled(const Floats& values, double weight) {
     return out;
 }
 
-/// tree(low, size) = tree(low, size / 2) + tree(low + size / 2, size / 2); positions that are not there are skipped.
+/// tree(low, size) = tree(low, size / 2) + tree(low + size / 2, size / 2); absent positions are skipped.
 template <typename T>
 std::optional<T> tree(const std::map<std::size_t, T>& terms, std::size_t low, std::size_t size) {
     if (size == 1) return terms.contains(low) ? std::optional<T>(terms.at(low)) : std::nullopt;
@@ -32,7 +32,7 @@ std::optional<T> tree(const std::map<std::size_t, T>& terms, std::size_t low, st
     return left ? left : right;
 }
 
-/// updates and weights by position below `size`, a power of two.
+/// `updates` and `weights` by position below `size`, a power of two.
 inline Floats mean(const std::map<std::size_t, Floats>& updates, const std::map<std::size_t, double>& weights,
                    std::size_t size) {
     const double total = *tree(weights, 0, size);

@@ -11,14 +11,14 @@ using namespace fedhive::aggregation;
 namespace {
 
 constexpr std::size_t kRows = 5;
-const testing::Floats kCounts{3.0F, 0.0F, 1.0F, 0.5F, 0.0F};  // and so on, row by row
+const testing::Floats kCounts{3.0F, 0.0F, 1.0F, 0.5F, 0.0F};  // repeated over the rows
 
 struct Shape {
     std::size_t rows, width;
     std::size_t stride = width + 100, first = 7;
 };
 
-/// Columns of a matrix, and the same as rows of their own.
+/// A matrix in columns, and its rows as separate vectors.
 struct Matrix {
     Matrix(const Shape& shape, std::uint32_t which, MemorySpace space)
         : values(testing::random_floats(shape.rows * shape.stride, which)),
@@ -34,7 +34,7 @@ struct Matrix {
     std::size_t first;
 };
 
-/// More columns than a block has threads; on request, more rows than a grid has in y. What lies between the rows stays.
+/// Shapes with more columns than threads in a block and, if `many`, more rows than a grid has in y. Padding between rows stays.
 void rows_conform(MemorySpace space, const SgdOptions& options, bool many = false) {
     std::vector<Shape> shapes{{kRows, 1}, {kRows, 255}, {kRows, 256}, {kRows, 1000}, {3, 8193}, {2, 100003}};
     if (many) shapes.push_back({70000, 2, 3, 1});

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kSize = 1000;
 
-/// Three steps of `optimizer` against `expected_next(global, aggregate)`, bit for bit.
+/// Three steps of `optimizer` must equal `expected_next(global, aggregate)` bit for bit.
 template <typename Reference>
 void follows(ServerOptimizer& optimizer, MemorySpace space, std::size_t size, Reference expected_next) {
     Floats global = testing::random_floats(size, 1);

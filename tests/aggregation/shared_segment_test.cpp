@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// A folder that looks like / as far as memory limits go; gone with the object.
+/// A temporary folder with the files that set memory limits, used in place of /.
 class FakeRoot {
 public:
     FakeRoot() {
@@ -81,7 +81,7 @@ TEST_SUITE("SharedSegment") {
         segment.data()[5] = std::byte{77};
         CHECK(view.data()[5] == std::byte{77});
         const int code = in_child([&] {
-            // A write must be stopped by the memory protection, not by luck.
+            // The memory protection must stop a write, in a child that reports its SIGSEGV.
             const pid_t writer = fork();
             if (writer == 0) {
                 std::signal(SIGSEGV, [](int) { _exit(3); });
@@ -112,7 +112,7 @@ TEST_SUITE("SharedSegment") {
     }
 
     TEST_CASE("SegmentLargerThanMemoryNamesWantedAndAvailableBytes") {
-        // No file can be this long: should the check ever be lost, the kernel says so at once instead of eating all memory.
+        // No file can be this long: if the check is ever lost, the kernel refuses at once instead of exhausting memory.
         const std::size_t wanted = std::size_t{1} << 63;
         std::string message;
         try {

@@ -21,13 +21,13 @@ inline bool same_bits(const Floats& a, const Floats& b) {
     return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
 }
 
-/// Normal values of very different magnitudes, so that another order of summation shows.
+/// Normal values of very different magnitudes, so that a changed order of summation changes the sum.
 inline Floats random_floats(std::size_t size, std::uint32_t which) {
     struct Drawn {
         Stream stream;
         Floats values{};
     };
-    thread_local std::map<std::uint32_t, Drawn> drawn;  // suites ask for the same ones again and again
+    thread_local std::map<std::uint32_t, Drawn> drawn;  // suites request the same values many times
     auto& [stream, values] = drawn.try_emplace(which, Drawn{Stream(11, Purpose::TestData, which)}).first->second;
     while (values.size() < size)
         values.push_back(static_cast<float>(stream.normal() * std::exp2(static_cast<double>(stream.below(20)) - 10.0)));
@@ -48,12 +48,12 @@ inline Floats download(ConstParamSpan span) {
     return values;
 }
 
-/// A buffer full of NaN: what is not written shows.
+/// A buffer full of NaN, to detect elements that are not written.
 inline ParamBuffer poisoned(std::size_t size, MemorySpace space) {
     return upload(Floats(size, std::numeric_limits<float>::quiet_NaN()), space);
 }
 
-/// Why GPU tests cannot run here; empty when they can.
+/// Reason why GPU tests cannot run; empty if they can.
 inline std::string no_gpu_reason() {
     try {
         CudaDriver& driver = cuda_driver();

@@ -50,7 +50,7 @@ TEST_SUITE("ParamBuffer") {
 
     TEST_CASE("ParamBufferLargerThanMemoryIsAFault") {
         CHECK_THROWS_AS(ParamBuffer(std::numeric_limits<std::size_t>::max() / 4, MemorySpace::Host), Fault);
-#ifndef FEDHIVE_SANITIZED  // the address sanitizer ends the process instead of returning nullptr
+#ifndef FEDHIVE_SANITIZED  // the address sanitizer aborts instead of returning nullptr
         CHECK_THROWS_WITH_AS(ParamBuffer(std::size_t{1} << 60, MemorySpace::Host),
                              doctest::Contains("4611686018427387904 bytes"), Fault);
 #endif

@@ -1,8 +1,8 @@
-// Aggregation alone: each rule over K updates of P floats, against what this machine copies in the same minute.
+// Speed of aggregation alone: each rule over K updates of P floats, compared with a copy on this machine in the same minute.
 //
-//   aggregation_speed cpu|cuda RULE P K REPEATS        prints for each repeat {"rule_s": …, "copy_s": …}: seconds of the rule, and of a
-//                                                      copy of one thread that moves as many bytes, 4 * P * (K + 1), one after
-//                                                      the other. RULE: mean or median
+//   aggregation_speed cpu|cuda RULE P K REPEATS        RULE: mean or median. Per repeat prints {"rule_s": …, "copy_s": …}:
+//                                                      seconds of the rule, and of a single-threaded copy that moves as many
+//                                                      bytes, 4 * P * (K + 1)
 #include "aggregation/base/clock.h"
 #include "aggregation/base/error.h"
 #include "aggregation/base/random.h"
@@ -49,7 +49,7 @@ Buffers draw_updates(std::size_t num_floats, std::size_t clients, MemorySpace sp
     return updates;
 }
 
-/// Seconds until `work` is done, on the device too.
+/// Seconds until `work` is done, including the device.
 template <typename Work>
 double seconds_of(MemorySpace space, Work work) {
     synchronize(space);
@@ -59,7 +59,7 @@ double seconds_of(MemorySpace space, Work work) {
     return seconds_between(start, now_ns());
 }
 
-/// Half of the bytes are read, half written: (K + 1) / 2 updates copied, each to its own place.
+/// Copies (K + 1) / 2 updates, each to its own destination: half of the bytes are read, half written.
 void copy_as_many(Buffers& to, const Buffers& from, std::size_t num_floats) {
     std::size_t left = num_floats * (from.size() + 1) / 2;
     for (std::size_t k = 0; left > 0; ++k) {
@@ -81,7 +81,7 @@ void measure(MemorySpace space, const std::string& rule, std::size_t num_floats,
             FEDHIVE_CHECK_EQ(aggregator->finish().clients, clients);
         });
         const double copy_s = seconds_of(space, [&] { copy_as_many(copies, updates, num_floats); });
-        if (repeat > 0) fmt::print("{{\"rule_s\": {:.9f}, \"copy_s\": {:.9f}}}\n", rule_s, copy_s);  // the first one warms up
+        if (repeat > 0) fmt::print("{{\"rule_s\": {:.9f}, \"copy_s\": {:.9f}}}\n", rule_s, copy_s);  // repeat 0 is the warm-up
     }
 }
 

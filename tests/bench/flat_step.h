@@ -1,5 +1,5 @@
-// A model whose parameters, gradient and momentum are one flat tensor each, and SGD over them in a few operations: the local step of the ideal
-// loop on a GPU (ideal_gpu.cpp).
+// A model with flat parameters, gradient and momentum, one tensor each, and SGD over them in a few operations: the local step
+// of the ideal GPU loop (ideal_gpu.cpp).
 #pragma once
 
 #include "aggregation/base/error.h"
@@ -20,7 +20,7 @@ public:
           gradient_(flat(model_.gradient())),
           velocity_(at::zeros_like(gradient_)) {
         model_.module().train();
-        // backward() adds to what it finds at a tensor: all of it lands in the one flat gradient.
+        // backward() accumulates into existing gradients: each is a view of the flat gradient.
         std::size_t index = 0;
         for (at::Tensor* tensor : model_.module().tensors()) {
             const aggregation::LayoutEntry& entry = model_.layout().entries()[index++];

@@ -1,12 +1,13 @@
-// The ideal loop on a GPU: what an expert would write by hand for one workload and nothing more; the denominator of speed figures there. One
-// process, LibTorch, examples resident on the device, parameters and gradients each one flat tensor, nothing read back but once a round. No
-// evaluation, no determinism, no fault handling.
+// The ideal loop on a GPU: what an expert would write by hand for one workload and nothing more; the denominator of speed
+// figures there. One process, LibTorch, examples resident on the device, parameters and gradients as one flat tensor each, one
+// read-back per round. No evaluation, no determinism, no fault handling.
 //
-//   ideal_gpu eager WORKLOAD.json      every operation launched by itself
-//   ideal_gpu graph WORKLOAD.json      a local step recorded once for each size of a batch
-//   ideal_gpu aggregation [UPDATES [FLOATS]]   fedhive's mean and median on the device against a copy there; 32 of 100,000,000
+//   ideal_gpu eager WORKLOAD.json      launches every operation separately
+//   ideal_gpu graph WORKLOAD.json      records a local step once per batch size
+//   ideal_gpu aggregation [UPDATES [FLOATS]]   fedhive's mean and median on the device against a device copy; 32 of 100,000,000
 //
-// Prints one JSON object a line: {"round_s": …} after each round; {"copy_gb_s": …}, {"mean_of_copy": …}, {"median_of_copy": …}.
+// Prints one JSON object per line: {"round_s": …} after each round; or {"copy_gb_s": …}, {"mean_of_copy": …},
+// {"median_of_copy": …}.
 #include "aggregation/math/mean.h"
 #include "aggregation/math/median.h"
 #include "aggregation/math/vector_ops.h"
@@ -62,7 +63,7 @@ struct Workload {
         momentum = read.at("momentum");
     }
     ModelSpec spec;
-    std::vector<long> first{0};  // of each client's examples
+    std::vector<long> first{0};  // offset of each client's first example
     long clients, cohort, rounds, batch, epochs;
     double rate, momentum;
 };
@@ -100,7 +101,7 @@ public:
         const at::Tensor before = index == 0 ? server_.clone() : at::Tensor();
         server_.copy_(sum_).div_(static_cast<double>(total));
         server_[0].item<float>();
-        // A loop that does not train measures nothing.
+        // Guards against timing a loop that does not train.
         if (index == 0 && at::equal(server_, before)) throw Fault("the first round left the model as it was");
     }
 
@@ -122,7 +123,7 @@ private:
         rows_.add_(work_.batch);
     }
 
-    /// Recording moves the model once, which does not matter here.
+    /// The recorded graph for batches of `count`. Recording changes the model once, which does not matter here.
     at::cuda::CUDAGraph& graph_of(long count) {
         auto& graph = graphs_[count];
         if (graph) return *graph;
@@ -146,12 +147,12 @@ private:
     bool recorded_;
     testing::FlatStep local_;
     at::Tensor server_, sum_, examples_, labels_;
-    at::Tensor rows_;  // of the batch that comes next
+    at::Tensor rows_;  // of the next batch
     c10::cuda::CUDAStream side_;
     std::map<long, std::unique_ptr<at::cuda::CUDAGraph>> graphs_;
 };
 
-/// The median of several times, after one that does not count.
+/// Median of several times, after one warm-up.
 template <typename Work>
 double seconds_of(Work work) {
     std::vector<double> times;
@@ -165,7 +166,7 @@ double seconds_of(Work work) {
     return times[times.size() / 2];
 }
 
-/// Bytes read and written a second, of the copy and of each rule in turn.
+/// Bandwidth in bytes read and written per second, of the copy and of each rule in turn.
 void measure_aggregation(std::size_t count, std::size_t size) {
     std::vector<aggregation::ParamBuffer> updates;
     at::Tensor values = at::randn({static_cast<long>(size)}, kDevice);

@@ -1,9 +1,11 @@
-// The ideal loop: what an expert would write by hand for one workload and nothing more; the denominator of speed figures. Pinned processes,
-// one thread each, LibTorch eager, data resident as one tensor that all share, narrow for batches, gradients reset to undefined, SGD in
-// place, the model reset by one copy per client, a running weighted sum, an atomic next-client counter, raised allocator thresholds.
-// No shuffling, no evaluation, no logging, no repeatability, no fault handling.
+// The ideal loop: what an expert would write by hand for one workload and nothing more; the denominator of speed figures.
 //
-//   ideal_loop PROCESSES WORKLOAD.json        prints after every round {"round_s": seconds}; docs/speed.md describes the file
+// Pinned processes with one thread each, LibTorch eager, examples resident as one tensor shared by all, narrow for batches,
+// gradients reset to undefined, SGD in place, the model reset by one copy per client, a running weighted sum, an atomic
+// next-client counter, raised allocator thresholds. No shuffling, no evaluation, no logging, no
+// repeatability, no fault handling.
+//
+//   ideal_loop PROCESSES WORKLOAD.json        prints {"round_s": seconds} after every round; docs/speed.md describes the file
 #include "clients/data/formats/idx.h"
 #include "tests/bench/ideal_models.h"
 
@@ -41,7 +43,7 @@ struct Shared {
     std::atomic<std::int64_t> next{0};
 };
 
-/// Process `rank` has the rank-th of the processors that this program may use.
+/// Pins process `rank` to the rank-th processor that this program may use.
 void pin(int rank) {
     cpu_set_t allowed, mine;
     sched_getaffinity(0, sizeof allowed, &allowed);
@@ -63,7 +65,7 @@ void step(Model& model, std::vector<at::Tensor>& velocity, const Workload& work)
     }
 }
 
-/// The client whose `num_examples` begin at `first`.
+/// Trains the client with examples [first, first + num_examples).
 void train_client(Model& model, const at::Tensor& x, const at::Tensor& y, std::int64_t first, std::int64_t num_examples,
                   const Workload& work) {
     std::vector<at::Tensor> velocity(model.parameters.size());
@@ -83,7 +85,7 @@ struct Resident {
     std::vector<std::int64_t> offsets;  // of the clients' first examples
 };
 
-/// The first training images, as floats normalised once.
+/// Reads the first training images, as floats normalised once.
 void read_mnist(const Workload& work, Resident& data) {
     const fedhive::clients::Examples train = fedhive::clients::read_idx(work.root).train;
     const std::int64_t count = data.offsets.back();
@@ -113,7 +115,7 @@ Resident load(const Workload& work, bool flat) {
     return data;
 }
 
-/// The clients of a round that this process gets hold of.
+/// Trains the clients of a round that this process takes from the shared counter.
 void train_clients(Model& model, Shared& shared, const Resident& data, const at::Tensor& server, at::Tensor& sum,
                    std::int64_t round, const Workload& work) {
     const auto client_at = [&](std::int64_t i) { return static_cast<std::size_t>((round * work.cohort + i) % work.clients); };
@@ -164,7 +166,7 @@ int run(int processes, const Workload& work) {
     auto* floats = reinterpret_cast<float*>(static_cast<char*>(memory) + 4096);
     at::Tensor server = at::from_blob(floats, {size}).uniform_(-0.05, 0.05);
     at::Tensor sums = at::from_blob(floats + size, {processes, size});
-    // With one thread LibTorch has started no other, so a plain fork is safe here.
+    // With one thread LibTorch has started no other thread, so a plain fork is safe.
     int rank = 0;
     for (int other = 1; other < processes && rank == 0; ++other)
         if (fork() == 0) rank = other;

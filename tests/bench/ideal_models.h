@@ -1,5 +1,6 @@
-// The catalog's models as an expert writes them for the ideal loop: functions over leaf tensors that are views of one flat vector, so that a
-// model is reset by one copy and summed by one call. In-place wherever autograd allows it. Same layers as clients/models.
+// The catalog's models as an expert writes them for the ideal loop: functions over leaf tensors that are views of one flat
+// vector, so that a model is reset by one copy and summed by one call. In-place wherever autograd allows it. Same layers as
+// clients/models.
 #pragma once
 
 #include <ATen/ATen.h>
@@ -30,7 +31,7 @@ inline at::Tensor mnist_cnn(const Tensors& p, const at::Tensor& x, bool dropout)
 }
 
 inline at::Tensor cnn_m(const Tensors& p, const at::Tensor& x, bool dropout) {
-    // Pooled first: the maximum of what is cut off at zero is the maximum cut off at zero, for a quarter of the elements.
+    // Pool before ReLU: both orders give the same values, and this one applies the ReLU to a quarter of the elements.
     at::Tensor maps = at::max_pool2d(at::conv2d(at::conv2d(x, p[0], p[1]).relu_(), p[2], p[3]), 2).relu_();
     if (dropout) maps = at::dropout(maps, 0.25, true);
     at::Tensor units = at::linear(maps.flatten(1), p[4], p[5]).relu_();
@@ -40,7 +41,7 @@ inline at::Tensor cnn_m(const Tensors& p, const at::Tensor& x, bool dropout) {
 
 struct Architecture {
     Forward forward;
-    bool flat;                                      // takes examples as vectors
+    bool flat;                                      // takes flattened examples
     std::vector<std::vector<std::int64_t>> shapes;  // of the parameters
 };
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""FedAvg in a few plain lines of PyTorch: the yardstick for configs/mnist.yaml, configs/cifar10.yaml and configs/shakespeare.yaml.
+"""FedAvg in plain PyTorch: the reference for configs/mnist.yaml, configs/cifar10.yaml and configs/shakespeare.yaml.
 
-The same schedules: one local epoch, SGD that starts fresh each round, updates weighted by examples; batches, rates, cohorts and how the clients come
-about as in these files. One thread. Prints CSV: seed,round,test_loss,test_accuracy.
+The same schedules: one local epoch, SGD with a fresh state each round, updates weighted by examples; batches, rates, cohorts
+and splits similar to these files. One thread. Prints CSV: seed,round,test_loss,test_accuracy.
 
     tests/bench/plain_pytorch.py mnist --data data/mnist --rounds 12 --seeds 1 2 3 4 5
     tests/bench/plain_pytorch.py cifar10 --data data/cifar-10-batches-bin --rounds 10 --every 5 --seeds 1 2 3
@@ -70,7 +70,7 @@ class CharLstm(nn.Module):
 
 
 class Mnist:
-    """Four clients, each a quarter of the examples as they lie, all of them in each round."""
+    """Four clients with a quarter of the examples each, in file order; all of them in each round."""
     cohort, batch_size, lr, momentum = 4, 64, 0.01, 0.5
 
     def __init__(self, folder):
@@ -95,7 +95,7 @@ class Mnist:
 
 
 class Cifar10:
-    """A hundred clients whose labels are skewed (Hsu et al. 2019, alpha = 0.5), of at least ten examples, ten of them a round."""
+    """A hundred clients with skewed labels (Hsu et al. 2019, alpha = 0.5), at least ten examples each; ten per round."""
     cohort, batch_size, lr, momentum = 10, 32, 0.05, 0.5
     num_clients, alpha, min_examples = 100, 0.5, 10
 
@@ -127,7 +127,7 @@ class Cifar10:
 
 
 class Shakespeare:
-    """Speakers with ten windows and more, ten of them a round."""
+    """Speakers with at least ten windows; ten per round."""
     cohort, batch_size, lr, momentum = 10, 10, 0.8, 0.0
     sequence, step, min_examples = 80, 40, 10
 
@@ -151,7 +151,7 @@ class Shakespeare:
         self.test = [torch.cat(part) for part in zip(*tests)]
 
     def windows(self, tokens):
-        """What is given, and what follows."""
+        """The arguments, and values derived from them."""
         if len(tokens) <= self.sequence:
             return torch.empty(0, self.sequence, dtype=torch.long), torch.empty(0, dtype=torch.long)
         return tokens[:-1].unfold(0, self.sequence, self.step), tokens[self.sequence::self.step]

@@ -1,7 +1,7 @@
-// What a round costs by itself: real worker processes, empty tasks.
+// Overhead of a round: real worker processes, empty tasks.
 //
 //   round_overhead WORKERS ROUNDS        prints start-up seconds; then minimum, median and 99th percentile of a round in
-//                                        microseconds, back to back and (a tenth as many) after pauses of 2 ms
+//                                        microseconds, back to back and (a tenth as many rounds) after pauses of 2 ms
 #include "aggregation/base/clock.h"
 #include "aggregation/memory/host_arena.h"
 #include "clients/data/formats/synthetic.h"
@@ -20,7 +20,7 @@ using namespace fedhive;
 
 namespace {
 
-/// Trains nothing: the round itself is what is measured.
+/// Trains nothing, so that only the round itself is measured.
 struct NoTrainer final : clients::Trainer {
     struct Step final : clients::TrainingStep {
         aggregation::ParamSpan parameters_of(std::size_t) override { return {}; }
@@ -44,7 +44,7 @@ std::unique_ptr<clients::Trainer> make_no_trainer(const clients::WorkerPlan&, co
     return std::make_unique<NoTrainer>();
 }
 
-/// One row: rounds of one empty task a worker, `pause_us` apart.
+/// Prints one row: rounds with one empty task per worker, `pause_us` apart.
 void measure(const char* name, sim::Fleet& fleet, std::uint32_t workers, int rounds, int pause_us) {
     std::vector<double> times;
     for (int i = 0; i < rounds; ++i) {

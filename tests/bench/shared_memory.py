@@ -1,11 +1,11 @@
-"""Who holds the memory of a run. It is anonymous (memfd), so nothing of it has a name that could be left behind: what can be left is a process
-that still has it open or mapped."""
+"""Finds the processes that hold a run's memory. The memory is anonymous (memfd) and has no name that could remain; only a
+process with it open or mapped can."""
 import os
 from pathlib import Path
 
 
 def segments_of(pid):
-    """Inodes of the anonymous segments that a process holds or has mapped; none when it is gone."""
+    """Inodes of the anonymous segments that a process has open or mapped; empty if it is gone."""
     try:
         held = {os.stat(link).st_ino for link in Path(f"/proc/{pid}/fd").iterdir() if os.readlink(link).startswith("/memfd:")}
         return held | {int(line.split()[4]) for line in Path(f"/proc/{pid}/maps").read_text().splitlines() if " /memfd:" in line}

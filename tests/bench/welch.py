@@ -1,4 +1,4 @@
-"""The difference of two sides' means over seeds, with an interval: Welch's, which asks for no equal variances."""
+"""The difference of two means over seeds with its interval, by Welch's method, which does not assume equal variances."""
 import math
 import statistics
 
@@ -18,7 +18,7 @@ def student_t(probability, freedom):
 
 
 def difference(ours, theirs):
-    """(of means, lower and upper end of its 90 % interval)."""
+    """(difference of the means, lower and upper end of its 90 % interval)."""
     parts = [statistics.variance(side) / len(side) for side in (ours, theirs)]
     freedom = sum(parts) ** 2 / sum(part ** 2 / (len(side) - 1) for part, side in zip(parts, (ours, theirs)))
     mean, half = statistics.fmean(ours) - statistics.fmean(theirs), student_t(0.95, freedom) * math.sqrt(sum(parts))

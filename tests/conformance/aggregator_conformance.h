@@ -1,4 +1,4 @@
-// What every aggregator promises, in either memory space.
+// Contract of every aggregator, in either memory space.
 #pragma once
 
 #include "aggregation/math/aggregator.h"
@@ -28,7 +28,7 @@ inline void one_update_is_returned_as_it_is(const MakeAggregator& make, MemorySp
         const testing::Floats update = testing::random_floats(size, 1);
         CHECK(testing::same_bits(aggregate_of(*make(), {update}, space), update));
     }
-    // A weight of its own cancels out; small integers stay exact.
+    // A single update's weight cancels out; small integers stay exact.
     const testing::Floats update{1.0F, -2.0F, 4.0F, 0.0F};
     const ParamBuffer slot = testing::upload(update, space);
     const auto rule = make();
@@ -57,7 +57,7 @@ inline void nothing_of_the_round_before_remains(const MakeAggregator& make, Memo
     CHECK(testing::same_bits(aggregate_of(*used, {testing::Floats(17, 2.0F)}, space), testing::Floats(17, 2.0F)));
 }
 
-/// Powers of two and small integers: every step is exact.
+/// Powers of two and small integers, so that every step is exact.
 inline void translation_and_scale_are_followed(const MakeAggregator& make, MemorySpace space) {
     const std::vector<testing::Floats> updates{{1.0F, 8.0F}, {5.0F, -4.0F}, {2.0F, 16.0F}, {-8.0F, 0.0F}};
     std::vector<testing::Floats> moved = updates;
@@ -68,7 +68,7 @@ inline void translation_and_scale_are_followed(const MakeAggregator& make, Memor
     CHECK(testing::same_bits(aggregate_of(*make(), moved, space), expected));
 }
 
-/// Uneven ranges, each by a rule of its own, as workers do it.
+/// Ranges of uneven sizes, each by its own rule object, as in workers.
 inline void ranges_give_the_bits_of_one_pass(const MakeAggregator& make, MemorySpace space) {
     constexpr std::size_t kFloats = 3000;
     const auto rule = make();
@@ -94,7 +94,7 @@ inline void ranges_give_the_bits_of_one_pass(const MakeAggregator& make, MemoryS
     CHECK(result(*other, 0, 0).empty());
 }
 
-/// Sizes that no single block of threads covers, up to many updates. On the device, the bits of the host.
+/// Sizes that no single block of threads covers, and up to 70 updates. On a device, the bits of the host.
 inline void large_updates_conform(const MakeAggregator& make, MemorySpace space) {
     for (const auto& [size, most] : {std::pair<std::size_t, std::size_t>{8193, 70}, {32769, 9}, {100003, 3}}) {
         std::vector<testing::Floats> updates;
@@ -105,7 +105,7 @@ inline void large_updates_conform(const MakeAggregator& make, MemorySpace space)
             if (count == 1) CHECK(testing::same_bits(result, updates[0]));
             if (space == MemorySpace::Cuda) CHECK(testing::same_bits(result, aggregate_of(*make(), some, MemorySpace::Host)));
             if (make()->column_rule() == ColumnRule::None) continue;
-            // The last element has no part in what the others come to.
+            // The last element must not affect the others.
             std::vector<testing::Floats> shorter;
             for (const testing::Floats& update : some) shorter.emplace_back(update.begin(), update.end() - 1);
             const testing::Floats without_last = aggregate_of(*make(), shorter, space);

@@ -1,4 +1,4 @@
-// What every arena promises, wherever its memory lies. `owner` is fresh; `other` sees the same memory (it may be the same object).
+// Contract of every arena, in any memory. `owner` is fresh; `other` sees the same memory (it may be the same object).
 #pragma once
 
 #include "aggregation/memory/arena.h"
@@ -26,7 +26,7 @@ inline void arena_conforms(const Arena& owner, const Arena& other) {
         CHECK(reinterpret_cast<std::uintptr_t>(span.data) % 256 == 0);
         CHECK(testing::same_bits(testing::download(span), testing::Floats(num_floats, 0.0F)));
     }
-    // Each region is written by one side and read by the other; none touches its neighbour.
+    // One side writes each region, the other reads it; regions do not overlap.
     for (std::size_t i = 0; i < num_slots + num_globals; ++i) {
         const testing::Floats values(num_floats, static_cast<float>(i + 1));
         copy(region(i % 2 == 0 ? owner : other, i), ConstParamSpan(values));

@@ -1,4 +1,4 @@
-// What every data set promises, whatever it was read or drawn from.
+// Contract of every data set, read or generated.
 #pragma once
 
 #include "clients/data/dataset.h"
@@ -19,7 +19,7 @@ inline void check_part(const clients::Examples& part, std::int64_t num_classes) 
     CHECK(labels_in_range);
 }
 
-/// Sizes, shapes and labels fit together, and the test part is not the training part.
+/// Sizes, shapes and labels are consistent, and the test part differs from the training part.
 inline void check_dataset(const clients::Dataset& dataset) {
     CHECK(dataset.num_classes > 0);
     check_part(dataset.train, dataset.num_classes);
@@ -30,7 +30,7 @@ inline void check_dataset(const clients::Dataset& dataset) {
                            dataset.test.values.begin()));
 }
 
-/// Reading or drawing twice gives the same bytes.
+/// Reading or generating twice gives the same bytes.
 template <typename Make>
 void check_repeatable(Make make) {
     const clients::Dataset once = make();
@@ -41,7 +41,7 @@ void check_repeatable(Make make) {
     CHECK(once.test.labels == again.test.labels);
 }
 
-/// For data sets that are drawn: the seed decides, and reaches both parts. `draw` takes the seed.
+/// For generated data sets: equal seeds give equal data, and another seed changes both parts. `draw` takes the seed.
 template <typename Draw>
 void check_seeded(Draw draw) {
     for (const std::uint64_t seed : {std::uint64_t{1}, std::uint64_t{2}, std::uint64_t{1} << 40}) {

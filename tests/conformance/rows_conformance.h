@@ -1,4 +1,5 @@
-// What every step of many clients at once promises (clients/engine/training_step.h), beside the step of one client that each row stands for.
+// Contract of every step for several clients at once (clients/engine/training_step.h): each row matches the
+// step of a single client.
 #pragma once
 
 #include "tests/conformance/training_step_conformance.h"
@@ -7,10 +8,10 @@
 
 namespace fedhive::conformance {
 
-/// A way of training several clients, at least four, at once.
+/// A way of training at least four clients at once.
 struct RowsUnderTest {
     std::function<std::shared_ptr<clients::TrainingStep>(const SgdOptions&)> make;  // for batches of 16 at most
-    StepUnderTest alone;                                                            // what a row comes to, up to rounding
+    StepUnderTest alone;                                                            // reference of a row, up to rounding
 
     std::shared_ptr<clients::TrainingStep> begun(const SgdOptions& optimizer) const {
         const auto step = make(optimizer);
@@ -28,7 +29,7 @@ struct RowsUnderTest {
     }
 };
 
-/// [step][row]: batches of other sizes, of rows that end one after the other. Each is a range of examples.
+/// [step][row]: ranges of examples; batch sizes differ, and rows end at different steps.
 struct RangeOfExamples {
     std::uint32_t first = 0;
     std::size_t count = 0;
@@ -45,7 +46,7 @@ inline void take(clients::TrainingStep& step, const std::vector<RangeOfExamples>
     step.step_rows(batches);
 }
 
-/// Of all rows, after a schedule.
+/// Results of all rows after a schedule.
 struct Rows {
     std::vector<Floats> parameters;
     std::vector<double> losses;
@@ -69,7 +70,8 @@ inline void rows_begin_at_the_global_model(const RowsUnderTest& way) {
     CHECK(step->gather_s() >= 0.0);
 }
 
-/// For every setting of the optimiser, with a proximal term and without: by the same step, so with what the ones before left behind.
+/// For every optimiser setting, with and without a proximal term; one step object serves all, so leftovers of
+/// earlier clients would show.
 inline void rows_are_clients_trained_alone(const RowsUnderTest& way) {
     for (const SgdOptions& optimizer : kSgd) {
         const auto engine = way.make(optimizer), engine_alone = way.alone.make(optimizer);
@@ -90,7 +92,7 @@ inline void rows_are_clients_trained_alone(const RowsUnderTest& way) {
     }
 }
 
-/// Also where its momentum, a proximal term and weight decay would move it.
+/// A row without a batch stays unchanged, even if momentum, a proximal term or weight decay would move it.
 inline void row_at_rest_stays_as_it_is(const RowsUnderTest& way) {
     const auto engine = way.make({0.125F, 0.5F, 0.25F, true});
     clients::LocalStep local(*engine);
@@ -103,7 +105,7 @@ inline void row_at_rest_stays_as_it_is(const RowsUnderTest& way) {
         CHECK_FALSE(same_bits(after.parameters[row], before.parameters[row]));
         CHECK(after.losses[row] > before.losses[row]);
     }
-    // And goes on from there.
+    // Later batches of that row train it again.
     const Rows later(*step, {{{}, {20, 16}, {}, {}}});
     CHECK_FALSE(same_bits(later.parameters[1], after.parameters[1]));
 }
@@ -121,7 +123,7 @@ inline void rows_bits_do_not_depend_on_the_others_values(const RowsUnderTest& wa
     for (std::size_t row = 0; row < 4; ++row) CHECK(after.same(before, row) == (row == 2));
 }
 
-/// Each row by its own length, as far as that of a client alone goes.
+/// Each row is clipped by its own gradient norm, as a single client is.
 inline void rows_are_clipped_each_by_itself(const RowsUnderTest& way) {
     const SgdOptions optimizer{0.125F, 0.0F, 0.0F, false};
     const auto engine = way.make(optimizer), engine_alone = way.alone.make(optimizer);
@@ -144,7 +146,7 @@ inline void nothing_of_the_clients_before_remains(const RowsUnderTest& way) {
     const SgdOptions optimizer{0.125F, 0.5F, 0.25F, true};
     const auto step = way.begun(optimizer);
     const Rows first(*step, kRagged);
-    way.begin(*step, 2, 2.0F);  // fewer of them
+    way.begin(*step, 2, 2.0F);  // with fewer rows
     const Rows other(*step, {{{0, 16}, {16, 7}}});
     way.begin(*step);
     const Rows again(*step, kRagged);
@@ -178,7 +180,7 @@ inline void rows_conform(const RowsUnderTest& way) {
     what_is_not_finite_stays_in_its_row(way);
 }
 
-/// For a model with dropout: rows with the same examples draw for themselves, and all follow the start's seed.
+/// For a model with dropout: rows with the same examples draw different masks, and all depend on the start's seed.
 inline void rows_draw_their_own_dropout(const RowsUnderTest& way) {
     const Schedule same_examples{{{0, 16}, {0, 16}, {0, 16}, {0, 16}}};
     const SgdOptions optimizer{0.125F, 0.0F, 0.0F, false};

@@ -1,4 +1,4 @@
-// What every rule that makes the next global model promises, in either memory space.
+// Contract of every server optimiser, in either memory space.
 #pragma once
 
 #include "aggregation/math/server_optimizer.h"
@@ -16,10 +16,10 @@ namespace fedhive::aggregation::conformance {
 
 using MakeServerOptimizer = std::function<std::unique_ptr<ServerOptimizer>()>;
 
-/// One block of threads, several, and what none divides.
+/// Elements: one, one block of threads, several blocks, a number that no block size divides.
 inline constexpr std::size_t kModelSizes[] = {1, 1000, 8193, 100003};
 
-/// The global models after three steps, the first `size` elements of always the same ones.
+/// The global models after three steps on the first `size` elements of fixed vectors.
 inline std::vector<testing::Floats> models_after_three_steps(ServerOptimizer& rule, std::size_t size, MemorySpace space) {
     const auto part = [&](std::uint32_t which) {
         testing::Floats values = testing::random_floats(std::max(size, kModelSizes[3]), which);
@@ -40,7 +40,8 @@ inline std::vector<testing::Floats> models_after_three_steps(ServerOptimizer& ru
     return models;
 }
 
-/// All of `next` is written, from nothing but the elements at the same place; on the device, with the bits of the host.
+/// Each element of `next` depends only on the elements at its index, and all are written; on a device,
+/// with the bits of the host.
 inline void each_element_goes_its_own_way(const MakeServerOptimizer& make, MemorySpace space) {
     const auto longest = models_after_three_steps(*make(), kModelSizes[3], space);
     for (const std::size_t size : kModelSizes) {
@@ -56,7 +57,7 @@ inline void each_element_goes_its_own_way(const MakeServerOptimizer& make, Memor
     CHECK(std::all_of(longest.back().begin(), longest.back().end(), [](float value) { return std::isfinite(value); }));
 }
 
-/// Another one that is given its moments goes on as it would have.
+/// A second optimiser that gets the moments of the first continues exactly like it.
 inline void goes_on_from_its_moments(const MakeServerOptimizer& make, MemorySpace space) {
     constexpr std::size_t kSize = 1000;
     const auto first = make();

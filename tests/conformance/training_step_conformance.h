@@ -1,4 +1,4 @@
-// What every local step promises (clients/engine/training_step.h), whoever computes it, for whatever model, in either memory.
+// Contract of every local step (clients/engine/training_step.h), for any engine and model, in either memory.
 #pragma once
 
 #include "clients/engine/training_step.h"
@@ -24,10 +24,10 @@ using aggregation::testing::Floats;
 using aggregation::testing::same_bits;
 using aggregation::testing::upload;
 
-/// A way of training one client: a model, where it lies, and at least 64 examples whose loss is not 0.
+/// A way of training one client: a model, its memory, and at least 64 examples with a loss other than 0.
 struct StepUnderTest {
     std::function<std::shared_ptr<clients::TrainingStep>(const OptimizerOptions&)> make;  // for batches of 16 at most
-    aggregation::ParamBuffer start;                                                       // [P], from where clients start
+    aggregation::ParamBuffer start;                                                       // [P], the clients' initial model
     bool with_rules = false;                                                              // it is a LocalStep already
 
     aggregation::MemorySpace space() const { return start.span().space; }
@@ -49,11 +49,12 @@ struct StepUnderTest {
     }
 };
 
-/// Of all settings that SGD may have.
+/// SGD settings to test.
 inline constexpr SgdOptions kSgd[] = {
     {0.125F, 0.0F, 0.0F, false}, {0.125F, 0.5F, 0.0F, false}, {0.125F, 0.0F, 0.25F, false}, {0.125F, 0.5F, 0.25F, true}};
 
-/// And the others. A coarse epsilon, for where a gradient is all but 0 its rounding would decide an element's step.
+/// All optimiser settings. Epsilon is coarse: with a small one, the rounding of a gradient near 0 would
+/// decide an element's step.
 inline const OptimizerOptions kOptimizers[] = {kSgd[0],
                                                kSgd[1],
                                                kSgd[2],
@@ -62,7 +63,7 @@ inline const OptimizerOptions kOptimizers[] = {kSgd[0],
                                                aggregation::AdamOptions{0.05F, 0.5F, 0.75F, 0.01F, 0.25F, true},
                                                aggregation::AdagradOptions{0.05F, 0.25F, 0.01F}};
 
-/// Those that a suite tries. Under sanitizers, of a model that takes them seconds, each rule once with all its terms.
+/// Settings that a suite tries. Sanitized builds with large models test each rule once with all its terms, to save time.
 inline std::span<const OptimizerOptions> optimizers_of(const StepUnderTest& way) {
 #ifdef FEDHIVE_SANITIZED
     if (way.start.span().size > 100'000) return std::span(kOptimizers).subspan(3);
@@ -81,7 +82,7 @@ inline double norm(const Floats& values) {
     return std::sqrt(std::inner_product(values.begin(), values.end(), values.begin(), 0.0));
 }
 
-/// Up to rounding: the distance is a part of what `a` itself is, or of `scale`.
+/// |a - b| <= part * max(|a|, scale).
 inline void check_close(const Floats& a, const Floats& b, double part, double scale = 0.0) {
     REQUIRE(a.size() == b.size());
     Floats distance(a.size());
@@ -89,7 +90,7 @@ inline void check_close(const Floats& a, const Floats& b, double part, double sc
     CHECK(norm(distance) <= part * std::max(norm(a), scale));
 }
 
-/// Three steps over consecutive parts of an epoch, the last one ragged: model, momentum and loss.
+/// Model, optimiser state and loss after three steps over consecutive parts of an epoch, the last one ragged.
 struct Epoch {
     Floats parameters, state;
     double loss_sum = 0.0;
@@ -124,7 +125,7 @@ inline void client_begins_at_the_global_model(const StepUnderTest& way) {
     }
 }
 
-/// The gradient's length is the slope of the loss along it, by a central difference; and no parameter moves while it is computed.
+/// The gradient's norm equals the slope of the loss along it, by a central difference; computing it changes no parameter.
 inline void gradient_is_the_slope_of_the_loss(const StepUnderTest& way) {
     const auto batch = examples(3, 16);
     const auto step = way.begun();
@@ -145,7 +146,7 @@ inline void gradient_is_the_slope_of_the_loss(const StepUnderTest& way) {
     CHECK((loss_at(kDistance) - loss_at(-kDistance)) / (2.0 * kDistance) == doctest::Approx(length).epsilon(0.03));
 }
 
-/// A batch counts as the mean of its examples, whatever its size, and the loss as their sum.
+/// A batch's gradient is the mean over its examples for any size; losses add up.
 inline void batch_of_any_size_is_the_mean_of_its_examples(const StepUnderTest& way) {
     const auto step = way.begun();
     for (const std::size_t size : {2U, 7U, 16U}) {
@@ -164,8 +165,8 @@ inline void batch_of_any_size_is_the_mean_of_its_examples(const StepUnderTest& w
     }
 }
 
-/// Against the optimiser on flat parameters (its arithmetic: vector_ops_conformance.h), from the gradient that the step itself gives; in one
-/// piece or in two halves, the same bits.
+/// Same bits as the optimiser on flat parameters (its arithmetic: vector_ops_conformance.h) with the step's own gradient, in
+/// one piece or in two halves.
 inline void step_is_that_of_the_optimizer(const StepUnderTest& way) {
     for (const OptimizerOptions& optimizer : optimizers_of(way)) {
         const auto halves = way.begun(optimizer);
@@ -187,7 +188,7 @@ inline void step_is_that_of_the_optimizer(const StepUnderTest& way) {
     }
 }
 
-/// Half the client rate is the rate of an optimiser with half of it, until the next client.
+/// The start's rate scales the optimiser's client rate for one client: a half gives the results of half the rate.
 inline void rate_is_the_starts_part_of_the_optimizers(const StepUnderTest& way) {
     for (const OptimizerOptions& optimizer : optimizers_of(way)) {
         const auto half = way.begun(
@@ -213,7 +214,7 @@ inline void gradient_that_is_changed_is_followed(const StepUnderTest& way) {
     CHECK(same_bits(download(step->parameters()), way.global()));
 }
 
-/// What a gradient is, piece by piece: all of it, each parameter once; what is changed there is followed.
+/// The pieces cover the gradient, each parameter once; changes to them take effect in the step.
 inline void pieces_are_the_gradient(const StepUnderTest& way) {
     const auto step = way.begun();
     step->compute_gradient(examples(0, 16));
@@ -233,7 +234,7 @@ inline void pieces_are_the_gradient(const StepUnderTest& way) {
     CHECK(same_bits(download(step->parameters()), way.global()));
 }
 
-/// mu * (local - global), read anew for each client, by the rule around any engine.
+/// mu * (local - global), with each client's own global model, by a rule around any engine.
 inline void proximal_term_pulls_towards_the_global_model(const StepUnderTest& way) {
     const Floats global = way.global();
     const auto engine = way.make(SgdOptions{0.125F, 0.0F, 0.0F, false});
@@ -275,7 +276,7 @@ inline void momentum_goes_on_from_what_a_start_gives(const StepUnderTest& way) {
     CHECK(same_bits(download(other->optimizer_state()), download(one->optimizer_state())));
 }
 
-/// The same start gives the same bits from the same step after other clients, and from another one.
+/// The same start gives the same bits from a step object that trained other clients and from a fresh one.
 inline void nothing_of_the_client_before_remains(const StepUnderTest& way) {
     for (const OptimizerOptions& optimizer : optimizers_of(way)) {
         const auto step = way.begun(optimizer);
@@ -284,14 +285,14 @@ inline void nothing_of_the_client_before_remains(const StepUnderTest& way) {
         StepUnderTest::begin(local, way.start, 2.0F, 6);
         const Epoch other(local);
         CHECK_FALSE(same_bits(other.parameters, first.parameters));
-        step->compute_gradient(examples(0, 5));  // which nobody follows
+        step->compute_gradient(examples(0, 5));  // it is not applied
         StepUnderTest::begin(*step, way.start);
         Epoch(*step).is(first);
         Epoch(*way.begun(optimizer)).is(first);
     }
 }
 
-/// Hogwild: alone, the shared model becomes what the local one would; what others write is read by the next step.
+/// Hogwild: with one client the shared model equals the local one; writes by others are seen by the next step.
 inline void shared_model_is_read_and_written_in_place(const StepUnderTest& way) {
     for (const OptimizerOptions& optimizer : optimizers_of(way)) {
         const auto local = way.begun(optimizer);
@@ -343,7 +344,7 @@ inline void training_step_conforms(const StepUnderTest& way) {
     loss_that_is_not_finite_is_told_and_forgotten(way);
 }
 
-/// For a model with dropout, of which no slope can be taken: draws follow the client's seed and nothing else.
+/// For a model with dropout, where no slope can be measured: draws depend on the client's seed only.
 inline void dropout_follows_the_clients_seed(const StepUnderTest& way) {
     const auto step = way.begun();
     const Epoch first(*step);

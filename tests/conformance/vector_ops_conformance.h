@@ -1,5 +1,5 @@
-// vector_ops against plain loops, bit for bit, in either memory space and for sizes around every border: of warps, chunks, blocks (8,192
-// elements of an update) and batches of chunks (from 32,768 to 262,144 elements, by the way they are fetched).
+// vector_ops against plain loops, bit for bit, in either memory space, with sizes around every boundary: warps, chunks, blocks
+// (8,192 elements of an update) and batches of chunks (from 32,768 to 262,144 elements, depending on how they are fetched).
 #pragma once
 
 #include "aggregation/math/vector_ops.h"
@@ -33,7 +33,7 @@ inline void sgd_is_as_written_down(MemorySpace space, const SgdOptions& options)
     }
 }
 
-/// Two moments, the second of which has no negative values; for Adagrad one sum of squares. Steps 1 and 2.
+/// Steps 1 and 2 with two moments, the second not negative; Adagrad has one sum of squares.
 template <typename Options, typename Step, typename Reference>
 void moments_are_as_written_down(MemorySpace space, const Options& options, Step step, Reference written_down) {
     for (const std::size_t size : kSizes) {
@@ -171,7 +171,7 @@ inline void write_update_conforms(MemorySpace space) {
     CHECK_THROWS_AS(write_update(some, some, more), ShapeError);
 }
 
-/// One element, anywhere, is enough to be seen.
+/// A change of any single element changes the summary.
 inline void single_elements_show_in_the_summary(MemorySpace space) {
     constexpr std::size_t kSize = 2100;
     const ParamBuffer zero(kSize, space);
@@ -192,7 +192,7 @@ inline void single_elements_show_in_the_summary(MemorySpace space) {
     }
 }
 
-/// Squares of chunks are added one after the other: what is small counts before what is large, and is lost behind it.
+/// Chunks' squares are added in order: small ones count before a large one and are lost after it.
 inline void chunks_are_added_in_their_order(MemorySpace space) {
     constexpr std::size_t kChunks = 300;
     const ParamBuffer zero(kChunks * element::kChunk, space);
@@ -209,7 +209,7 @@ inline void chunks_are_added_in_their_order(MemorySpace space) {
     }
 }
 
-/// Two that change places, two whose signs turn: in one lane of a chunk, in two lanes, in two chunks.
+/// Swapping two elements or flipping two signs changes the hash: in one lane of a chunk, in two lanes, in two chunks.
 inline void pairs_of_elements_show_in_the_summary(MemorySpace space) {
     constexpr std::size_t kSize = 2100;
     const testing::Floats values = testing::random_floats(kSize, 5);
@@ -227,7 +227,7 @@ inline void pairs_of_elements_show_in_the_summary(MemorySpace space) {
     }
 }
 
-/// Spans in the middle of larger ones: what lies next to them is neither written nor, being NaN, read.
+/// Spans inside larger buffers: neighbours are NaN, must stay unread and unwritten.
 inline void neighbours_of_a_span_are_left_alone(MemorySpace space) {
     for (const std::size_t size : {1U, 63U, 256U, 1000U, 8193U}) {
         constexpr std::size_t kFirst = 3, kRest = 70;

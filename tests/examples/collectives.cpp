@@ -1,8 +1,8 @@
-// Each collective once, by processes that share one segment: every rank's buffer before and after it.
+// Runs each collective once, with processes over one segment, and prints every rank's buffer before and after it.
 //
-//   collectives_example [RANKS]        2 to 8; 4 unless given
+//   collectives_example [RANKS]        2 to 8, by default 4
 //
-// Rank r begins with the floats 10 r, 10 r + 1, …, one for each rank. Rank 0 prints: it gets the others' lines by gather_object().
+// Rank r begins with the floats 10 r, 10 r + 1, …, one per rank. Rank 0 prints; it gets the others' lines by gather_object().
 #include "clients/protocol/collectives.h"
 #include "aggregation/memory/shared_segment.h"
 
@@ -48,7 +48,7 @@ void run_rank(Communicator& own) {
         collective.call(own);
         line += "  ->  " + shown(own);
         const auto lines = own.gather_object(std::as_bytes(std::span(line)), 0);
-        if (!lines.empty()) fmt::print("{}\n", collective.name);  // at the root alone
+        if (!lines.empty()) fmt::print("{}\n", collective.name);  // only at the root
         for (std::size_t r = 0; r < lines.size(); ++r)
             fmt::print("  rank {}   {}\n", r, std::string(reinterpret_cast<const char*>(lines[r].data()), lines[r].size()));
     }

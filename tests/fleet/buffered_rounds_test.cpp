@@ -1,4 +1,4 @@
-// Mode semi_async beside its paper's event loop, written down once more here: who is sent and who arrives, when, and how stale.
+// Mode semi_async against the paper's event loop, implemented once more here: order, times and staleness of arrivals.
 #include "sim/run/round_loop.h"
 #include "tests/fleet/toy_trainer.h"
 #include "tests/support/temporary_folder.h"
@@ -30,7 +30,7 @@ struct Round {
     double ended_s = 0.0;
 };
 
-/// Two hundred devices by Zipf's law, of which `cohort` are on their way.
+/// Two hundred devices with Zipf-distributed times, `cohort` of them in flight.
 LoadedConfig config(std::size_t clients, std::size_t cohort, std::size_t quorum, const std::string& at_end = "drop") {
     const testing::TemporaryFolder folder;
     const auto file = folder.path() / "buffered.yaml";
@@ -60,7 +60,8 @@ std::vector<Round> simulated(const LoadedConfig& loaded) {
     return rounds;
 }
 
-/// FedBuff (arXiv:2106.06639), Algorithm 1, as a queue of events: a client that returns is replaced; the buffer's last one after the step.
+/// FedBuff (arXiv:2106.06639), Algorithm 1, as an event queue: an arrived client is replaced; the buffer's
+/// last one after the step.
 std::vector<Round> reference(const LoadedConfig& loaded) {
     const Experiment run = Experiment::to_inspect(loaded);
     const RunConfig& config = run.config;
@@ -147,7 +148,7 @@ TEST_SUITE("BufferedRounds") {
     }
 
     TEST_CASE("MeanStalenessIsOthersOnTheirWayOverTheBuffer") {
-        // Between its sending and its arrival a client is overtaken by M - 1 others on average, K of which make a step.
+        // While a client is in flight, M - 1 other arrivals overtake it on average; each K of them make one step.
         CHECK(mean_staleness(simulated(config(200, 10, 10)), 10) == doctest::Approx(0.9).epsilon(0.1));
         CHECK(mean_staleness(simulated(config(200, 12, 8)), 10) == doctest::Approx(11.0 / 8.0).epsilon(0.1));
         CHECK(mean_staleness(simulated(config(4, 4, 4)), 10) == doctest::Approx(0.75).epsilon(0.1));

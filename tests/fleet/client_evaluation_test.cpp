@@ -1,4 +1,5 @@
-// Models on what clients hold out, with real worker processes and a toy that counts steps: what comes of it is known exactly.
+// Evaluation on held-out examples with real worker processes and a toy trainer that counts steps, so that
+// results are known exactly.
 #include "aggregation/base/clock.h"
 #include "aggregation/memory/host_arena.h"
 #include "clients/data/formats/synthetic.h"
@@ -15,8 +16,8 @@ using namespace fedhive::sim;
 
 namespace {
 
-/// 12 clients of ten examples, of which each holds out three; batches of 4: two steps an epoch. All but client 7 are evaluated, three in a
-/// chunk.
+/// 12 clients of ten examples, three of them held out; batches of 4, so two steps per epoch. All clients but 7 are evaluated,
+/// three per chunk.
 struct EvaluatedToys {
     explicit EvaluatedToys(std::uint32_t workers, const char* fault = "", const char* client = "")
         : dataset(clients::SharedDataset::create(clients::draw_synthetic({120, 25, 3, 4, 1.0}, 1),

@@ -1,4 +1,4 @@
-// What a client may take.
+// Deadlines of clients.
 #include "clients/data/formats/synthetic.h"
 #include "clients/data/partitions/schemes.h"
 #include "sim/fleet/workload.h"
@@ -35,7 +35,7 @@ TEST_SUITE("Deadlines") {
         plan.clients_at_once = 2;
         CHECK(workload.deadline_of(flight) == 14.0);
         plan.clients_at_once = 1;
-        plan.engine = clients::Engine::Direct;  // on the host one after the other
+        plan.engine = clients::Engine::Direct;  // one after the other on the host
         CHECK(workload.deadline_of(flight) == 7.0);
         plan.space = aggregation::MemorySpace::Cuda;
         CHECK(workload.deadline_of(flight) == 35.0);

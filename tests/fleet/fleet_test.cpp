@@ -1,4 +1,4 @@
-// The fleet with real worker processes and a toy that counts steps: what arrives is known exactly.
+// The fleet with real worker processes and a toy trainer that counts steps, so that arrivals are known exactly.
 #include "sim/fleet/fleet.h"
 
 #include "aggregation/base/clock.h"
@@ -24,7 +24,7 @@ using clients::FailureKind;
 
 namespace {
 
-/// 12 clients of ten examples; batches of 4: three steps an epoch.
+/// 12 clients of ten examples; batches of 4: three steps per epoch.
 struct ToyRun {
     explicit ToyRun(std::uint32_t workers, std::uint64_t clients_per_slot = 1, double deadline_s = 60.0, const char* fault = "",
                     const char* client = "", FleetOptions options = {})
@@ -66,7 +66,7 @@ Cohort everybody() {
     return cohort;
 }
 
-/// The failure that ends the round.
+/// Runs a round and returns the failure that ends it.
 clients::ClientFailure failure_of(ToyRun& run) {
     try {
         run.round(everybody());
@@ -88,7 +88,7 @@ FaultConfig fault(const std::string& kind, std::int64_t client, const std::strin
     return result;
 }
 
-/// On a busy machine others may take more than a second.
+/// Only hung clients get a short deadline: on a busy machine others may take more than a second.
 double deadline_for(const std::string& kind) { return kind == "hang" ? 1.5 : 60.0; }
 
 FleetOptions with_policy(const std::string& policy, std::vector<FaultConfig> faults) {
@@ -103,7 +103,7 @@ struct Told {
     FailureAction action;
 };
 
-/// Keeps what the fleet tells of failures.
+/// Records the failures that the fleet reports.
 std::vector<Told>& listen(ToyRun& run, std::vector<Told>& told) {
     run.fleet->on_failure([&](const clients::ClientFailure& failure, FailureAction action) {
         told.push_back({failure, action});
@@ -116,12 +116,12 @@ std::size_t num_children() {
     return static_cast<std::size_t>(std::distance(std::istream_iterator<pid_t>(list), {}));
 }
 
-/// So many workers are left, or will be in a moment.
+/// Whether `count` workers are left, now or within a minute.
 bool children_become(std::size_t count) {
     return testing::eventually(60.0, [&] { return num_children() == count; });
 }
 
-/// What a fault of each kind is found to be.
+/// Kinds of injected faults, and the kind of failure that each is classified as.
 const std::vector<std::pair<std::string, FailureKind>>& kinds_of_faults() {
     static const std::vector<std::pair<std::string, FailureKind>> kinds = {
         {"kill", FailureKind::Signalled}, {"hang", FailureKind::Hung},       {"throw", FailureKind::Exception},
@@ -220,7 +220,7 @@ TEST_SUITE("FleetFailures") {
         {
             ToyRun run(2, 1, 1.5, "hang", "3");
             std::atomic<bool> over{false};
-            int in_a_row = 0;  // looks at which one of two workers was busy
+            int in_a_row = 0;  // consecutive looks at which one of two workers was busy
             std::thread looking([&] {
                 while (!over && in_a_row < 40) {
                     in_a_row = run.fleet->workers_busy() == std::pair<std::size_t, std::size_t>(1, 2) ? in_a_row + 1 : 0;
@@ -234,7 +234,7 @@ TEST_SUITE("FleetFailures") {
             CHECK(failure.kind == FailureKind::Hung);
             CHECK(failure.client_id == 3);
         }
-        CHECK(seconds_between(start, now_ns()) < 60.0);  // it would hang for ever
+        CHECK(seconds_between(start, now_ns()) < 60.0);  // without the deadline it would hang for ever
     }
 
     TEST_CASE("WorkerThatCannotStartTellsWhy") {
@@ -255,7 +255,7 @@ TEST_SUITE("FleetFailures") {
             for (const std::uint64_t per_slot : {1U, 4U})
                 for (const std::string at : {"training", "update"})
                     for (const auto& [kind, found] : kinds_of_faults()) {
-                        if (at == "update" && (kind == "nan" || kind == "drop")) continue;  // they have no such moment
+                        if (at == "update" && (kind == "nan" || kind == "drop")) continue;  // these faults have no such moment
                         CAPTURE(workers);
                         CAPTURE(per_slot);
                         CAPTURE(kind);
@@ -270,7 +270,7 @@ TEST_SUITE("FleetFailures") {
                             for (const auto& update : arrived.updates)
                                 CHECK(update.values.data[7] == 3.0F * static_cast<float>(per_slot));
                         }
-                        REQUIRE(told.size() == 2);  // once a round
+                        REQUIRE(told.size() == 2);  // once per round
                         CHECK(told[0].failure.kind == found);
                         CHECK(told[0].failure.client_id == 6);
                         CHECK(told[0].failure.round == 1);
@@ -284,7 +284,7 @@ TEST_SUITE("FleetFailures") {
         for (const std::uint32_t workers : {0U, 3U})
             for (const std::uint64_t per_slot : {1U, 4U})
                 for (const auto& [kind, found] : kinds_of_faults()) {
-                    if (kind == "oom") continue;  // is tried again first, whatever the policy
+                    if (kind == "oom") continue;  // retried first under any policy
                     CAPTURE(workers);
                     CAPTURE(per_slot);
                     CAPTURE(kind);
@@ -341,7 +341,7 @@ TEST_SUITE("FleetFailures") {
         const std::int64_t start = now_ns();
         ToyRun run(2, 1, 60.0, "hang", "0", with_policy("abort", {fault("throw", 9)}));
         CHECK(failure_of(run).client_id == 9);
-        CHECK(seconds_between(start, now_ns()) < 45.0);  // client 0 has a minute
+        CHECK(seconds_between(start, now_ns()) < 45.0);  // client 0 has 60 s
     }
 
     TEST_CASE("ClientWithoutMemoryIsTriedAgainWithFewerWorkers") {

@@ -1,4 +1,4 @@
-// Clients in flight over many rounds, with real worker processes and the toy that counts steps.
+// Clients in flight over many rounds, with real worker processes and the toy trainer that counts steps.
 #include "sim/fleet/fleet.h"
 
 #include "aggregation/memory/host_arena.h"
@@ -19,7 +19,7 @@ using namespace fedhive::sim;
 
 namespace {
 
-/// Eight clients in flight, of 12 with three steps each; client k takes (k * 5 % 12) + 1 simulated seconds where nothing else is said.
+/// Eight of 12 clients in flight, three steps each; by default client k takes (k * 5 % 12) + 1 simulated seconds.
 struct FlyingRun {
     FlyingRun(std::uint32_t workers, std::size_t quorum, bool late_join, FleetOptions options = {}, bool wall_clock = false)
         : dataset(clients::SharedDataset::create(clients::draw_synthetic({120, 25, 3, 4, 1.0}, 1),
@@ -39,7 +39,7 @@ struct FlyingRun {
             std::make_unique<Fleet>(options, testing::toy_plan(arena, dataset, 4), arena, dataset, testing::make_toy_trainer);
     }
 
-    /// Who arrives first in the round is replaced by the first of `replacements`, and so on.
+    /// A round where the i-th arrival is replaced by replacements[i].
     Arrivals round(const Cohort& cohort, const std::vector<Cohort>& replacements = {}) {
         fleet->pull_down(cohort, server, strategy);
         fleet->train();
@@ -80,7 +80,7 @@ struct Mean {
     std::vector<float> values;
 };
 
-/// Of eight updates with numbers of their own, which arrive after these times.
+/// The mean of eight different updates that arrive after these times.
 Mean mean_of_eight(std::vector<double> round_trips_s) {
     FleetOptions options;
     options.round_trip_s = [=](std::uint32_t client, std::uint64_t, const Traffic&) { return round_trips_s.at(client); };
@@ -152,7 +152,7 @@ TEST_SUITE("FleetFlights") {
             CHECK(second.clients[0].staleness == 0);  // sent after the step
             CHECK(second.clients[1].staleness == 1);
             CHECK(second.clients[2].staleness == 1);
-            CHECK(second.clients[2].sent_round == 0);  // of client 10, in the middle of the first round
+            CHECK(second.clients[2].sent_round == 0);  // of client 10, sent in the middle of round 0
             CHECK(run.fleet->on_their_way() == Cohort{1, 2, 4, 6, 7, 8});
         }
     }
@@ -172,13 +172,13 @@ TEST_SUITE("FleetFlights") {
         for (const InFlight& one : run.fleet->in_flight()) resumed.fleet->take_up(one, resumed.server, resumed.strategy);
         CHECK(repeats(*resumed.fleet) == expected);
         CHECK(run.round({5}, {{0}}).order == Cohort{0, 0, 3});  // at 3, 4 and 4
-        CHECK(repeats(*run.fleet)[5] == 0);                     // another round, another count
+        CHECK(repeats(*run.fleet)[5] == 0);                     // counted per round
     }
 
     TEST_CASE("OnTheWallClockWhoHasReallyFinishedIsReplaced") {
         FlyingRun run(0, 3, true, {}, true);
         const Arrivals first = run.round(kEight, {{8}, {9}});
-        CHECK(first.order == Cohort{0, 1, 2});  // one after the other
+        CHECK(first.order == Cohort{0, 1, 2});  // one by one
         CHECK(run.fleet->on_their_way() == Cohort{3, 4, 5, 6, 7, 8, 9});
         CHECK(run.server.now_s == 0.0);
         CHECK(run.round({0}, {{1}, {2}}).order == Cohort{3, 4, 5});
@@ -186,7 +186,7 @@ TEST_SUITE("FleetFlights") {
         CHECK(run.round({}).order == Cohort{9, 0, 1});
     }
 
-    /// In what order a worker claims while somebody is sent is not settled, so neither is who finishes first.
+    /// The order in which workers claim tasks during a sending is undefined, and so is the order of arrivals.
     TEST_CASE("OnTheWallClockEverySendingArrivesOnce") {
         FlyingRun run(2, 3, true, {}, true);
         std::multiset<std::uint32_t> sent(kEight.begin(), kEight.end());

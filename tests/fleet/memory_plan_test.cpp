@@ -1,4 +1,4 @@
-// What workers take: computed for the host, measured for a device. The workers here are the toy's.
+// Memory of workers: computed for the host, measured for a device. Workers run the toy trainer.
 #include "sim/plan/memory_plan.h"
 
 #include "sim/plan/experiment.h"
@@ -30,13 +30,13 @@ TEST_SUITE("MemoryPlan") {
     TEST_CASE("WorkerTakesItsProcessAndItsVectors") {
         RunConfig run;
         CHECK(host_bytes_of_worker(run, kNone, 1000, 1) == (64U << 20) + 2 * 4000);
-        run.strategy.parts.local = {"prox"};  // the gradient in one piece
+        run.strategy.parts.local = {"prox"};  // needs the gradient in one piece
         CHECK(host_bytes_of_worker(run, kNone, 1000, 1) == (64U << 20) + 3 * 4000);
         run.strategy.parts.local = {"plain"};
         run.training.optimizer.values.set("momentum", 0.9);
         CHECK(host_bytes_of_worker(run, kNone, 1000, 1) == (64U << 20) + 3 * 4000);
         CHECK(host_bytes_of_worker(run, kNone, 1000, 8) == (64U << 20) + (3 + 3) * 4000);  // log2(8) partial sums
-        run.training.clients_at_once = 4;  // of each a local model, a gradient and its momentum
+        run.training.clients_at_once = 4;  // each has a local model, a gradient and its momentum
         CHECK(host_bytes_of_worker(run, kNone, 1000, 8) == (64U << 20) + (3 + 3 + 4 * 3) * 4000);
     }
 
@@ -50,9 +50,9 @@ TEST_SUITE("MemoryPlan") {
         CHECK(vectors({{.name = "of a strategy", .up = true}}) == 3);
         CHECK(vectors({{.name = "of a strategy", .down = true}, {.name = "another", .commit = aggregation::Commit::Set}}) == 4);
         const aggregation::ChannelSpec control{.name = aggregation::kControl, .down = true, .up = true};
-        CHECK(vectors({control}) == 4);  // and the gradient that is corrected, in one piece
+        CHECK(vectors({control}) == 4);  // plus the corrected gradient, in one piece
         RunConfig clipped;
-        clipped.training.clip_norm = 1.0;  // which wants it, too, and zeros
+        clipped.training.clip_norm = 1.0;  // needs the gradient in one piece, too, and zeros
         CHECK(vectors({control}, clipped) == 5);
         RunConfig feedback;
         feedback.upload = {{"error_feedback"}, {"sign"}};
@@ -82,10 +82,10 @@ TEST_SUITE("MemoryPlan") {
         CHECK(device_bytes_beyond_rehearsal(run, kNone, 1000, 1) == 0);
         CHECK(device_bytes_beyond_rehearsal(run, kNone, 1000, 8) == 3 * 4000);  // partial sums
         run.training.clients_at_once = 4;
-        CHECK(device_bytes_beyond_rehearsal(run, kNone, 1000, 8) == 1 * 4000);  // two of them are rehearsed, and the rows are
-        run.strategy.parts.local = {"prox"};                                    // the gradient in one piece
+        CHECK(device_bytes_beyond_rehearsal(run, kNone, 1000, 8) == 1 * 4000);  // two of them and the rows are rehearsed
+        run.strategy.parts.local = {"prox"};                                    // needs the gradient in one piece
         CHECK(device_bytes_beyond_rehearsal(run, kNone, 1000, 8) == 2 * 4000);
-        run.training.graph = true;  // whose recordings know no term that pulls
+        run.training.graph = true;  // a recording does not contain the proximal term
         CHECK(device_bytes_beyond_rehearsal(run, kNone, 1000, 8) == 2 * 4000);
         RunConfig server;
         server.mode.name = "parameter_server";
@@ -94,7 +94,7 @@ TEST_SUITE("MemoryPlan") {
         CHECK(device_bytes_of_rows(1000, 1) == 3 * 4000);
         CHECK(device_bytes_of_rows(1000, 5) == 8 * 3 * 4000);
         CHECK(device_bytes_of_rows(1000, 1000) == 64 * 3 * 4000);
-        CHECK(device_bytes_of_rows(5'000'000, 1000) == 4 * 3 * 20'000'000U);  // as many as there is room for in 256 MiB
+        CHECK(device_bytes_of_rows(5'000'000, 1000) == 4 * 3 * 20'000'000U);  // as many as fit into 256 MiB
         CHECK(device_bytes_of_rows(50'000'000, 1000) == 3 * 200'000'000U);
     }
 
@@ -152,7 +152,7 @@ TEST_SUITE("MemoryPlan") {
         const Experiment evaluated = Experiment::to_inspect(config());
         CHECK(rehearse_worker(evaluated, nothing, true).step_s > 0.0);
         CHECK(rehearse_worker(evaluated, nothing, false).step_s == 0.0);
-        // The toy cannot train several, so nobody has made a step.
+        // The toy cannot train several clients at once, so no step is measured.
         const Experiment at_once = Experiment::to_inspect(config({"training.clients_at_once=2"}));
         CHECK(rehearse_worker(at_once, nothing, true).step_s == 0.0);
     }

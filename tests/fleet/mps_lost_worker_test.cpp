@@ -1,4 +1,4 @@
-// Workers that share a server which one of them takes along (MPS), and a coordinator that trains by itself and loses its device.
+// Loss of a server that several workers share (MPS), and of the device of a coordinator that trains by itself.
 #include "aggregation/memory/host_arena.h"
 #include "clients/data/formats/synthetic.h"
 #include "clients/data/partitions/schemes.h"
@@ -19,7 +19,7 @@ using namespace fedhive::sim;
 
 namespace {
 
-constexpr const char* kServer = "TOY_SERVER";  // what the environment of its clients names it
+constexpr const char* kServer = "TOY_SERVER";  // environment variable with the name of the clients' server
 
 FaultConfig fault_of(const std::string& kind, std::int64_t client) {
     FaultConfig fault;
@@ -40,7 +40,8 @@ std::string server_of(pid_t process) {
     return "none";
 }
 
-/// 12 clients of ten examples, three steps of 1 each. Each server has a number; at its start nobody of the one before may be alive.
+/// 12 clients of ten examples, three steps of 1 each. Servers are numbered; when one starts, no client
+/// of the last may be alive.
 struct ServedRun {
     explicit ServedRun(std::uint32_t workers, std::uint64_t clients_per_slot, std::vector<FaultConfig> faults)
         : dataset(clients::SharedDataset::create(clients::draw_synthetic({120, 25, 3, 4, 1.0}, 1),
@@ -110,7 +111,7 @@ TEST_SUITE("MpsLostWorker") {
                 CHECK_FALSE(before.contains(process));
                 CHECK(server_of(process) == "1");
             }
-            CHECK(run.fleet->failure_counts().failures == 1);  // the others failed in nothing
+            CHECK(run.fleet->failure_counts().failures == 1);  // the other workers are not counted as failures
             CHECK(run.fleet->evaluate(run.server).size() == 3);
         }
     }

@@ -1,4 +1,4 @@
-// A process that has an MPS daemon and is killed.
+// A process that owns an MPS daemon and is killed.
 #pragma once
 
 #include "sim/workers/mps.h"
@@ -10,7 +10,7 @@
 
 namespace fedhive::testing {
 
-/// Says where its daemon is, in a file that appears whole, and waits for its end.
+/// Writes the daemon's folder to a file (atomically), then waits to be killed.
 inline int own_a_daemon(const std::filesystem::path& file) {
     const sim::MpsDaemon daemon;
     std::ofstream(file.string() + ".part") << daemon.folder().string();

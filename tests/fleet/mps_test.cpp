@@ -1,4 +1,5 @@
-// The life of an MPS daemon, with a stand-in for NVIDIA's control program: it insists on its folders, starts once, and ends when told to.
+// Life cycle of an MPS daemon, with a stand-in for NVIDIA's control program: it requires its folders, starts
+// once, and quits on command.
 #include "sim/workers/mps.h"
 
 #include "aggregation/memory/host_arena.h"
@@ -37,7 +38,7 @@ fi
 kill -KILL "$(cat "$pipe/pid")" && rm "$pipe/pid" && echo quit >> "$STAND_IN_JOURNAL"
 )sh";
 
-/// The stand-in first on PATH; daemons' folders in a place of the test's own.
+/// Puts the stand-in first on PATH, and the daemons' folders into a temporary folder.
 struct StandIn {
     explicit StandIn(const char* how = "") : path(std::getenv("PATH")) {
         const std::filesystem::path program = folder.path() / "nvidia-cuda-mps-control";
@@ -66,7 +67,7 @@ struct StandIn {
 
 pid_t pid_of(const std::filesystem::path& daemon) { return static_cast<pid_t>(std::stol(read_text(daemon / "pipe" / "pid"))); }
 
-/// A process that owns a daemon, which this test may kill.
+/// A process that owns a daemon, and may be killed by the test.
 struct Owner {
     explicit Owner(const StandIn& stand_in) {
         const std::filesystem::path file = stand_in.folder.path() / "where";
@@ -107,7 +108,7 @@ TEST_SUITE("Mps") {
                   std::pair<std::string, std::string>("CUDA_MPS_PIPE_DIRECTORY", (daemon.folder() / "pipe").string()));
             CHECK(daemon.environment()[1].first == "CUDA_MPS_LOG_DIRECTORY");
         }
-        CHECK(eventually(60.0, [&] { return !alive(pid); }));  // it has been told to, and is gone when it has got round to it
+        CHECK(eventually(60.0, [&] { return !alive(pid); }));  // it was told to quit, and does so with some delay
         CHECK(stand_in.daemons() == 0);
         CHECK(stand_in.journal() == std::vector<std::string>{"start", "quit"});
     }

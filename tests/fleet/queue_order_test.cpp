@@ -1,4 +1,4 @@
-// In which order workers take the tasks of a round: one worker, clients of unequal size.
+// Order in which one worker takes the tasks of a round, for clients of unequal size.
 #include "aggregation/memory/host_arena.h"
 #include "clients/data/formats/synthetic.h"
 #include "clients/data/partitions/schemes.h"
@@ -36,7 +36,7 @@ struct UnequalRun {
             std::make_unique<Fleet>(options, testing::toy_plan(arena, dataset, 4), arena, dataset, testing::make_toy_trainer);
     }
 
-    /// Those who have trained, in the order in which they began.
+    /// The clients in the order in which they began training.
     std::vector<std::uint32_t> order() {
         fleet->pull_down({0, 1, 2, 3, 4, 5}, server, strategy);
         fleet->train();

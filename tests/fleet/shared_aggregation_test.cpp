@@ -1,4 +1,5 @@
-// Aggregates of which real worker processes take ranges: the bits of one pass, whoever computes them and whatever happens to them.
+// Aggregates whose ranges are computed by real worker processes: the bits of a single pass, whichever worker computes a range,
+// and after failures.
 #include "sim/fleet/shared_aggregation.h"
 
 #include "aggregation/math/mean.h"
@@ -30,14 +31,14 @@ using aggregation::testing::Floats;
 namespace {
 
 #ifdef FEDHIVE_SANITIZED
-constexpr std::size_t kWholeRanges = 7;  // which take a sanitizer longer than thirty-one take without one
+constexpr std::size_t kWholeRanges = 7;  // fewer, since they take a sanitizer longer than 31 take without one
 #else
 constexpr std::size_t kWholeRanges = 31;
 #endif
 constexpr std::size_t kFloats = kWholeRanges * kRangeFloats + 77;  // the last range is short
 constexpr std::size_t kClients = 12;
 
-/// Twelve clients, whose slots are filled with numbers after their training.
+/// Twelve clients; after training, their slots are filled with numbers.
 struct SummingRun {
     explicit SummingRun(std::uint32_t workers, std::uint64_t num_aggregates = 1, FleetOptions options = {})
         : dataset(clients::SharedDataset::create(clients::draw_synthetic({120, 25, 3, 4, 1.0}, 1),
@@ -52,7 +53,7 @@ struct SummingRun {
             std::make_unique<Fleet>(options, testing::toy_plan(arena, dataset, 10), arena, dataset, testing::make_toy_trainer);
     }
 
-    /// The first `cohort` clients' arrivals, with weights and values of their own.
+    /// The first `cohort` clients' arrivals, with different weights and values.
     Arrivals arrive(std::size_t cohort) {
         Cohort ids(cohort);
         std::iota(ids.begin(), ids.end(), 0U);
@@ -61,7 +62,7 @@ struct SummingRun {
         Arrivals arrived = fleet->barrier(server);
         static const std::vector<Floats> drawn = [] {
             std::vector<Floats> all;
-            // The same again and again, but nowhere at the same place of two ranges.
+            // A repeated pattern, at a different offset in each range.
             constexpr std::size_t kDrawn = kRangeFloats + 101;
             for (std::uint32_t k = 0; k < kClients; ++k) {
                 const Floats some = aggregation::testing::random_floats(kDrawn, k);
@@ -90,7 +91,7 @@ aggregation::Aggregate aggregate(aggregation::Aggregator& rule, const Arrivals& 
     return rule.finish();
 }
 
-/// The last 50 elements, which lie in the short range.
+/// The last 50 elements, in the short range.
 Floats reference_of(aggregation::ColumnRule rule, const Arrivals& arrived) {
     std::vector<Floats> ends;
     std::map<std::size_t, Floats> updates;
@@ -109,7 +110,7 @@ std::vector<pid_t> children() {
     return {std::istream_iterator<pid_t>(list), {}};
 }
 
-/// Once every worker has a task, none of them runs any more: kills the first, and lets the others go on.
+/// Once every worker has a task, stops them all, kills the first and continues the others.
 void kill_one_at_work(const Fleet& fleet, const std::atomic<bool>& over) {
     const std::vector<pid_t> workers = children();
     while (!over) {

@@ -1,4 +1,4 @@
-// Which clients of a cohort share a slot.
+// Assignment of a cohort's clients to slots.
 #include "sim/round/slot_plan.h"
 
 #include "tests/support/temporary_folder.h"
@@ -24,7 +24,7 @@ std::vector<std::uint64_t> lengths(const SlotPlan& plan, std::uint64_t clients) 
 constexpr std::uint64_t kLarge = 1 << 20;  // floats, 4 MiB
 constexpr std::uint64_t kSmall = 1 << 14;
 
-/// Of a cohort of 20.
+/// The plan for a cohort of 20.
 SlotPlan planned(const std::vector<std::string>& overrides, std::uint64_t num_floats = kLarge,
                  MemorySpace space = MemorySpace::Host, bool in_blocks = false) {
     static const testing::TemporaryFolder folder;
@@ -45,12 +45,12 @@ TEST_SUITE("SlotPlan") {
         CHECK(lengths({4, 16, 2}, 50) == std::vector<std::uint64_t>{8, 8, 8, 4, 4, 4, 4, 4, 4, 2});
         CHECK(lengths(SlotPlan::even(8), 20) == std::vector<std::uint64_t>{8, 8, 4});
         CHECK(lengths({}, 3) == std::vector<std::uint64_t>{1, 1, 1});
-        // A launch of one client takes as long as one of many: few slots, and no short ones but for what is left.
+        // If a launch takes the same time for one client as for many: few slots, and short ones only for the rest.
         CHECK(lengths({1, 64, 1, 1}, 100) == std::vector<std::uint64_t>{64, 32, 4});
         CHECK(lengths({1, 64, 2, 1}, 20) == std::vector<std::uint64_t>{8, 4, 4, 2, 1, 1});
     }
 
-    /// What makes each of them a subtree of the sum over all.
+    /// Therefore each slot is a subtree of the sum over all.
     TEST_CASE("EverySlotIsAnAlignedPowerOfTwo") {
         for (const SlotPlan& plan :
              {SlotPlan{1, 16, 1}, SlotPlan{1, 16, 3}, SlotPlan{2, 8, 2}, SlotPlan::even(4), SlotPlan{1, 64, 3, 1}})

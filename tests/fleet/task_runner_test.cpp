@@ -1,4 +1,4 @@
-// When a task is told to have ended: never before what it has enqueued is done.
+// A task is reported as ended only after the work that it has enqueued.
 #include "clients/worker/task_runner.h"
 
 #include "aggregation/memory/host_arena.h"
@@ -13,7 +13,7 @@ using namespace fedhive::clients;
 
 namespace {
 
-/// One client's task, which the toy fails or not; what the board says of it is noted whenever the device is waited for.
+/// One client's task, which fails on request; records the board's state whenever the device is synchronized.
 struct OneTask {
     explicit OneTask(const char* fault, bool withdrawn = false, const char* device_problem = nullptr)
         : dataset(SharedDataset::create(draw_synthetic({30, 5, 3, 4, 1.0}, 1), partition_contiguous(30, 3))),

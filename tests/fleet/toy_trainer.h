@@ -1,5 +1,5 @@
-// A trainer without learning, for tests of the fleet with real worker processes: every step adds 1 to every parameter, so sums are exact.
-// What goes wrong, and for which client, is told through the environment, which workers inherit.
+// A trainer without learning, for tests of the fleet with real worker processes: every step adds 1 to every parameter, so sums
+// are exact. Environment variables, which workers inherit, select faults and the client that has them.
 #pragma once
 
 #include "aggregation/base/error.h"
@@ -35,7 +35,7 @@ public:
     }
     void compute_gradients(std::span<const clients::RowBatch> batches) override {
         const std::span<const std::uint32_t> batch = clients::only_batch(batches).examples;
-        // Contiguous shards of ten: the first example names the client.
+        // Contiguous shards of ten: the first example's index gives the client.
         const bool chosen = std::to_string(batch.front() / 10) == environment("TOY_CLIENT");
         const std::string fault = chosen ? environment("TOY_FAULT") : "";
         if (fault == "throw") throw Fault("the toy broke");
@@ -79,7 +79,7 @@ private:
     ToyEvaluation evaluation_;
 };
 
-/// One local epoch of seed 1 over that arena and data.
+/// A plan for one local epoch with seed 1 over that arena and data.
 inline clients::WorkerPlan toy_plan(const aggregation::HostArena& arena, const clients::SharedDataset& dataset,
                                     std::uint64_t batch_size) {
     clients::WorkerPlan plan;

@@ -1,4 +1,4 @@
-// The race before round 1, with real processes; the workers are the toy's.
+// The race of worker counts before round 1, with real processes that run the toy trainer.
 #include "sim/plan/worker_probe.h"
 
 #include "sim/plan/choice_cache.h"
@@ -38,7 +38,7 @@ struct Probed {
 
 constexpr std::int64_t kManyRounds = 100'000'000;
 
-/// A step of a millisecond, and races that end so. Counts the races.
+/// Probe methods with a step of one millisecond and these race results; counts the races.
 ProbeMethods timed(std::vector<Throughput> measured, int& races, bool disturbed = false) {
     return {.time_step =
                 [=](const Experiment&, double) {

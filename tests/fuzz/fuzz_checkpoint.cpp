@@ -1,4 +1,4 @@
-// The reader of checkpoints. Nobody guesses a SHA-256, so each input is read twice: as it is, and with the hash made right.
+// Reader of checkpoints. A fuzzer cannot guess a SHA-256, so each input is read twice: as it is, and with the right hash.
 #include "aggregation/base/error.h"
 #include "sim/state/checkpoint.h"
 #include "tests/fuzz/fuzz_target.h"
@@ -18,7 +18,7 @@ aggregation::Layout small_layout() {
     return layout;
 }
 
-/// What is accepted can be written again, and is then read as the same.
+/// An accepted checkpoint can be written again and reads back the same.
 void expect_same_again(const sim::Checkpoint& checkpoint, std::span<const sim::NamedVector> vectors,
                        const aggregation::Layout& layout, const fuzz::MemoryFile& file) {
     const std::string content = sim::encode_checkpoint(checkpoint, layout, vectors).whole();

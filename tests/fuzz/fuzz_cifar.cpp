@@ -1,4 +1,4 @@
-// The reader of CIFAR's binary files: a byte that says which layout, then the bytes of the training file; the test file is whole.
+// Reader of CIFAR's binary files. Input: one byte for the layout, then the training file; the test file is valid.
 #include "aggregation/base/error.h"
 #include "clients/data/data_format.h"
 #include "tests/fuzz/fuzz_target.h"

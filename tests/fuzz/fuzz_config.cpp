@@ -1,4 +1,4 @@
-// The config reader: the YAML up to the first zero byte, then a line for each --set.
+// Reader of configs. Input: the YAML up to the first zero byte, then one line per --set.
 #include "aggregation/base/error.h"
 #include "sim/config/config.h"
 #include "tests/fuzz/fuzz_target.h"

@@ -1,6 +1,5 @@
-// A worker's side of a control block whose bytes are not what the coordinator wrote. An input is the segment's length in 256ths (0: all
-// of it), then edits of a good block with tasks on its board: part, offset in it (two bytes, big-endian, modulo its length), number of
-// bytes, bytes.
+// A worker's side of a corrupted control block. Input: the segment's length in 256ths (0: all), then edits of a valid block
+// with tasks on its board: part, offset in it (two bytes, big-endian, modulo its length), number of bytes, bytes.
 #include "aggregation/base/error.h"
 #include "aggregation/memory/host_arena.h"
 #include "clients/data/partitions/schemes.h"
@@ -34,7 +33,7 @@ Dataset tiny_dataset() {
     return {part(12), part(5), 2};
 }
 
-/// What a worker has besides the control block.
+/// State of a worker besides the control block.
 struct Process {
     SharedDataset dataset = SharedDataset::create(tiny_dataset(), hold_out(partition_contiguous(12, 3), 0.25, 1));
     aggregation::HostArena arena{{.num_floats = 16, .num_slots = 2, .num_aggregates = 1}};
@@ -46,8 +45,8 @@ struct Process {
     testing::ToyTrainer trainer{16};
 };
 
-/// A block as the coordinator leaves it: one client in a slot, several with one left out, a chunk of the evaluation, a range of the aggregate,
-/// clients that are evaluated on what they hold out.
+/// A block as the coordinator leaves it, with tasks for one client in a slot, several clients with one left out, a chunk of the
+/// evaluation, a range of the aggregate, and an evaluation of clients on held-out examples.
 class GoodBlock {
 public:
     GoodBlock() : block_(ControlBlock::create(kGeometry)) {
@@ -70,15 +69,15 @@ public:
         return {base(), (end + 63) / 64 * 64};  // the block's parts begin at multiples of 64
     }
 
-    /// The bell that a worker rings: its inside is the C library's, which aborts when it finds that changed.
+    /// The bell that a worker rings. It is excluded from edits: the C library aborts if its internals are corrupted.
     std::string_view bell() const {
         return bytes().substr(offset_of(&block_.header().coordinator_bell), sizeof block_.header().coordinator_bell);
     }
 
-    /// Where the parts begin; the last is the end.
+    /// Offsets of the parts; the last is the end.
     std::array<std::size_t, 8> parts() const {
         return {0,
-                sizeof(std::uint64_t) + sizeof(ControlGeometry),  // behind the magic and the geometry
+                sizeof(std::uint64_t) + sizeof(ControlGeometry),  // after the magic and the geometry
                 sizeof(ControlBlock::Header),
                 offset_of(&block_.worker(0)),
                 offset_of(&block_.task(0)),
@@ -104,7 +103,7 @@ private:
     ControlBlock block_;
 };
 
-/// The good block after the input's edits.
+/// The valid block after the input's edits.
 std::string edited(const GoodBlock& good, std::string_view input) {
     std::string bytes(good.bytes());
     const auto parts = good.parts();

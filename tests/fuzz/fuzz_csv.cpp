@@ -1,5 +1,5 @@
-// The reader of tables: a byte of flags (1: with a header; 2: with owners; 4: targets are numbers), then the bytes of a file that is both parts. The label's column is
-// "y", the owner's "who"; without a header 0 and 1.
+// Reader of CSV tables. Input: a byte of flags (1: header; 2: owners; 4: targets are numbers), then a file that serves as both
+// parts. The label's column is "y", the owner's "who"; without a header 0 and 1.
 #include "aggregation/base/error.h"
 #include "clients/data/formats/csv.h"
 #include "tests/fuzz/fuzz_target.h"

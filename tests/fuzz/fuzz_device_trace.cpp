@@ -1,4 +1,4 @@
-// The readers of devices' CSV traces: a byte for which of the two and for how many clients, then the file.
+// Readers of devices' CSV traces. Input: a byte for the reader and the number of clients, then the file.
 #include "aggregation/base/error.h"
 #include "sim/devices/device_trace.h"
 #include "tests/fuzz/fuzz_target.h"

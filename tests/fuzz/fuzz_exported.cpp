@@ -1,5 +1,6 @@
-// The reader of files of torch.export: a byte that says whether the rest is a whole archive, or the length of the graph's JSON in three bytes,
-// big-endian, that JSON, the length of the weights' in two bytes, it, and what is left as the one storage, around which an archive is built.
+// Reader of torch.export files. Input: a byte for the form, then either a whole archive, or the parts of one: length of the
+// graph's JSON (three bytes, big-endian) and the JSON, length of the weights' JSON (two bytes) and the
+// JSON, then the only storage.
 #include "aggregation/base/error.h"
 #include "clients/exported/program.h"
 #include "clients/models/model_plan.h"
@@ -14,7 +15,7 @@ using namespace fedhive;
 
 namespace {
 
-/// The next part, whose length stands before it in so many bytes.
+/// The next part; its length precedes it in `digits` bytes.
 std::string_view next(std::string_view& rest, std::size_t digits) {
     std::size_t length = 0;
     for (std::size_t i = 0; i < digits && i < rest.size(); ++i) length = 256 * length + static_cast<unsigned char>(rest[i]);

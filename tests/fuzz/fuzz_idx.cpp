@@ -1,4 +1,4 @@
-// The reader of IDX files, plain and compressed: a byte of flags, the lengths of three parts, and the four parts.
+// Reader of IDX files, plain and compressed. Input: a byte of flags, the lengths of three parts, and the four parts.
 #include "aggregation/base/error.h"
 #include "clients/data/formats/idx.h"
 #include "tests/fuzz/fuzz_target.h"
@@ -17,7 +17,7 @@ namespace {
 constexpr std::array kNames{"train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte",
                             "t10k-labels-idx1-ubyte"};
 
-/// The four files in memory, once by their plain names and once by those of compressed files.
+/// The four files in memory, under plain names and under names of compressed files.
 struct IdxFiles {
     testing::TemporaryFolder folder;
     std::array<fuzz::MemoryFile, 4> parts;
@@ -34,7 +34,7 @@ struct IdxFiles {
 
 std::string gzip(std::string_view plain) {
     z_stream stream{};
-    constexpr int kGzip = 16;  // added to the window bits: with gzip's header
+    constexpr int kGzip = 16;  // added to the window bits: gzip header
     fuzz::expect(deflateInit2(&stream, 1, Z_DEFLATED, 15 + kGzip, 8, Z_DEFAULT_STRATEGY) == Z_OK, "zlib starts");
     std::string packed(deflateBound(&stream, plain.size()), '\0');
     stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(plain.data()));

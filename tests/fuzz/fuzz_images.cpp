@@ -1,5 +1,5 @@
-// The reader of image folders: a byte of flags (1: the file is named as JPEG, else as PNG; 2: channels are given; 4: these are three, else one), then the
-// file, which is the only one of both parts.
+// Reader of image folders. Input: a byte of flags (1: the file's name says JPEG, else PNG; 2: channels are given; 4: three of
+// them, else one), then the file, which is the only one of both parts.
 #include "aggregation/base/error.h"
 #include "clients/data/formats/images.h"
 #include "tests/fuzz/fuzz_target.h"

@@ -1,5 +1,5 @@
-// The direct engine on lists of layers that bytes make up: each byte is a choice of the generator that seeds drive in the tests, behind two that the
-// examples and parameters are drawn from.
+// The direct engine on random lists of layers. Input: two bytes that seed examples and parameters, then the choices of the
+// generator, one byte each, which the tests draw from seeds.
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/support/drawn_lists/comparison.h"
 

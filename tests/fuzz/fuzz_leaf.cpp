@@ -1,5 +1,5 @@
-// The reader of LEAF's JSON: a byte that says where the second part begins, in 1/256 of the rest (0: both parts are all of it), then the bytes of
-// both files.
+// Reader of LEAF's JSON. Input: a byte for the start of the second part, in 1/256 of the rest (0: both parts are the whole
+// rest), then the bytes of both files.
 #include "aggregation/base/error.h"
 #include "clients/data/formats/leaf.h"
 #include "tests/fuzz/fuzz_target.h"

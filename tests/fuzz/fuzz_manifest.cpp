@@ -1,4 +1,4 @@
-// A run's manifest.json, as its sweep and whoever watches it read it: both must come to the same end of the run.
+// Readers of a run's manifest.json, in a sweep and in the screen: both must find the same end of the run.
 #include "sim/screen/run_view.h"
 #include "sim/sweep/run_result.h"
 #include "sim/sweep/sweep_folder.h"

@@ -1,5 +1,6 @@
-// The reader of NumPy archives: a byte of flags (1: the rest is a whole training archive; 2: as tokens; 4: targets are numbers; 8: classes at each position), then that archive, or the length of x.npy in two bytes, big-endian,
-// x.npy, the length of y.npy, y.npy, and what is left as client.npy, around which an archive is built; the test archive is whole.
+// Reader of NumPy archives. Input: a byte of flags (1: the rest is a whole training archive; 2: tokens; 4: targets are numbers;
+// 8: classes per position), then the archive, or its members: length of x.npy (two bytes, big-endian), x.npy, length of y.npy,
+// y.npy, and the rest as client.npy. The test archive is valid.
 #include "aggregation/base/error.h"
 #include "clients/data/formats/npz.h"
 #include "tests/fuzz/fuzz_target.h"
@@ -36,7 +37,7 @@ std::string test_archive(bool tokens) {
                        {"y.npy", y}});
 }
 
-/// A part with its length in front.
+/// The next part; its length precedes it.
 std::string taken(std::string_view& rest) {
     if (rest.size() < 2) return {};
     const std::size_t length = std::size_t{static_cast<std::uint8_t>(rest[0])} << 8 | static_cast<std::uint8_t>(rest[1]);

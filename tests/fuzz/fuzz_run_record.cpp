@@ -1,5 +1,5 @@
-// What a run has recorded, as replay and `arrivals` read it: a byte for which of the two, then arrivals.csv, or rounds.csv up to the first
-// zero byte and clients.csv after it.
+// Reader of a run's records, for replay and `arrivals`. Input: a byte for the reader, then arrivals.csv, or rounds.csv up to
+// the first zero byte and clients.csv after it.
 #include "aggregation/base/error.h"
 #include "sim/record/run_record.h"
 #include "tests/fuzz/fuzz_target.h"

@@ -1,4 +1,4 @@
-// The reader of safetensors files.
+// Reader of safetensors files.
 #include "aggregation/base/error.h"
 #include "sim/state/state_file.h"
 #include "tests/fuzz/fuzz_target.h"

@@ -1,4 +1,5 @@
-// The sweep reader: what follows the line that names the base, up to the first zero byte; then the base, or none for a good one.
+// Reader of sweeps. Input: the file after its line with the base, up to the first zero byte; then the base, or
+// nothing for a valid one.
 #include "aggregation/base/error.h"
 #include "sim/config/sweep_config.h"
 #include "tests/fuzz/fuzz_target.h"

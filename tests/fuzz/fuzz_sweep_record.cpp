@@ -1,4 +1,4 @@
-// sweep.json, as a sweep that goes on and whoever watches it read it: what the first accepts is written, read again and must be the same.
+// Readers of sweep.json, in a continued sweep and in the screen: what the first accepts is written and must read back the same.
 #include "aggregation/base/error.h"
 #include "sim/screen/sweep_view.h"
 #include "sim/sweep/sweep_record.h"

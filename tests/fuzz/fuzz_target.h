@@ -1,4 +1,4 @@
-// What every fuzz target shares: how libFuzzer and replay.cpp come to it, and a way to say that something is wrong.
+// Shared by all fuzz targets: their entry points for libFuzzer and replay.cpp, and expect() for failures.
 #pragma once
 
 #include <cstddef>
@@ -16,10 +16,10 @@ inline void expect(bool holds, const char* what) {
     std::abort();
 }
 
-/// Reads one input. Returns 0; what is wrong ends the process.
+/// Reads one input. Returns 0; a failure ends the process.
 using Target = int (*)(const std::uint8_t* data, std::size_t size);
 
-/// Of the program that this is part of.
+/// The targets of this program, by name.
 inline std::map<std::string, Target>& targets() {
     static std::map<std::string, Target> all;
     return all;
@@ -27,8 +27,8 @@ inline std::map<std::string, Target>& targets() {
 
 }  // namespace fedhive::fuzz
 
-/// FEDHIVE_FUZZ_TARGET(name)(const std::uint8_t* data, std::size_t size) { … }: in a program of its own what libFuzzer calls, else one of those
-/// that replay.cpp calls by their names.
+/// FEDHIVE_FUZZ_TARGET(name)(const std::uint8_t* data, std::size_t size) { … }: defines libFuzzer's entry point, or in
+/// replay.cpp's program a target that it calls by name.
 #ifdef FEDHIVE_FUZZ_REPLAY
 #define FEDHIVE_FUZZ_TARGET(name)                                                                     \
     static int fuzz_##name(const std::uint8_t*, std::size_t);                                         \

@@ -1,5 +1,5 @@
-// The reader of plain text: four bytes (characters of a window less one, of a step less one, whose second bit asks for every position, of a block,
-// where 0 means speakers, and the share of the tests in 1/256), then the file.
+// Reader of plain text. Input: four bytes (characters of a window less 1; step less 1, whose second bit also selects targets at
+// every position; characters of a block, 0 for speakers; share of the tests in 1/256), then the file.
 #include "aggregation/base/error.h"
 #include "clients/data/formats/text.h"
 #include "tests/fuzz/fuzz_target.h"

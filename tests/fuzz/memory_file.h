@@ -1,4 +1,4 @@
-// A file in memory with a path, for readers that want one.
+// A file in memory with a path, for readers that take paths.
 #pragma once
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// A folder whose files lie in memory, for readers that want a run's or a sweep's folder.
+// A folder with files in memory, for readers of a run's or sweep's folder.
 #pragma once
 
 #include "tests/fuzz/memory_file.h"

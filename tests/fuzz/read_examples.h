@@ -1,4 +1,4 @@
-// What every reader of examples promises, whatever the bytes were.
+// Contract of every reader of examples, for any input.
 #pragma once
 
 #include "clients/data/dataset.h"

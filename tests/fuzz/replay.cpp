@@ -1,4 +1,4 @@
-// The fuzz targets without libFuzzer: replay TARGET NAME… runs it on the files and on the files of the folders that are named. The last name
+// The fuzz targets without libFuzzer: replay TARGET NAME… runs the target on files and on the files of folders. The last name
 // printed is the input that failed.
 #include "tests/fuzz/fuzz_target.h"
 

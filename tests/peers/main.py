@@ -1,6 +1,6 @@
 """Runs the tests of one module of this folder: python3 main.py test_training [Case.method …]
 
-All but test_sides need what scripts/setup --peers installs; without it they say so and are skipped.
+All but test_sides need the packages of scripts/setup --peers; without them they are skipped with a message.
 """
 import os
 import sys
@@ -19,7 +19,7 @@ if __name__ == "__main__":
         if not installed:
             print("[skipped] .deps/peers is not there; scripts/setup --peers installs it")
             sys.exit(0)
-        # The loader reads LD_LIBRARY_PATH only when a program starts.
+        # The loader reads LD_LIBRARY_PATH only at a program's start.
         if "FEDHIVE_PEERS_TEST" not in os.environ:
             os.execve(installed[0].python(), [installed[0].python(), *sys.argv],
                       {**os.environ, **installed[0].environment(), "FEDHIVE_PEERS_TEST": "1"})

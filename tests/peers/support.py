@@ -1,4 +1,4 @@
-"""What the tests share: a folder of their own, and a small workload in it."""
+"""Shared by the tests: a temporary folder with a small workload."""
 import json
 import shutil
 import tempfile

@@ -1,4 +1,4 @@
-"""Each side's program on a workload of a second: it ends well and prints the bench's lines."""
+"""Each side's program on a workload of a second: it succeeds and prints the bench's lines."""
 import json
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""tools/lib/bench/peers.py: what the harness asks of it; nothing is run."""
+"""tools/lib/bench/peers.py: its interface to the harness; no side is run."""
 import peers
 from support import SMALL, TemporaryFolder
 

@@ -1,4 +1,4 @@
-"""with_multiprocessing.py against FedAvg of two clients by hand, in NumPy; and that a side which leaves steps out is found."""
+"""with_multiprocessing.py against FedAvg of two clients by hand in NumPy; and detection of a side that omits steps."""
 import numpy
 import torch
 from torch import multiprocessing

@@ -1,4 +1,5 @@
-// Promise 1 with `training.clients_at_once`: which clients are trained in one step is decided by the config and the cohort, so nothing else shows.
+// Promise 1 with `training.clients_at_once`: config and cohort alone decide which clients share a step, so
+// results depend on nothing else.
 #include "tests/process/same_run.h"
 
 #include <doctest/doctest.h>
@@ -10,7 +11,7 @@ using namespace fedhive::testing;
 
 namespace {
 
-/// The small config with slots of eight, four at once: of the cohort's eleven, the last three are a shorter batch.
+/// The small config with slots of eight, trained four at once; the last three of the cohort's eleven form a shorter batch.
 std::vector<std::string> at_once(std::vector<std::string> more = {}) {
     more.insert(more.begin(), {"training.clients_per_slot=8", "training.clients_at_once=4", "training.local_epochs=2"});
     return set(more);
@@ -35,7 +36,7 @@ TEST_SUITE("AtOnce") {
         const std::string expected = alone.manifest()["model_sha256"], rows = comparable(alone.out() / "clients.csv");
         for (const char* workers : {"workers=1", "workers=2", "workers=4"})
             CHECK(sha_of_run(at_once({workers}), rows) == expected);
-        // Slots of sixteen hold the same batches of four.
+        // Slots of sixteen have the same batches of four.
         CHECK(sha_of_run(at_once({"training.clients_per_slot=16"})) == expected);
     }
 
@@ -76,7 +77,7 @@ TEST_SUITE("AtOnce") {
             for (const int client : {3, 4, 7, 1, 9})
                 CHECK_MESSAGE(events_text(run).find(fmt::format("\"client\":{},", client)) != std::string::npos,
                               events_text(run));
-            // Four together may take four times as long.
+            // Four clients trained together get four times the deadline.
             if (workers == "workers=3") CHECK(events_text(run).find("allowed were 4.0 s") != std::string::npos);
         }
     }
@@ -95,7 +96,7 @@ TEST_SUITE("AtOnce") {
         }
         CHECK(hashes.size() == 1);
         CHECK_FALSE(hashes.contains(sha_of_run(at_once())));
-        // In round 1 all have started from the same model: who was accepted has the hash that it has without failures.
+        // In round 1 all clients start from the same model, so accepted ones have the same hash as without failures.
         FedhiveRun whole(small_config(), at_once());
         REQUIRE(whole.end() == "exited with status 0");
         std::istringstream with(rows), without(comparable(whole.out() / "clients.csv"));

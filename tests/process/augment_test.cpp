@@ -1,4 +1,5 @@
-// Augmented training in the real program: the same looks for every engine, every way of training and any number of workers; none in evaluation.
+// Augmented training in the real program: the same looks for every engine, way of training and number of
+// workers; none in evaluation.
 #include "tests/process/finished_run.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-// workers: auto, from the probe to the manifest: never another bit.
+// workers: auto, from the probe to the manifest; it never changes a bit.
 #include "tests/process/finished_run.h"
 
 #include "sim/machine/machine.h"
@@ -13,7 +13,7 @@ using namespace fedhive::testing;
 
 namespace {
 
-/// So many rounds that a probe is worth it, and an end after the first one all the same.
+/// A config with enough rounds to justify a probe, that stops after round 1.
 std::vector<std::string> long_run(const std::string& workers) {
     return set({"workers=" + workers, "rounds=10000000", "stop.test_accuracy=0.000001"});
 }
@@ -52,7 +52,7 @@ TEST_SUITE("AutoWorkers") {
         CHECK(first["model_sha256"] == sha);
         const auto& choice = first["workers_auto"];
         CHECK(choice["cost_s"] > 0.0);
-        // On a busy machine a probe may not fit into its budget; where it did, other programs may have used the cores.
+        // On a busy machine a probe may exceed its budget, or other programs may have used the cores during it.
         const bool probed = choice["by"] == "probe";
         const bool kept = probed && !choice["disturbed"].get<bool>();
         CHECK(choice["by"] == (probed ? "probe" : "cores"));
@@ -78,7 +78,7 @@ TEST_SUITE("AutoWorkers") {
         run.run(set({"workers=auto", "rounds=3", "checkpoint.every=1"}), "out");
         REQUIRE(run.end() == "exited with status 0");
         const auto first = run.manifest_of("out");
-        CHECK(first["workers_auto"]["by"] == "cores");  // too short to be probed
+        CHECK(first["workers_auto"]["by"] == "cores");  // too short for a probe
         run.go({"run", "--resume", run.out().string(), "--set", "rounds=4"});
         REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output());
         const auto second = run.manifest_of("out");

@@ -1,4 +1,4 @@
-// Promise 5: what a user can mend ends with status 2, names what to mend, and leaves things as they were.
+// Promise 5: an error that the user can mend ends with status 2, names what to mend, and changes no file.
 #include "tests/process/run_process.h"
 #include "tests/support/skip.h"
 
@@ -8,7 +8,7 @@ using namespace fedhive;
 using namespace fedhive::testing;
 
 TEST_SUITE("BadInput") {
-    /// Exit code 2, the message, and no folder.
+    /// Expects exit status 2, the message, and no folder.
     const auto refused = [](const std::string& config, const std::vector<std::string>& more, const std::string& message) {
         FedhiveRun run(config, more);
         CHECK(run.end() == "exited with status 2");

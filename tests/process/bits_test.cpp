@@ -1,4 +1,4 @@
-// Promise 1: the same bits for any number of workers, any number of clients in a slot, any neutral parameter.
+// Promise 1: the same bits for any number of workers, any number of clients per slot, and any neutral parameter.
 #include "sim/strategies/strategy.h"
 #include "tests/process/run_process.h"
 
@@ -76,7 +76,7 @@ TEST_SUITE("Bits") {
         CHECK(bf16 != f32);
         for (const char* workers : {"workers=0", "workers=1", "workers=3"})
             CHECK(sha_with({"training.precision=bf16", workers}) == bf16);
-        CHECK(sha_with({"training.precision=tf32"}) == f32);  // on the CPU
+        CHECK(sha_with({"training.precision=tf32"}) == f32);  // on the CPU tf32 is f32
     }
 
     TEST_CASE("GraphHasNoEffectOnTheCpuAndTheRunSaysSo") {

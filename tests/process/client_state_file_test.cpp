@@ -1,4 +1,5 @@
-// What clients keep in a file on the run's disk: the bits of memory, whatever goes wrong, and nothing of it when the run is over.
+// Client states in a file on the run's disk: the same bits as in memory, also after failures, and no file
+// left when the run is over.
 #include "aggregation/memory/unnamed_file.h"
 #include "tests/process/finished_run.h"
 #include "tests/process/remains.h"
@@ -15,7 +16,7 @@ const Options kInFile{"client_state=file"};
 
 bool no_disk() { return aggregation::lies_in_memory(std::filesystem::temp_directory_path()); }
 
-/// The files below a folder that a process has open and that have no name, by inode.
+/// Inodes of the unnamed files below a folder that a process has open.
 std::set<std::string> unnamed_files_of(pid_t pid, const std::filesystem::path& folder) {
     std::set<std::string> inodes;
     std::error_code none;

@@ -1,4 +1,4 @@
-// A run's tables, read by the names of their columns.
+// Reads a run's tables by column name.
 #pragma once
 
 #include "tests/process/run_process.h"
@@ -16,7 +16,7 @@ inline std::vector<std::string> cells_of(const std::string& line) {
     return cells;
 }
 
-/// Column -> value of each row; every row has as many cells as there are columns.
+/// Rows as maps from column to value; each row must have one cell per column.
 inline std::vector<std::map<std::string, std::string>> read_csv(const std::filesystem::path& file) {
     const std::vector<std::string> lines = read_lines(file);
     REQUIRE(!lines.empty());

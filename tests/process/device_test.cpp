@@ -1,5 +1,5 @@
-// The direct engine on a GPU in the real program: from the YAML file to the tables, workers in processes of their own, the arena and the data
-// behind IPC handles. On the emulated GPU (tests/support/cuda_on_host) it runs everywhere, without LibTorch.
+// The direct engine on a GPU in the real program: from the YAML file to the tables, with worker processes, and with arena and
+// data behind IPC handles. On the emulated GPU (tests/support/cuda_on_host) it runs everywhere, without LibTorch.
 #include "tests/process/rank_runs.h"
 #include "tests/process/same_run.h"
 #include "tests/support/skip.h"
@@ -27,7 +27,7 @@ training: {cohort: 7, local_epochs: 1, batch_size: 8, engine: direct, optimizer:
 )";
 }
 
-/// Small images: a pool that is done with its convolution on the host, dropout of both kinds, a residual, a norm.
+/// Small images, for a model with a pool fused with its convolution on the host, dropout of both kinds, a residual and a norm.
 std::string images() { return "data={format: glyphs, num_train: 40, num_test: 10, partition: {scheme: iid, clients: 9}}"; }
 std::string convolutions() {
     return "model={layers: [{avg_pool: 4}, {conv2d: {out: 4, kernel: 3, padding: 1}}, {dropout2d: 0.25}, relu, {residual: "
@@ -50,7 +50,7 @@ struct DeviceFolder : FedhiveRun {
     std::string sha() const { return manifest()["model_sha256"]; }
     bool said(const std::string& text) const { return output().find(text) != std::string::npos; }
 
-    /// What clients.csv says of clients, whoever trained them in whatever slot; and the tests of the rounds.
+    /// The clients' results in clients.csv without workers and slots, and the rounds' test results.
     std::string found() const {
         std::string text;
         for (const auto& row : read_csv(out() / "clients.csv"))
@@ -62,17 +62,18 @@ struct DeviceFolder : FedhiveRun {
     }
 };
 
-/// Why `device: cuda` cannot be had here; empty where it can.
+/// Reason why `device: cuda` is refused; empty if it works.
 std::string refusal() {
     DeviceFolder run;
     run.begin({"rounds=1"});
     return run.end() == "exited with status 2" ? run.output() : "";
 }
 
-/// A GPU has the memory, the driver and the IPC that it has; the emulated one those that its environment says.
+/// Whether the GPU is emulated; then the environment sets its memory, driver and IPC.
 bool emulated() { return std::string(FEDHIVE_PROGRAM) == "fedhive_plain"; }
 
-/// `start(run, environment)` begins one. Ever more memory: first the arena does not fit, then no worker beside it, until it is enough.
+/// `start(run, environment)` starts a run. With growing memory, first the arena does not fit, then no worker fits beside it,
+/// then all does.
 template <typename Start>
 void check_refusals_for_memory(Start start) {
     bool no_room_for_arena = false, no_room_for_workers = false, enough = false;
@@ -107,7 +108,7 @@ TEST_SUITE("Device") {
             CHECK(one.manifest()["kernels"] == "cuda");
             CHECK(read_csv(one.out() / "rounds.csv").size() == 2);
             std::vector<Options> others{{"workers=2"}, {"workers=4"}};
-            if (model.size() == 2)  // all of them for the one that has every kind of layer
+            if (model.size() == 2)  // all variants, for the model with every kind of layer
                 for (const char* other :
                      {"workers=0", "training.clients_per_slot=1", "training.clients_per_slot=4", "training.engine=auto"})
                     others.push_back({other});
@@ -116,7 +117,7 @@ TEST_SUITE("Device") {
                 CHECK(same.sha() == one.sha());
                 CHECK(same.found() == one.found());
             }
-            // What the engine on the host comes to, but for the last digits.
+            // The host's engine gives the same up to rounding.
             const DeviceFolder host(model + Options{"device=cpu"});
             const auto found = read_csv(one.out() / "rounds.csv"), expected = read_csv(host.out() / "rounds.csv");
             for (std::size_t round = 0; round < 2; ++round)
@@ -129,13 +130,13 @@ TEST_SUITE("Device") {
     TEST_CASE("Gpu: BitsDependNeitherOnSharedMemoryNorOnWhetherStepsAreLaunchedOneByOne") {
         FEDHIVE_NEEDS_CUDA();
         const DeviceFolder whole(Options{});
-        // On a GPU, which has what it has, the first two are the same run again.
+        // A real GPU ignores the first two settings and repeats the run.
         CHECK(DeviceFolder(Options{}, {{"CUDA_ON_HOST_SHARED", "2000"}}).found() == whole.found());
         CHECK(DeviceFolder(Options{}, {{"CUDA_ON_HOST_SHARED", "300"}}).found() == whole.found());
         CHECK(DeviceFolder({"training.clip_norm=1000000"}).found() == whole.found());
         CHECK(DeviceFolder({"strategy={name: fedprox, proximal_mu: 0.5}"}).found() ==
               DeviceFolder({"strategy={name: fedprox, proximal_mu: 0.5}", "training.clip_norm=1000000"}).found());
-        // Behind either stands the same upload chain.
+        // Both ways of training are followed by the same upload chain.
         const Options chain{"upload=[{name: clip, norm: 0.02}, {name: gaussian_noise, multiplier: 0.3}]",
                             "strategy={name: fedavg, weighting: uniform}"};
         const DeviceFolder noisy(chain);
@@ -154,7 +155,7 @@ TEST_SUITE("Device") {
             const Options way = four + Options{"mode={name: " + mode + "}"};
             const std::string sha = DeviceFolder(way + Options{"workers=4"}).sha();
             CHECK(DeviceFolder(way + Options{"workers=5"}).sha() == sha);
-            // Whole clients come to what their steps come to.
+            // Training whole clients gives the bits of training step by step.
             if (mode.find("sync") != std::string::npos)
                 CHECK(DeviceFolder(way + Options{"workers=4", "training.clip_norm=1000000"}).sha() == sha);
         }
@@ -186,7 +187,7 @@ TEST_SUITE("Device") {
             RankedRun run(2, device_config(), set(options));
             REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output());
             check_same_run(run.out(), alone.out());
-            std::istringstream said(run.output());  // in lines of any length
+            std::istringstream said(run.output());  // lines have different lengths
             const std::vector<std::string> words{std::istream_iterator<std::string>(said), {}};
             const std::vector<std::string> wanted{"2", "ranks", "on", "one"};
             CHECK_MESSAGE(std::search(words.begin(), words.end(), wanted.begin(), wanted.end()) != words.end(), run.output());
@@ -206,7 +207,7 @@ TEST_SUITE("Device") {
             CHECK(std::count(events.begin(), events.end(), "failure") == 1);
             CHECK(read_text(run.out() / "events.jsonl").find("\"client\":3") != std::string::npos);
         }
-        // Without the one that fails, the others' bits are those of a run that never asked it.
+        // With one client dropped, the others have the bits of a run that never asked it.
         const DeviceFolder dropped(
             {"training.clients_per_slot=4", "failures={policy: drop}", "faults=[{kind: nan, round: 1, client: 3}]"});
         const DeviceFolder alone(
@@ -275,7 +276,7 @@ TEST_SUITE("Device") {
         };
         refused({{"CUDA_VISIBLE_DEVICES", "99"}, {"CUDA_ON_HOST_DEVICES", "0"}},
                 "CUDA_VISIBLE_DEVICES=99 names no GPU that is there: name one (nvidia-smi -L lists them), or unset it");
-        if (!emulated()) return;  // the rest is of machines that are made up
+        if (!emulated()) return;  // the rest needs an emulated machine
         refused({{"CUDA_ON_HOST_DEVICES", "0"}}, "the driver finds no GPU: see nvidia-smi");
         refused({{"CUDA_ON_HOST_DRIVER", "0"}}, "there is no NVIDIA driver (libcuda.so.1 was not found): install it");
         refused({{"CUDA_ON_HOST_DRIVER", "12040"}},
@@ -298,7 +299,7 @@ TEST_SUITE("Device") {
         refused({"training.precision=tf32"}, "the direct engine computes in f32, and training.precision is tf32");
         refused({"training.graph=true"}, "the direct engine records no step, and training.graph is true");
         refused({"mode={name: split, cut: fc1}"}, "the direct engine cuts no model in two");
-        if (!emulated()) return;  // the rest is of a build without LibTorch, on the emulated device
+        if (!emulated()) return;  // the rest needs the emulated device and a build without LibTorch
         refused({},
                 "the direct engine trains an example's values in one multiprocessor's shared memory: mlp takes 228 bytes, of "
                 "which this GPU has 100",

@@ -1,4 +1,4 @@
-// Training that runs away: who is blamed, and that no run ends as finished with a model that is no model.
+// Diverging training: which client is blamed, and that no run finishes with a model that is not finite.
 #include "tests/process/csv_rows.h"
 
 #include <doctest/doctest.h>
@@ -10,7 +10,7 @@ using namespace fedhive::testing;
 
 namespace {
 
-/// Ends with status 1; what it said.
+/// Runs fedhive, expects status 1 and returns the output.
 std::string failed(const Options& assignments, std::optional<std::size_t> after_rounds = std::nullopt) {
     FedhiveRun run(small_config(), set(assignments));
     CHECK_MESSAGE(run.end() == "exited with status 1", run.output());
@@ -25,7 +25,7 @@ std::string failed(const Options& assignments, std::optional<std::size_t> after_
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-/// A step of ten times the rate in each element that moves at all.
+/// Every element that changes at all moves by ten times the server rate.
 const std::string kFarTooFar = "strategy={name: fedadam, server_lr: 3e38, beta1: 0, tau: 1e-6}";
 
 }  // namespace
@@ -52,7 +52,7 @@ TEST_SUITE("Divergence") {
                           "the global model has diverged: after round 1 it holds a NaN or an infinity; a smaller "
                           "strategy.server_lr (3e+38)"),
                       output);
-        // Finite, but too large for anybody.
+        // Finite, but so large that every client overflows.
         const std::string large = failed({"strategy={name: fedavgm, server_lr: 1e37, server_momentum: 0.5}", "rounds=4",
                                           "evaluation.every=3", "failures.policy=drop"},
                                          3);

@@ -1,4 +1,4 @@
-// The direct engine in the real program: the same bits whoever trains and whichever kernels run.
+// The direct engine in the real program: the same bits for any number of workers and any kernel set.
 #include "tests/process/finished_run.h"
 
 #include <doctest/doctest.h>
@@ -33,7 +33,7 @@ TEST_SUITE("Engine") {
         CHECK(one["engine"] == "direct");
         for (const char* workers : {"workers=0", "workers=3"})
             CHECK(manifest_with(cnn("direct") + Options{workers})["model_sha256"] == one["model_sha256"]);
-        // Plain kernels are everywhere; the fastest ones of this processor were those above.
+        // Plain kernels run on any processor; the run above used the fastest ones of this one.
         const nlohmann::json plain = manifest_with(cnn("direct"), "plain");
         CHECK(plain["kernels"] == "plain");
         CHECK(plain["model_sha256"] == one["model_sha256"]);
@@ -67,7 +67,7 @@ TEST_SUITE("Engine") {
         const auto files_of_processes_with = [](const std::string& engine) {
             FedhiveRun run;
             std::ofstream(run.folder() / "test.yaml") << small_config();
-            // The dynamic loader writes a file for each process.
+            // The dynamic loader writes a log file per process.
             run.start({"run", (run.folder() / "test.yaml").string(), "--out", run.out().string(), "--set",
                        "training.engine=" + engine},
                       {{"LD_DEBUG", "files"}, {"LD_DEBUG_OUTPUT", (run.folder() / "loaded").string()}});
@@ -79,7 +79,7 @@ TEST_SUITE("Engine") {
             return loads;
         };
         CHECK(files_of_processes_with("direct") == std::vector{false, false, false});
-        const std::vector<bool> with = files_of_processes_with("libtorch");  // two workers; the coordinator need not
+        const std::vector<bool> with = files_of_processes_with("libtorch");  // two workers; the coordinator does not need it
         CHECK(std::count(with.begin(), with.end(), true) >= 2);
     }
 

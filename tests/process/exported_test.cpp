@@ -1,4 +1,4 @@
-// model.file in the real program: networks that PyTorch has written, from the config to the results.
+// model.file in the real program: networks exported by PyTorch, from the config to the results.
 #include "tests/process/csv_rows.h"
 #include "tests/process/finished_run.h"
 #include "tests/support/exported_file.h"
@@ -20,7 +20,7 @@ Options exported(const std::string& name) {
             fmt::format("model={{file: {}}}", golden_file(name + ".pt2").string())};
 }
 
-/// What the program says to a config that it refuses.
+/// The program's error for a refused config.
 std::string refusal_of(const Options& options) {
     FedhiveRun run(small_config(), set(options));
     CHECK_MESSAGE(run.end() == "exited with status 2", run.output());
@@ -39,7 +39,7 @@ TEST_SUITE("ExportedRun") {
         const std::string one = sha_with(exported("transformer") + Options{"workers=1"});
         for (const char* workers : {"workers=0", "workers=3"})
             CHECK(sha_with(exported("transformer") + Options{workers}) == one);
-        // Dropout and running statistics, a strategy with a state, a step in bfloat16.
+        // Dropout and running statistics, a strategy with state, steps in bfloat16.
         const Options moving =
             exported("bn_cnn") + Options{"strategy={name: fedadam, server_lr: 0.1}", "training.precision=bf16"};
         CHECK(sha_with(moving + Options{"workers=0"}) == sha_with(moving + Options{"workers=3"}));
@@ -50,7 +50,7 @@ TEST_SUITE("ExportedRun") {
         const std::string f32 = sha_with(exported("mixed") + Options{"rounds=1"}), one = sha_with(bf16 + Options{"workers=1"});
         CHECK(one != f32);
         CHECK(sha_with(bf16 + Options{"workers=3"}) == one);
-        // As on a processor without AVX-512, for which oneDNN has no LSTM in bf16.
+        // As on a processor without AVX-512, where oneDNN has no LSTM in bf16.
         for (const std::string name : {"mixed", "lstm"})
             CHECK(sha_with(exported(name) + Options{"rounds=1", "training.precision=bf16"},
                            {{"ATEN_CPU_CAPABILITY", "avx2"}, {"ONEDNN_MAX_CPU_ISA", "AVX2"}})
@@ -99,7 +99,7 @@ TEST_SUITE("ExportedRun") {
                     CHECK(std::abs(std::stod(ours[row].at(column)) - std::stod(theirs[row].at(column))) < 1e-5);
             for (const char* workers : {"workers=0", "workers=3"})
                 CHECK(sha_with(options + Options{workers}) == direct.manifest()["model_sha256"]);
-            // Of the same names: what one has trained the other goes on with.
+            // Parameter names are equal, so each form continues a model trained by the other.
             const Options again{fmt::format("model.init={}", (direct.out() / "model.safetensors").string()),
                                 "model.graph=keep"};
             CHECK(sha_with(exported(name) + again).size() == 64);
@@ -160,7 +160,7 @@ TEST_SUITE("ExportedRun") {
         CHECK(run.output().find("as a graph: aten.batch_norm.default ('batch_norm') trains as if it evaluated") !=
               std::string::npos);
         CHECK(sha_with(frozen + Options{"workers=0"}) == run.manifest()["model_sha256"]);
-        // No running statistics move, so that modes go which average none.
+        // Frozen norms move no statistics, so modes that do not average buffers are allowed.
         CHECK(sha_with(frozen + Options{"mode={name: gradient_averaging}", "workers=4", "rounds=1"}).size() == 64);
     }
 

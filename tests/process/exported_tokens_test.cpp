@@ -1,4 +1,4 @@
-// model.file on tokens in the real program: texts, LEAF's users and archives.
+// model.file on tokens in the real program: text, LEAF's users and archives.
 #include "tests/clients/data/npz_fixture.h"
 #include "tests/process/finished_run.h"
 #include "tests/support/exported_file.h"
@@ -10,10 +10,10 @@ using namespace fedhive::testing;
 
 namespace {
 
-constexpr std::string_view kLetters = "abcdefghij ";  // as many as the golden networks know tokens
+constexpr std::string_view kLetters = "abcdefghij ";  // one letter per token of the golden networks
 constexpr std::size_t kLength = 6;
 
-/// The same letters as a text, as LEAF has it, and as an archive with four classes.
+/// The same letters as text, in LEAF's form, and as an archive with four classes.
 class Letters {
 public:
     Letters() {
@@ -39,7 +39,7 @@ public:
         }
     }
 
-    /// A token at each position, from the network that has a score for each.
+    /// A config with a class at each position, for the network with a score for each.
     Options every() const {
         return config(fmt::format("format: text, train: {}, sequence: 6, step: 3, owners: blocks, block: 200, targets: every, "
                                   "partition: {{scheme: natural, clients: 4}}",

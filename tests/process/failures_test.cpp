@@ -9,13 +9,13 @@ using namespace fedhive::testing;
 
 namespace {
 
-/// Long enough to be hit while it works.
+/// Long enough to be interrupted at work.
 std::vector<std::string> endless() { return {"--set", "rounds=100000", "--set", "evaluation.every=100000"}; }
 
 /// One client trains for minutes.
 std::vector<std::string> endless_client() { return {"--set", "training.local_epochs=1000000", "--set", "rounds=2"}; }
 
-/// Waits until rounds are in the table; who starts slowly may have had no part in them yet.
+/// Waits until rounds are recorded; a slow starter may not have taken part yet.
 void wait_for_rounds(const FedhiveRun& run) {
     REQUIRE(eventually(30.0, [&] { return run.rounds() >= 3; }));
 }
@@ -38,7 +38,7 @@ TEST_SUITE("Failures") {
     }
 
     TEST_CASE("WorkerKilledBetweenTasksEndsTheRunWithinASecond") {
-        // Three workers, one client a round: two of them wait.
+        // Three workers and one client per round: two of them wait.
         auto options = endless();
         options.insert(options.end(), {"--set", "training.cohort=1", "--set", "workers=3"});
         const auto seconds = [&] {
@@ -55,7 +55,7 @@ TEST_SUITE("Failures") {
         FedhiveRun run(small_config(), endless());
         const AtWork before = at_work(run, 2);
         kill(before.workers[0], SIGKILL);
-        CHECK(check_aborted(run, before, "worker 0") < 60.0);  // it would go on for minutes
+        CHECK(check_aborted(run, before, "worker 0") < 60.0);  // it would continue for minutes
     }
 
     TEST_CASE("StoppedWorkerIsHungAfterItsDeadline") {
@@ -65,12 +65,12 @@ TEST_SUITE("Failures") {
         const AtWork before = at_work(run, 2);
         REQUIRE(all_train(before.workers));
         kill(before.workers[1], SIGSTOP);
-        CHECK(check_aborted(run, before, "hung") < 28.0);  // the deadline that is learned is of 30 s or more
+        CHECK(check_aborted(run, before, "hung") < 28.0);  // the adaptive deadline would be 30 s or more
         CHECK(run.output().find("worker 1") != std::string::npos);
     }
 
     TEST_CASE("NonFiniteUpdateEndsTheRunAndNamesTheClient") {
-        // Clients wait for two seconds, so that the run does not end before anybody has seen its workers.
+        // Clients pause for two seconds, so that the run's workers can be seen before it ends.
         FedhiveRun run(small_config(), set({"training.optimizer.lr=1e30", "faults=[{kind: slow, seconds: 2}]"}));
         const AtWork before = at_work(run, 2);
         check_aborted(run, before, "non_finite");
@@ -86,7 +86,7 @@ TEST_SUITE("Failures") {
             kill(run.pid(), number);
             check_interrupted(run, before);
             CHECK(run.manifest()["exit_status"].get<std::string>().find("interrupted") == 0);
-            CHECK(!read_csv(run.out() / "rounds.csv").empty());  // whole rows
+            CHECK(!read_csv(run.out() / "rounds.csv").empty());  // rows are complete
         }
     }
 
@@ -95,7 +95,7 @@ TEST_SUITE("Failures") {
         const AtWork before = at_work(run, 2);
         REQUIRE(all_train(before.workers));
         kill(run.pid(), SIGINT);
-        CHECK(check_interrupted(run, before) < 20.0);  // the client takes minutes
+        CHECK(check_interrupted(run, before) < 20.0);  // the client would take minutes
     }
 
     TEST_CASE("InterruptWhileTheCoordinatorTrainsDoesNotWaitForTheClient") {
@@ -131,7 +131,7 @@ TEST_SUITE("Failures") {
         options.executable = "/bin/sh";
         const std::string command =
             fmt::format("{} run {} --out {}", fedhive_program(), (run.folder() / "test.yaml").string(), run.out().string());
-        // A reader that goes away; then no standard descriptors at all.
+        // Output to a closed pipe; then without standard descriptors.
         for (const std::string& line : {command + " | true", command + " --overwrite >&- 2>&- <&-"}) {
             options.arguments = {"-c", line};
             clients::ChildProcess shell(options);

@@ -1,4 +1,4 @@
-// fairness.csv and client_accuracy.csv: what they say, and that they are the same whoever evaluates, and after a kill, a stop, a resume.
+// fairness.csv and client_accuracy.csv: contents, and equality for any number of workers and after a kill, a stop and a resume.
 #include "tests/process/same_run.h"
 
 #include <doctest/doctest.h>
@@ -10,7 +10,7 @@ using namespace fedhive::testing;
 
 namespace {
 
-/// 13 clients that hold out a quarter, evaluated in every other round, with and without a local epoch.
+/// 13 clients that hold out a quarter, evaluated in every second round, with and without a local epoch.
 const Options kEvaluated = set({"data.partition.holdout=0.25", "data.partition.alpha=0.2",
                                 "evaluation.clients={every: 2, personalized: true}", "rounds=5"});
 
@@ -25,7 +25,7 @@ std::vector<Row> rows_of(const std::vector<Row>& table, const std::string& model
     return rows;
 }
 
-/// Both tables, as bytes: nothing in them depends on time.
+/// Bytes of both tables, which do not depend on time.
 std::string tables_of(const std::filesystem::path& run) {
     return read_text(run / "fairness.csv") + read_text(run / "client_accuracy.csv");
 }
@@ -53,7 +53,7 @@ TEST_SUITE("ClientFairness") {
                   "evaluation  on what 13 of 13 clients hold out, every 2 rounds, and after a local epoch of their own") !=
               std::string::npos);
         const auto table = read_csv(run.out() / "fairness.csv");
-        REQUIRE(table.size() == 6);  // rounds 2, 4 and the last one, two models each
+        REQUIRE(table.size() == 6);  // rounds 2, 4 and the last, two models each
         const std::vector<std::string> rounds{"2", "2", "4", "4", "5", "5"};
         for (std::size_t i = 0; i < table.size(); ++i) CHECK(table[i].at("round") == rounds[i]);
         const auto partition = read_csv(run.out() / "partition.csv");
@@ -83,7 +83,7 @@ TEST_SUITE("ClientFairness") {
             CHECK(number(last, "accuracy_worst_10") <= number(last, "accuracy_p10"));
             CHECK(number(last, "accuracy_p90") <= number(last, "accuracy_best_10"));
         }
-        // Labels are skewed, and an epoch on a client's own learns them.
+        // Labels are skewed, so an epoch on a client's own data improves its accuracy.
         CHECK(number(table[5], "accuracy_mean") > number(table[4], "accuracy_mean"));
         CHECK(number(table[4], "accuracy_worst_10") < number(table[4], "accuracy_mean"));
     }
@@ -174,7 +174,7 @@ TEST_SUITE("ClientFairness") {
         FedhiveRun paused(small_config(), kEvaluated + options + Options{"--until", "6"});
         REQUIRE(paused.end() == "exited with status 0");
         resume_to_the_end(paused, {"--until", "7"});
-        // Nothing since round 6, whose clients are still told.
+        // No evaluation since round 6; its clients are still in the table.
         CHECK(read_csv(paused.out() / "client_accuracy.csv").front().at("round") == "6");
         resume_to_the_end(paused);
         CHECK(tables_of(paused.out()) == tables);

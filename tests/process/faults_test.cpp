@@ -1,5 +1,5 @@
-// Failures that are got over: the model is the one of a run in which nothing failed, or the one that lacks exactly the dropped clients,
-// whatever the number of workers. Real processes; faults by the config's own door, and by real signals.
+// Recovered failures: the model equals that of a run without failures, or that of a run that lacks exactly the dropped clients,
+// for any number of workers. Real processes; faults by the config's key and by real signals.
 #include "tests/process/csv_rows.h"
 
 #include <doctest/doctest.h>
@@ -172,7 +172,7 @@ TEST_SUITE("Faults") {
     }
 
     TEST_CASE("StoppedGroupSuspendsDeadlines") {
-        // Clients pause for some seconds; everything is stopped meanwhile, for longer than their deadline.
+        // Clients pause for some seconds; meanwhile all processes are stopped for longer than the deadline.
         FedhiveRun run(small_config(),
                        set({"rounds=1", "training.cohort=2", "failures.deadline_s=8", "faults=[{kind: slow, seconds: 6}]"}));
         REQUIRE(eventually(20.0, [&] { return run.workers().size() == 2; }));
@@ -181,7 +181,7 @@ TEST_SUITE("Faults") {
         group.push_back(run.pid());
         for (const pid_t pid : group) kill(pid, SIGSTOP);
         std::this_thread::sleep_for(std::chrono::milliseconds(9000));
-        CHECK(run.rounds() == 0);  // it was stopped in mid-training
+        CHECK(run.rounds() == 0);  // it was stopped during training
         for (const pid_t pid : group) kill(pid, SIGCONT);
         CHECK_MESSAGE(run.end() == "exited with status 0", run.output());
         CHECK(count_events(run, "failure") == 0);

@@ -1,4 +1,4 @@
-// Feature skew from the file to the tables, in the real program.
+// Feature skew in the real program, from the file to the tables.
 #include "tests/process/csv_rows.h"
 #include "tests/process/run_process.h"
 

@@ -1,4 +1,4 @@
-// FedDyn in the real program: what clients keep and what the server knows of it stay one, whoever trains them and whatever goes wrong meanwhile.
+// FedDyn in the real program: client states and server state stay consistent for any number of workers and after failures.
 #include "tests/process/finished_run.h"
 #include "tests/process/kept_by_clients.h"
 
@@ -13,7 +13,7 @@ const Options kFedDyn{"strategy={name: feddyn, alpha: 0.1}", "training.cohort=5"
 
 Options by_feddyn(const Options& more) { return kFedDyn + more; }
 
-/// h = the mean of g_k over all 13 clients, and the server keeps -h / alpha; the number of clients that keep something.
+/// Checks h = mean of g_k over all 13 clients, where the server keeps -h / alpha. Returns the number of clients with a state.
 std::size_t server_knows_the_mean_of_what_clients_keep(const std::filesystem::path& run, std::int64_t round) {
     return server_knows_the_sum_of_what_clients_keep(run, round, "server.moved.", -1.0 / (13.0 * 0.1));
 }

@@ -1,4 +1,5 @@
-// Files that are not what a run takes them for, given or put there by somebody: each is named, none is waited for, nothing else is touched.
+// Paths that are not the kind of file that a run expects: each is named in the error, none blocks the run,
+// nothing else is changed.
 #include "sim/screen/screen_text.h"
 #include "tests/process/finished_run.h"
 #include "tests/process/remains.h"
@@ -13,7 +14,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Each call with what it says: exit status 2 within seconds.
+/// Each command must end with status 2 within seconds and say `text`.
 void refused_at_once(const std::vector<std::string>& arguments, const std::string& text) {
     CAPTURE(text);
     FedhiveRun run;
@@ -24,7 +25,7 @@ void refused_at_once(const std::vector<std::string>& arguments, const std::strin
     CHECK(seconds_between(start, now_ns()) < 60.0);
 }
 
-/// A limit on the size of files, for the processes that are started while it lives.
+/// Limits the size of files of child processes started during its lifetime.
 class FileSizeLimit {
 public:
     explicit FileSizeLimit(rlim_t bytes) {
@@ -96,7 +97,7 @@ TEST_SUITE("Files") {
             fs::remove(run.folder() / "output");
             fs::remove_all(run.out());
             {
-                // Its output is a file, too.
+                // The limit applies to its output file, too.
                 const FileSizeLimit limit(kib * 1024);
                 run.start({"run", (run.folder() / "test.yaml").string(), "--out", run.out().string(), "--quiet", "--set",
                            "rounds=100000", "--set", "evaluation.every=100000"});
@@ -105,7 +106,7 @@ TEST_SUITE("Files") {
             if (run.output().find("File too large") != std::string::npos) ++named;
             if (fs::exists(run.out())) check_no_leftovers(run.out());
         }
-        CHECK(named >= 3);  // where no byte may be written, nothing can be said
+        CHECK(named >= 3);  // where no byte may be written, no message can be either
         CHECK_MESSAGE(run.output().find(".csv: File too large") != std::string::npos, run.output());
         CHECK(run.manifest()["exit_status"].get<std::string>().find("File too large") != std::string::npos);
         CHECK(run.rounds() > 0);
@@ -181,7 +182,7 @@ TEST_SUITE("Files") {
         std::ofstream(config) << small_config();
         const std::int64_t start = now_ns();
         refused_at_once({"validate", config, "--set", "model.hidden=1000000"}, "mlp has 1000023000005 parameters, 4e+12 bytes");
-        // Any of its tensors alone fits, and so does the model; not what the arena holds of it.
+        // Each tensor and the model fit into memory, but the arena does not.
         refused_at_once({"validate", config, "--set", "data.num_classes=1000000", "--set", "data.num_features=1000000"},
                         "1000000 classes of 1000000 features need 8e+12 bytes");
         CHECK(seconds_between(start, now_ns()) < 60.0);
@@ -189,7 +190,7 @@ TEST_SUITE("Files") {
 
     TEST_CASE("InterruptWhileManyWorkersStartIsAnsweredSoon") {
         const auto seconds = [] {
-            // A fifth of a second each: 24 s until all have started.
+            // A fifth of a second per start: 24 s until all have started.
             FedhiveRun run(small_config(), set({"workers=120", "rounds=1000"}),
                            {{"LD_PRELOAD", beside_tests("libslow_birth.so").string()}, {"BIRTH_MS", "200"}});
             REQUIRE(eventually(60.0, [&] { return run.workers().size() >= 4; }));
@@ -201,6 +202,6 @@ TEST_SUITE("Files") {
             check_no_leftovers(run.out());
             return answered;
         };
-        CHECK(least_of_six(3.0, seconds) < 3.0);  // half a second, where nothing else is at work
+        CHECK(least_of_six(3.0, seconds) < 3.0);  // half a second on an idle machine
     }
 }

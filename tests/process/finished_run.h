@@ -1,4 +1,4 @@
-// A finished run to take up again, in every state it may be found in.
+// A finished run, to be resumed from various states of its folder.
 #pragma once
 
 #include "sim/run/run_files.h"
@@ -10,7 +10,7 @@
 
 namespace fedhive::testing {
 
-/// A run of three rounds, a checkpoint after each.
+/// A run of three rounds, with a checkpoint after each.
 struct Finished : FedhiveRun {
     explicit Finished(const std::vector<std::string>& more = {}) : FedhiveRun(small_config(), with_checkpoints(more)) {
         REQUIRE(end() == "exited with status 0");
@@ -29,7 +29,7 @@ struct Finished : FedhiveRun {
         return end();
     }
 
-    /// Exit status 2, every one of `texts`, and the folder as it was.
+    /// Expects that a resume ends with status 2 and prints all of `texts`, and that the folder is unchanged.
     void refuses(const std::vector<std::string>& more, const std::vector<std::string>& texts,
                  const std::vector<std::pair<std::string, std::string>>& environment = {}) {
         const std::string before = fingerprint();
@@ -62,7 +62,7 @@ struct Finished : FedhiveRun {
     }
 };
 
-/// Of a run that nothing happens to.
+/// SHA-256 of the model of an undisturbed run.
 inline std::string sha_of(const std::vector<std::string>& more) {
     FedhiveRun run(small_config(), more);
     REQUIRE(run.end() == "exited with status 0");

@@ -1,4 +1,4 @@
-// model.frozen in the real program: parameters that nobody trains, from the config to the model file.
+// model.frozen in the real program: frozen parameters, from the config to the model file.
 #include "sim/state/state_file.h"
 #include "tests/process/finished_run.h"
 #include "tests/support/exported_file.h"
@@ -13,7 +13,7 @@ namespace {
 const Options kFrozen{"model={name: mlp, hidden: 32, frozen: [\"fc1.*\", fc2.bias]}"};
 constexpr std::size_t kAll = 16 * 32 + 32 + 32 * 32 + 32 + 32 * 5 + 5, kKept = 16 * 32 + 32 + 32;
 
-/// The tensors of a file whose names begin so, in one piece.
+/// Concatenated bytes of the tensors whose names have that prefix.
 std::string tensors_of(const std::filesystem::path& file, const std::string& prefix) {
     const sim::StateFile state = sim::read_state(file);
     std::string all;
@@ -48,7 +48,7 @@ TEST_SUITE("FrozenRun") {
         CHECK(run.said(fmt::format("{} parameters and {} frozen ones", kAll - kKept, kKept)));
         const auto rows = read_csv(run.out() / "rounds.csv");
         CHECK(std::stoul(rows.back().at("bytes_down")) == 11 * 4 * (kAll - kKept));
-        // The file is not needed any more: checkpoints have all of the model.
+        // The initial file is no longer needed: checkpoints contain the whole model.
         const std::string kept = tensors_of(before, "fc1."), moved = tensors_of(after, "fc3.");
         std::filesystem::remove(before);
         CHECK(run.resume(set({"rounds=5"})) == "exited with status 0");

@@ -1,4 +1,4 @@
-// The embedded data set tells models apart, and the quickstart learns: the figures that its page promises.
+// The embedded data set distinguishes models, and the quickstart learns: the figures that its page promises.
 #include "tests/process/run_process.h"
 
 #include <doctest/doctest.h>
@@ -18,7 +18,7 @@ double accuracy_of(const std::string& config_file, const std::vector<std::string
 
 const std::string kQuickstart = (source_folder() / "configs/quickstart.yaml").string();
 
-/// One client with all examples, one epoch a round: central training.
+/// One client with all examples and one epoch per round: central training.
 std::vector<std::string> centrally(const std::string& model) {
     return {"data.partition.clients=1", "training.cohort=1", "training.local_epochs=1", "rounds=12", "model=" + model};
 }

@@ -1,9 +1,9 @@
-// The bits of today, of every mode with every strategy and every model, and of what else decides them: a change that is not meant to change
-// any finds out here that it did. tests/golden/model_sha256.csv has them for the machines that somebody has recorded them on:
+// Hashes of current results, for every mode with every strategy and every model, and for other keys that affect bits. They
+// reveal unintended changes of bits. tests/golden/model_sha256.csv has them for each recorded machine:
 //
 //     FEDHIVE_RECORD_GOLDEN=1 build/release/test_process --test-suite=Golden
 //
-// adds this machine's, or replaces them where a change of bits was meant; the commit that does so says why.
+// adds this machine's hashes, or replaces them after an intended change; the commit that does so says why.
 #include "clients/models/catalog.h"
 #include "sim/config/fields.h"
 #include "sim/modes/mode_spec.h"
@@ -37,16 +37,17 @@ evaluation: {every: 2}
 constexpr std::array kOneByOne{"semi_async", "async", "parameter_server"};
 constexpr std::array kInGroups{"gradient_averaging", "hogwild", "split"};
 
-/// What has to be said besides the mode's name.
+/// Required keys of a mode besides its name.
 const std::map<std::string, Options> kKeysOfMode{{"semi_async", {"mode.quorum=2"}},
                                                  {"gradient_averaging", {"workers=4"}},
                                                  {"hogwild", {"workers=1"}},
                                                  {"split", {"workers=2"}}};
 
-/// Where `split` cuts. lr is one layer.
+/// The layer after which `split` cuts. lr has only one layer.
 const std::map<std::string, std::string> kCuts{{"mlp", "fc1"}, {"mnist_cnn", "conv2"}, {"cnn_m", "conv2"}};
 
-/// Among the other cases, by the direct engine: its bits are those of every machine, and one mode tells what a server's step is.
+/// Strategies recorded among the other cases: the direct engine's bits are equal on all machines, and one mode suffices to test
+/// a server step.
 const std::set<std::string> kByDirect{"fedyogi", "fedadagrad", "feddyn", "krum"};
 
 struct Case {
@@ -75,7 +76,7 @@ std::vector<Case> cases_of_mode(const std::string& mode) {
     return cases;
 }
 
-/// One key, or a few that belong together, over the config above.
+/// One key, or a few related ones, on top of the config above.
 std::vector<Case> other_cases() {
     const std::vector<Options> changes{
         {"data.partition={scheme: contiguous, clients: 4}"},
@@ -134,8 +135,8 @@ std::vector<Case> all_cases() {
     return all;
 }
 
-/// What a row is for: LibTorch's kernels differ between versions and capabilities, and its libraries' between processors. The direct engine's
-/// bits are those of any processor; of LibTorch it has the first model.
+/// Keys of a row's machine: LibTorch's kernels differ between versions and capabilities, and its libraries' between processors.
+/// The direct engine's bits are equal on any processor, except that LibTorch draws the initial model.
 constexpr std::array kMachine{"libtorch", "cpu_capability", "cpu"};
 using Row = std::map<std::string, std::string>;
 
@@ -152,7 +153,7 @@ public:
 
     bool recording() const { return std::getenv("FEDHIVE_RECORD_GOLDEN") != nullptr; }
 
-    /// Of that case on the machine of that run; nothing where nobody has recorded it.
+    /// The hash of that case on the run's machine; null if it is not recorded.
     const std::string* hash(const nlohmann::json& manifest, const std::string& name) const {
         for (const Row& row : rows_)
             if (on_machine_of(row, manifest) && row.at("case") == name) return &row.at("model_sha256");
@@ -163,7 +164,7 @@ public:
     }
     const std::vector<Row>& rows() const { return rows_; }
 
-    /// Replaces those of its cases on its machine.
+    /// Replaces the run's case on its machine.
     void record(const nlohmann::json& manifest, const std::string& name) {
         std::erase_if(rows_, [&](const Row& row) { return on_machine_of(row, manifest) && row.at("case") == name; });
         Row row{{"case", name}, {"model_sha256", manifest["model_sha256"]}};

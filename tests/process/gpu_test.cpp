@@ -1,4 +1,5 @@
-// The promises on a CUDA device: the real binary, arena behind an IPC handle. Skipped, with fedhive's own reason, where there is none.
+// The promises on a CUDA device: the real binary, with the arena behind an IPC handle. Skipped, with fedhive's
+// own reason, without one.
 #include "tests/process/run_process.h"
 #include "tests/support/skip.h"
 
@@ -8,7 +9,7 @@ using namespace fedhive::testing;
 
 namespace {
 
-/// Why `device: cuda` is refused here; empty where it works.
+/// Reason why `device: cuda` is refused; empty if it works.
 std::string refusal_of_training() {
     FedhiveRun run(small_config(), {"--set", "device=cuda", "--set", "rounds=1"});
     return run.end() == "exited with status 2" ? run.output() : "";

@@ -1,4 +1,4 @@
-// Targets of -100 in the real program: rounds, metrics and files as if they were not there, but for a client's weight.
+// Targets of -100 in the real program: rounds, metrics and files as without them, except that a client's weight counts them.
 #include "aggregation/base/random.h"
 #include "tests/clients/data/npz_fixture.h"
 #include "tests/process/csv_rows.h"
@@ -13,7 +13,8 @@ using namespace fedhive::testing;
 
 namespace {
 
-/// Tables of 60 training and 40 test examples of five owners; of every test example `ignored` names, and every sixth to train on, the target is -100.
+/// CSV tables of 60 training and 40 test rows of five owners. Every sixth training target is -100; every eighth test row has
+/// the target -100, or is left out.
 class Tables {
 public:
     explicit Tables(bool with_ignored_test_rows) {
@@ -73,7 +74,7 @@ TEST_SUITE("IgnoredRun") {
         REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output());
         const auto partition = read_lines(run.out() / "partition.csv");
         REQUIRE(partition.size() == 6);
-        CHECK(partition[1] == "0,12,4,4,2,0,0");  // two of twelve are ignored: those of label 2; the last 0 is the owner
+        CHECK(partition[1] == "0,12,4,4,2,0,0");  // two of twelve, of label 2, are ignored; the last 0 is the owner
         const auto clients = read_lines(run.out() / "clients.csv");
         CHECK(clients[1].find(",12,") != std::string::npos);
     }
@@ -102,7 +103,7 @@ TEST_SUITE("IgnoredRun") {
 
     TEST_CASE("TokensThatPadAreLeftOutOfLossAndPerplexity") {
         const TemporaryFolder folder;
-        // A token is followed by the next one; the last half of each window pads, with 0 for a token.
+        // The target of a token is the next one; the second half of each window is padding, with token 0.
         const auto archive = [&](const char* name, std::size_t rows, std::int64_t padding) {
             std::vector<std::int64_t> x, y;
             for (std::size_t row = 0; row < rows; ++row)
@@ -132,7 +133,7 @@ TEST_SUITE("IgnoredRun") {
                           std::string::npos,
                       run.output());
         const auto manifest = run.manifest();
-        CHECK(manifest["test_accuracy"] == 1.0);  // of those that count
+        CHECK(manifest["test_accuracy"] == 1.0);  // over the counted targets
         CHECK(manifest["test_perplexity"].get<double>() == doctest::Approx(std::exp(manifest["test_loss"].get<double>())));
         CHECK(manifest["test_perplexity"] < 1.5);
         CHECK(sha_with(options + Options{"workers=0"}) == manifest["model_sha256"]);

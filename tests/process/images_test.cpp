@@ -1,4 +1,4 @@
-// Folders of images in the real program: the bits that their pixels give as an archive.
+// Image folders in the real program: the bits of an archive with the same pixels.
 #include "tests/clients/data/npz_fixture.h"
 #include "tests/process/finished_run.h"
 
@@ -9,7 +9,7 @@ using namespace fedhive::testing;
 
 namespace {
 
-/// Two classes of two images, as files and as the pixels that Pillow has read in them.
+/// Two classes of two images, as files and as the pixels that Pillow read from them.
 class PictureFiles {
 public:
     PictureFiles() {

@@ -1,4 +1,4 @@
-// What clients keep from round to round, as checkpoints have it, beside what the server knows of it: one number for each parameter of mlp, small_config's model.
+// Client states in checkpoints against the server's state: one number per parameter of mlp, small_config's model.
 #pragma once
 
 #include "sim/state/checkpoint.h"
@@ -19,7 +19,8 @@ inline std::vector<float> floats_of(const sim::OpenState& state, const sim::Tens
     return values;
 }
 
-/// Checks that the server's tensors of that prefix are `factor` times the sum of what clients keep. Returns the number of clients that keep something.
+/// Checks that the server's tensors with that prefix are `factor` times the sum of the clients' states. Returns the number of
+/// clients with a state.
 inline std::size_t server_knows_the_sum_of_what_clients_keep(const std::filesystem::path& run, std::int64_t round,
                                                              const std::string& prefix, double factor) {
     const sim::CheckpointFile file = sim::read_checkpoint(sim::checkpoint_path(run, round));
@@ -32,7 +33,7 @@ inline std::size_t server_knows_the_sum_of_what_clients_keep(const std::filesyst
         expected.resize(state.size());
         for (std::size_t i = 0; i < state.size(); ++i) expected[i] += factor * static_cast<double>(state[i]);
     }
-    // What clients keep has the layout's padding, which the tensors of the server have not.
+    // Clients' states have the layout's padding; the server's tensors do not.
     std::size_t offset = 0;
     double distance = 0.0, length = 0.0;
     for (const char* name : {"fc1.weight", "fc1.bias", "fc2.weight", "fc2.bias", "fc3.weight", "fc3.bias"}) {

@@ -1,10 +1,10 @@
-// Loaded into a run with LD_PRELOAD: counts the calls that change files below a folder, and kills the process before the Nth of them, or in
-// the middle of the Nth where it is a write. Only in the process that was started, not in its workers.
+// Preloaded into a run (LD_PRELOAD): counts the calls that change files below a folder, and kills the process before the Nth of
+// them, or in the middle of it if it is a write. Affects the started process only, not its workers.
 //
 //   KILL_AT_FOLDER   absolute path
 //   KILL_AT_CALL     N, from 1; 0: only count
-//   KILL_AT_HALF     1: in the middle; calls that are no write then happen whole before the process dies
-//   KILL_AT_LOG      file that gets one line a call: its name and the path
+//   KILL_AT_HALF     1: in the middle; other calls than writes then complete before the process dies
+//   KILL_AT_LOG      file that gets one line per call: its name and the path
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -37,7 +37,7 @@ struct Plan {
 
     Plan() {
         if (!folder.empty()) folder += "/";
-        unsetenv("LD_PRELOAD");  // workers are left alone
+        unsetenv("LD_PRELOAD");  // workers run without the library
     }
 };
 
@@ -46,7 +46,7 @@ Plan& plan() {
     return the_plan;
 }
 
-/// Before main, so that no worker inherits the library.
+/// Initialised before main, so that no worker inherits the library.
 [[maybe_unused]] const bool is_ready = !plan().folder.empty();
 
 void log_call(const char* name, std::string_view path) {
@@ -65,7 +65,8 @@ std::string path_of(int descriptor) {
 
 void die() { syscall(SYS_kill, getpid(), SIGKILL); }
 
-/// Counts a call that changes `path`; dies where its turn has come. True where it is to happen first, in half if it can.
+/// Counts a call that changes `path`. Kills the process if it is the Nth, unless it is to be done first, in
+/// half if possible: then true.
 bool counts(const char* name, std::string_view path) {
     const int error = errno;
     const bool below = !plan().folder.empty() && path.starts_with(plan().folder);
@@ -84,7 +85,7 @@ Function* next(const char* name) {
     return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
 }
 
-/// The real call; then death, where it was this one's turn.
+/// Makes the real call; then kills the process if this was the Nth call.
 template <typename Call>
 auto around(bool last, Call call) {
     const auto result = call();

@@ -1,5 +1,5 @@
-// A run is killed before each call that changes a file of its folder, and in the middle of each write; taken up again, it ends as the run
-// that was never killed.
+// A run is killed before each call that changes a file of its folder, and in the middle of each write; after a resume it must
+// end like a run that was never killed.
 #include "tests/process/same_run.h"
 
 #include <doctest/doctest.h>
@@ -14,8 +14,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// One process, three small rounds, a checkpoint after each: all that a run writes, as fast as it goes. With momentum on the server, so that
-/// there is more than the model to lose.
+/// One process and three small rounds with a checkpoint after each: every kind of write in little time. Server momentum adds
+/// state beyond the model.
 constexpr const char* kConfig = R"(
 name: cut
 rounds: 3
@@ -34,7 +34,7 @@ struct Kill {
     bool half = false;
 };
 
-/// Runs fedhive to its end, its changes below `watched` counted into `log`.
+/// Runs fedhive to its end; logs its changes below `watched`.
 std::string run_fedhive(const std::vector<std::string>& arguments, const fs::path& watched, const fs::path& log, Kill kill) {
     clients::SpawnOptions options;
     options.executable = fedhive_program();
@@ -51,7 +51,7 @@ std::string run_fedhive(const std::vector<std::string>& arguments, const fs::pat
     return end ? end->text : "still running";
 }
 
-/// Every kill there is for a process that made these calls.
+/// All possible kills for a process that makes these calls.
 std::vector<Kill> kills_of(const std::vector<std::string>& calls) {
     std::vector<Kill> kills;
     for (std::size_t i = 0; i < calls.size(); ++i) {
@@ -61,7 +61,7 @@ std::vector<Kill> kills_of(const std::vector<std::string>& calls) {
     return kills;
 }
 
-/// One after the other from two threads: most of a run's time is its start.
+/// Runs `each` for all kills in two threads, since most of a run's time is its start.
 void for_all(const std::vector<Kill>& kills, const std::function<void(Kill)>& each) {
     std::atomic<std::size_t> next{0};
     const auto work = [&] {
@@ -82,13 +82,13 @@ struct Cut {
 
     Cut() {
         std::ofstream(config) << kConfig;
-        // Its model is the first one of the runs here: a run from a file writes a checkpoint before anything else.
+        // All runs here begin with this model: a run from a file writes a checkpoint before anything else.
         start({"run", config.string(), "--out", first_model.parent_path().string(), "--set", "rounds=1"});
     }
 
     void start(const std::vector<std::string>& arguments) const { calls_of(arguments, folder.path() / "nothing"); }
 
-    /// The calls of a process that is not killed.
+    /// The calls of an undisturbed process.
     std::vector<std::string> calls_of(const std::vector<std::string>& arguments, const fs::path& watched) const {
         const fs::path log = folder.path() / "calls";
         fs::remove(log);
@@ -100,7 +100,8 @@ struct Cut {
         return {"run", config.string(), "--init", first_model.string(), "--out", out.string()};
     }
 
-    /// Kills a process that would make `calls`, takes the run up again, compares. `prepare` makes what its folder holds before.
+    /// For each kill of a process that would make `calls`: `prepare` fills its folder, the process is
+    /// killed, resumed and compared.
     void kill_at_each(const std::vector<std::string>& calls, const std::function<void(const fs::path&)>& prepare,
                       const std::function<std::vector<std::string>(const fs::path&)>& arguments) {
         for_all(kills_of(calls), [&](Kill kill) {
@@ -134,7 +135,7 @@ bool is_about(const std::string& call, const char* name, const char* file) {
     return call.find(name) == 0 && call.find(file) != std::string::npos;
 }
 
-/// Up to the first checkpoint: what a resumed run does after it is what any run does.
+/// The calls up to the first checkpoint; from there on a resumed run behaves as any other.
 std::vector<std::string> until_checkpoint(std::vector<std::string> calls) {
     calls.erase(std::find_if(calls.begin(), calls.end(), [](const auto& call) { return is_about(call, "rename", "round-"); }),
                 calls.end());
@@ -158,11 +159,11 @@ TEST_SUITE("KillAt") {
     TEST_CASE("ResumeKilledAtEachOfItsCallsEndsTheSame") {
         Cut cut;
         const auto calls = cut.calls_of(cut.new_run(cut.whole), cut.whole);
-        std::vector<long> rows;  // of rounds.csv: the columns, three rounds
+        std::vector<long> rows;  // of rounds.csv: header, three rounds
         for (std::size_t i = 0; i < calls.size(); ++i)
             if (is_about(calls[i], "write", "rounds.csv")) rows.push_back(static_cast<long>(i + 1));
         REQUIRE(rows.size() == 4);
-        // Cut in the second round's row, with a torn event; the file of the first model is gone.
+        // Cut in the second round's row, with a torn event, and without the file of the first model.
         const fs::path torn = cut.folder.path() / "torn";
         REQUIRE(run_fedhive(cut.new_run(torn), torn, torn.string() + ".log", {rows[2], true}) == "killed by SIGKILL (Killed)");
         std::ofstream(torn / "events.jsonl", std::ios::app) << R"({"time":"2026)";

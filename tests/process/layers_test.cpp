@@ -1,4 +1,4 @@
-// Models as lists of layers, in the real program.
+// Models as lists of layers in the real program.
 #include "tests/process/finished_run.h"
 
 #include <doctest/doctest.h>
@@ -92,7 +92,7 @@ TEST_SUITE("LayersRun") {
             CHECK(run.end() == "exited with status 0");
             return run.output();
         };
-        // More examples than any memory holds.
+        // More examples than memory holds.
         const std::string cnn = shown({"data={format: glyphs, num_train: 1000000000, partition: {clients: 13}}", kResidual});
         for (const char* line :
              {"model.layers\n", "0    conv2d out 4, kernel 4, stride 4   0                4 x 7 x 7          68   6,272\n",

@@ -1,4 +1,4 @@
-// LEAF's files in the real program: users are clients, and give the bits that the same data give as archives.
+// LEAF's files in the real program: users are clients, with the bits of the same data in archives.
 #include "clients/data/formats/synthetic.h"
 #include "tests/clients/data/npz_fixture.h"
 #include "tests/process/finished_run.h"
@@ -10,7 +10,7 @@ using namespace fedhive::testing;
 
 namespace {
 
-/// What `format: synthetic` draws, a third of it each user's: as archives, and as LEAF writes it.
+/// The data of `format: synthetic`, a third per user: as archives, and in LEAF's form.
 class UsersFiles {
 public:
     UsersFiles() {

@@ -1,4 +1,5 @@
-// model.local in the real program: what is each client's own stays with it, whoever trains it and whatever goes wrong, and the rest is averaged.
+// model.local in the real program: each client keeps its local part, with any number of workers and after
+// failures; the rest is averaged.
 #include "sim/state/checkpoint.h"
 #include "tests/process/finished_run.h"
 #include "tests/process/kept_by_clients.h"
@@ -14,7 +15,7 @@ const Options kJudgedOnClients{"data.partition.holdout=0.25", "evaluation.client
 const Options kLocalHead{"model={name: mlp, hidden: 32, local: [\"fc3.*\"]}"};
 constexpr std::size_t kWholeMlp = 16 * 32 + 32 + 32 * 32 + 32 + 32 * 5 + 5, kOwnPart = 32 * 5 + 5;
 
-/// The last layer is the clients'.
+/// The last layer is local.
 Options with_heads(const Options& more = {}) { return kLocalHead + kJudgedOnClients + Options{"training.cohort=5"} + more; }
 
 std::vector<float> tensor_of_file(const std::filesystem::path& file, const std::string& name) {
@@ -24,7 +25,7 @@ std::vector<float> tensor_of_file(const std::filesystem::path& file, const std::
     return floats_of(state, *place);
 }
 
-/// What clients keep after that round, by their tensors' names.
+/// Client states after that round, by tensor name.
 std::map<std::string, std::vector<float>> kept_after(const FedhiveRun& run, std::int64_t round) {
     const sim::CheckpointFile file = sim::read_checkpoint(sim::checkpoint_path(run.out(), round));
     std::map<std::string, std::vector<float>> kept;
@@ -35,7 +36,7 @@ std::map<std::string, std::vector<float>> kept_after(const FedhiveRun& run, std:
 
 void finish_run(FedhiveRun& run) { REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output()); }
 
-/// Model, tables and what each client came to.
+/// Model hash, clients.csv and the tables of evaluations on clients.
 std::string all_tables_of(const FedhiveRun& run) {
     return run.manifest()["model_sha256"].get<std::string>() + "\n" + comparable(run.out() / "clients.csv") +
            read_text(run.out() / "fairness.csv") + read_text(run.out() / "client_accuracy.csv");
@@ -90,7 +91,7 @@ TEST_SUITE("LocalPartRun") {
             "data={format: synthetic, shape: [1, 8, 8], num_classes: 4, num_train: 120, num_test: 20, "
             "partition: {clients: 1, holdout: 0.25}}";
         const std::string layers = "layers: [{conv2d: {out: 4, kernel: 3}}, batch_norm, relu, flatten, linear]";
-        // The direct engine, LibTorch, and buffers among what stays.
+        // The direct engine, LibTorch, and a local part with buffers.
         const std::vector<std::array<std::string, 3>> models{{"name: cnn_m", "fc*", "training.engine=direct"},
                                                              {"name: cnn_m", "conv1.*", "training.engine=libtorch"},
                                                              {layers, "1.*", "training.engine=auto"},
@@ -148,7 +149,7 @@ TEST_SUITE("LocalPartRun") {
                              "failures={policy: drop}",
                              "faults=[{kind: nan, round: 3, client: 2}, {kind: kill, round: 3, client: 5, at: update}]",
                              "training={cohort: 13, local_steps: 1, batch_size: 16, optimizer: {name: sgd, lr: 0.05}}"};
-        // After a single step, what the fault spoils is in the first layer alone: in what travels, or in what stays.
+        // After a single step, the fault has spoilt the first layer only: the part that travels, or the local part.
         for (const char* own : {"fc3.*", "fc1.*"}) {
             CAPTURE(own);
             const std::string model = fmt::format("model={{name: mlp, hidden: 32, local: [\"{}\"]}}", own);

@@ -1,4 +1,5 @@
-// What clients do in a round: optimisers, steps, schedules, clipping, from the config to the tables, with the same bits for any number of workers.
+// Local work in a round: optimisers, steps, schedules, clipping, from the config to the tables; the same bits
+// for any number of workers.
 #include "tests/process/finished_run.h"
 
 #include <doctest/doctest.h>

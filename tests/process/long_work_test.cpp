@@ -1,4 +1,4 @@
-// Promise 2 where evaluation, training or reading data takes long: examples and models are large enough for LibTorch to be busy with.
+// Promise 2 during long evaluations, training or reading of data; examples and models are large enough to keep LibTorch busy.
 #include "tests/process/remains.h"
 
 #include <doctest/doctest.h>
@@ -8,7 +8,7 @@ using namespace fedhive::testing;
 
 namespace {
 
-/// The program itself, not what becomes it, has taken interrupts to be its own business, as it does before anything else.
+/// Whether fedhive itself (not the process before exec) has installed its handling of interrupts, the first thing it does.
 bool waits_for_interrupts(pid_t process) {
     const std::filesystem::path folder = std::filesystem::path("/proc") / std::to_string(process);
     std::error_code gone;
@@ -22,7 +22,8 @@ bool waits_for_interrupts(pid_t process) {
 
 TEST_SUITE("Failures") {
     TEST_CASE("InterruptLetsAnEvaluationEndAndASecondOneDoesNot") {
-        // A round is a few milliseconds of training and a long evaluation, so half a round after a row one is under way.
+        // A round has milliseconds of training and a long evaluation, so half a round after a row, an
+        // evaluation is in progress.
         FedhiveRun run(small_config(), {"--set", "data.num_test=600000", "--set", "model.hidden=256", "--set", "rounds=100",
                                         "--set", "evaluation.chunk_size=1000"});
         const AtWork before = at_work(run, 2);
@@ -34,7 +35,7 @@ TEST_SUITE("Failures") {
         const auto finished = run.rounds();
         kill(run.pid(), SIGINT);
         check_interrupted(run, before);
-        CHECK(run.rounds() == finished + 1);  // the round under way was finished
+        CHECK(run.rounds() == finished + 1);  // the current round was finished
         run.start({"run", "--resume", run.out().string()});
         const AtWork resumed = at_work(run, 2);
         REQUIRE(eventually(120.0, [&] { return run.rounds() >= finished + 2; }));
@@ -43,7 +44,7 @@ TEST_SUITE("Failures") {
         kill(run.pid(), SIGINT);
         kill(run.pid(), SIGTERM);
         check_interrupted(run, resumed);
-        CHECK(run.rounds() == rows);  // and here it was not
+        CHECK(run.rounds() == rows);  // here it was not
     }
 
     TEST_CASE("OnlyWorkerStoppedWhileWorkIsLeftIsHung") {
@@ -56,7 +57,7 @@ TEST_SUITE("Failures") {
     }
 
     TEST_CASE("InterruptBeforeTheWorkersExistEndsWith130AndLeavesNoFolder") {
-        // The data take seconds to be drawn, however little of a processor there is.
+        // Generating the data takes seconds on any processor.
         FedhiveRun run(small_config(), {"--set", "data.num_train=600000", "--set", "data.num_features=200"});
         REQUIRE(eventually(60.0, [&] { return waits_for_interrupts(run.pid()); }));
         kill(run.pid(), SIGINT);

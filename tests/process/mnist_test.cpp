@@ -1,4 +1,4 @@
-// Real MNIST, the tutorial's schedule, the real binary.
+// Real MNIST with the tutorial's schedule and the real binary.
 #include "tests/process/csv_rows.h"
 #include "tests/support/skip.h"
 
@@ -12,7 +12,8 @@ namespace {
 
 const std::filesystem::path kSource = source_folder();
 
-/// Test accuracy after each round by the direct engine, whose bits depend on LibTorch's first model alone; empty where nobody has looked yet.
+/// Known test accuracies per round by the direct engine, whose bits depend on LibTorch's initial model only;
+/// empty if unknown for it.
 std::vector<std::string> known_accuracies(const nlohmann::json& manifest) {
     std::vector<std::string> known;
     for (const auto& row : read_csv(kSource / "tests/process/mnist_accuracies.csv"))
@@ -33,10 +34,11 @@ TEST_SUITE("Mnist") {
         std::vector<std::string> accuracies;
         for (const auto& row : read_csv(run.out() / "rounds.csv")) accuracies.push_back(row.at("test_accuracy"));
         REQUIRE(accuracies.size() == 3);
-        // A change that is meant to change bits changes mnist_accuracies.csv: the column of rounds.csv.
+        // An intended change of bits must update mnist_accuracies.csv with the column of rounds.csv.
         if (const auto known = known_accuracies(run.manifest()); !known.empty()) CHECK(accuracies == known);
-        // Thirty seeds (results/mnist_against_plain_pytorch) gave 0.9344, standard deviation 0.0060: one in a thousand of other bits would be
-        // further away (Student's t, 29 degrees of freedom: 3.66 standard deviations, times the root of 31/30).
+        // Thirty seeds (results/mnist_against_plain_pytorch) gave 0.9344 with standard deviation 0.0060: other bits would be
+        // further off once in a thousand (Student's t, 29 degrees of freedom: 3.66 standard deviations,
+        // times the root of 31/30).
         CHECK(std::abs(std::stod(accuracies[2]) - 0.9344) < 0.0222);
     }
 }

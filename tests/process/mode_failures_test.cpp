@@ -1,4 +1,5 @@
-// Failures of workers that work together, or of whom each step counts: tried again, the model is the one of a run in which nothing failed.
+// Failures in modes where workers cooperate or where each step counts: after retries the model equals that
+// of a run without failures.
 #include "tests/process/mode_runs.h"
 
 using namespace fedhive;
@@ -12,8 +13,8 @@ Options gradients_averaged(const std::string& all_reduce = "tree") {
 const Options kSplit{"mode={name: split, cut: fc1}", "workers=3"};
 const Options kServer{"mode={name: parameter_server, max_staleness: 1}", "workers=3"};
 
-/// Every kind of failure, each in a round of its own, for another client. A client that hangs is found by a deadline, which on a busy machine passes for
-/// others as well: it has a run of its own, in which only its failure counts.
+/// Every kind of failure, each in its own round and for another client. A hanging client is detected by a deadline, which on a
+/// busy machine may pass for other clients, too; it has a run of its own, where only its failure counts.
 void check_retried(const Options& mode, int deadline_s = 2) {
     const Options more = mode + Options{"rounds=4"};
     const std::string expected = mode_hash(more);
@@ -31,7 +32,7 @@ void check_retried(const Options& mode, int deadline_s = 2) {
     CHECK_MESSAGE(hung.events_with(R"("client":3,"kind":"hung")") >= 1, read_text(hung.out() / "events.jsonl"));
 }
 
-/// Ends with status 1 and names client 2 of round 2, and leaves the round before.
+/// Expects status 1 and a message that names client 2 and round 2; the round before must be kept.
 void check_aborted(const Options& mode, const std::string& fault) {
     FedhiveRun run(mode_config(),
                    set(mode + Options{"failures={policy: abort}", "faults=[{kind: " + fault + ", round: 2, client: 2}]"}));
@@ -46,7 +47,7 @@ void check_aborted(const Options& mode, const std::string& fault) {
 
 TEST_SUITE("ModesFailures") {
     TEST_CASE("ReplicasTriedAgainGiveTheSameBits") { check_retried(gradients_averaged()); }
-    TEST_CASE("HalvesTriedAgainGiveTheSameBits") { check_retried(kSplit, 5); }  // in which LibTorch is loaded, too
+    TEST_CASE("HalvesTriedAgainGiveTheSameBits") { check_retried(kSplit, 5); }  // LibTorch must be loaded, too
     TEST_CASE("GradientsTriedAgainGiveTheSameBits") { check_retried(kServer); }
 
     TEST_CASE("AbortNamesTheClient") {
@@ -61,7 +62,7 @@ TEST_SUITE("ModesFailures") {
         const ModeRun run(kSplit + Options{"failures.policy=drop", "faults=[{kind: kill, round: 2, client: 2}]"});
         CHECK(run.column("rounds.csv", "accepted") == std::vector<std::string>{"4", "3", "4"});
         CHECK(run.column("clients.csv", "failure")[4 + 2] == "signalled");
-        // The same model as without the halves.
+        // The same model as without the split.
         CHECK(run.hash() ==
               mode_hash({"training.engine=libtorch", "failures.policy=drop", "faults=[{kind: drop, round: 2, client: 2}]"}));
     }

@@ -1,4 +1,4 @@
-// Mode hogwild: one model that all workers write. What one worker makes of it is exact; what several make of it learns.
+// Mode hogwild: all workers write one model. One worker's result is exact; several workers' result learns.
 #include "tests/process/mode_runs.h"
 
 using namespace fedhive;
@@ -29,7 +29,7 @@ TEST_SUITE("ModesHogwild") {
     }
 
     TEST_CASE("RacingWorkersLearn") {
-        // Ten labels, so chance is 0.1; seen were 0.70 to 0.79.
+        // Ten labels, so chance is 0.1; observed were 0.70 to 0.79.
         for (const char* workers : {"2", "4"}) {
             const ModeRun run(hogwild(workers, {"data.num_train=2000", "data.num_test=500", "rounds=5"}));
             const auto accuracy = run.numbers("rounds.csv", "test_accuracy");

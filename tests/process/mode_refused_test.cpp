@@ -1,4 +1,4 @@
-// What the modes do not do is told before anything starts: where it stands, and what is allowed instead.
+// Unsupported settings of the modes are refused before the start, with their place and what is allowed.
 #include "tests/process/mode_runs.h"
 
 using namespace fedhive;
@@ -6,7 +6,7 @@ using namespace fedhive::testing;
 
 namespace {
 
-/// Status 2, "test.yaml" and the `place` in it, every one of `texts`, no folder. `lines` go before the config and replace its keys.
+/// Expects status 2, "test.yaml" with `place`, all of `texts`, and no folder. `lines` precede the config and replace its keys.
 void check_refused(const std::string& lines, const std::string& place, const std::vector<std::string>& texts) {
     std::string config = lines;
     std::istringstream rest(mode_config());

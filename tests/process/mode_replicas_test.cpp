@@ -1,4 +1,4 @@
-// Mode gradient_averaging: replicas in processes of their own take the steps of one process that has all their batches.
+// Mode gradient_averaging: replicas in several processes take the same steps as one process with all their batches.
 #include "aggregation/math/mean.h"
 #include "clients/data/distributed_sampler.h"
 #include "tests/process/mode_runs.h"
@@ -14,7 +14,7 @@ Options averaging(const std::string& workers, const Options& more = {}) {
     return all;
 }
 
-/// One model, one optimiser: in every step the gradients of all replicas' batches, added in the tree's order.
+/// Reference: one model and optimiser; each step adds the gradients of all replicas' batches in the tree's order.
 std::vector<float> accumulated(const Options& assignments) {
     const Rehearsal rehearsal(assignments);
     const auto& plan = rehearsal.run.worker_plan.training;
@@ -42,7 +42,7 @@ std::vector<float> accumulated(const Options& assignments) {
     return rehearsal.parameters();
 }
 
-/// Returns the hash of the model that a run leaves, and that is the one made here.
+/// Checks that a run's model equals accumulated(); returns its hash.
 std::string check_accumulated(const Options& assignments) {
     const auto expected = accumulated(assignments);
     const Rehearsal rehearsal(assignments);
@@ -88,7 +88,7 @@ TEST_SUITE("ModesReplicas") {
     }
 
     TEST_CASE("ReplicasKilledInARoundEndAsThoseThatWereNot") {
-        // The momentum is in the checkpoint.
+        // The checkpoint contains the momentum.
         const Options options = averaging("4", {"rounds=12", "training.local_epochs=5", "checkpoint.every=2"});
         const ModeRun whole(options);
         const KilledRun killed(options, 3);

@@ -1,5 +1,5 @@
-// Runs of the modes in which workers share more than a model a round, and what to compare them with: the same training in this process,
-// one step after the other.
+// Runs of modes where workers share more than one model per round, and their reference: the same training in
+// this process, step by step.
 #pragma once
 
 #include "aggregation/math/vector_ops.h"
@@ -10,7 +10,7 @@
 
 namespace fedhive::testing {
 
-/// Four clients of 151, 151, 150 and 150 examples: a smaller last batch, and two replicas that see an example twice.
+/// Four clients of 151, 151, 150 and 150 examples: with a smaller last batch, and two replicas that see one example twice.
 inline std::string mode_config() {
     return R"(
 name: modes
@@ -23,7 +23,7 @@ training: {local_epochs: 1, batch_size: 16, optimizer: {name: sgd, lr: 0.05, mom
 )";
 }
 
-/// Of mode_config() with more, run to its end.
+/// A run of mode_config() with more assignments, to its end.
 struct ModeRun : FedhiveRun {
     explicit ModeRun(const std::vector<std::string>& assignments) : FedhiveRun(mode_config(), set(assignments)) {
         const std::string ended = end();
@@ -34,7 +34,7 @@ struct ModeRun : FedhiveRun {
         return sim::read_model(out() / "model.safetensors", layout);
     }
 
-    /// A table's column, from top to bottom.
+    /// A column of a table.
     std::vector<std::string> column(const char* table, const std::string& name) const {
         std::vector<std::string> values;
         for (const auto& row : read_csv(out() / table)) values.push_back(row.at(name));
@@ -46,7 +46,7 @@ struct ModeRun : FedhiveRun {
         return values;
     }
 
-    /// How many lines of the events hold `text`.
+    /// Number of lines in events.jsonl that contain `text`.
     std::size_t events_with(const std::string& text) const {
         const auto lines = read_lines(out() / "events.jsonl");
         return static_cast<std::size_t>(std::count_if(
@@ -54,7 +54,7 @@ struct ModeRun : FedhiveRun {
     }
 };
 
-/// The same, but killed as soon as `rounds` rounds are in the table, and taken up again.
+/// The same, but killed after `rounds` recorded rounds, and resumed.
 struct KilledRun : FedhiveRun {
     KilledRun(const std::vector<std::string>& assignments, std::size_t rounds) : FedhiveRun(mode_config(), set(assignments)) {
         REQUIRE(eventually(30.0, [&] { return this->rounds() >= rounds; }));
@@ -79,7 +79,7 @@ inline Batches batches_of(std::span<const std::uint32_t> order, std::size_t size
     return batches;
 }
 
-/// The experiment of a config, with its first model, and a step to train it here.
+/// The experiment of a config with its first model, and a step to train it in this process.
 struct Rehearsal {
     explicit Rehearsal(const std::vector<std::string>& assignments)
         : loaded(load(assignments)), run(sim::Experiment::to_inspect(loaded)) {
@@ -105,7 +105,7 @@ struct Rehearsal {
         return {floats.begin(), floats.end()};
     }
 
-    /// What a client goes through in a round, epoch by epoch.
+    /// A client's batches in a round, epoch after epoch.
     Batches batches(std::uint32_t round, std::uint32_t client) const {
         const auto& plan = run.worker_plan.training;
         const auto shard = run.dataset.shard(client);
@@ -119,7 +119,7 @@ struct Rehearsal {
         return all;
     }
 
-    /// A client's round, from the model and into it.
+    /// Trains a client's round, starting from the model and replacing it.
     void train(std::uint32_t round, std::uint32_t client) {
         begin();
         for (const auto& batch : batches(round, client)) step().step(batch);

@@ -1,5 +1,5 @@
-// Modes parameter_server and async: with nobody beside or ahead of it, a client's work is sequential training; with others, a matter of
-// simulated time and not of workers.
+// Modes parameter_server and async: a single client at a time gives sequential training; with several, the result depends on
+// simulated time and not on workers.
 #include "tests/process/mode_runs.h"
 
 using namespace fedhive;
@@ -11,10 +11,10 @@ Options server(const std::string& max_staleness) {
     return {"mode={name: parameter_server, max_staleness: " + max_staleness + "}"};
 }
 
-/// Client i of the order drawn takes i times as long as the first.
+/// Client i of a random order takes i times as long as the first.
 const char* const kSlowAndFast = "devices={compute: {distribution: zipf, exponent: 1}}";
 
-/// One model, one optimiser over all rounds; clients take turns, each with its next batch, while they have one.
+/// Reference: one model and one optimiser over all rounds; clients take turns, one batch each, until they have none left.
 std::vector<float> in_turns(const Options& assignments) {
     const Rehearsal rehearsal(assignments);
     clients::TrainingStep& step = rehearsal.begin();

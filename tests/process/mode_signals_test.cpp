@@ -1,4 +1,4 @@
-// Real signals in the middle of a round: workers that wait for each other notice it, are replaced or leave, and none is left.
+// Real signals in the middle of a round: workers that wait for each other notice it, are replaced or leave, and none remains.
 #include "aggregation/base/random.h"
 #include "tests/process/mode_runs.h"
 #include "tests/process/remains.h"
@@ -21,14 +21,14 @@ Options options_of(const Discipline& discipline, const Options& more) {
 
 const Discipline kRing{"{name: gradient_averaging, all_reduce: ring}", 4};
 
-/// All workers, some time after the round has begun.
+/// All workers, `milliseconds` after a round was recorded.
 AtWork workers_at_work(const FedhiveRun& run, std::size_t count, int milliseconds) {
     REQUIRE(eventually(30.0, [&] { return run.rounds() >= 1; }));
     std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
     return at_work(run, count);
 }
 
-/// Round 1 passes, then one of the workers is lost in the next, which by LibTorch takes some tenths of a second.
+/// Loses one of the workers in the round after round 1; by LibTorch that round takes some tenths of a second.
 void check_replaced(const Discipline& discipline, const std::string& epochs, std::uint32_t drawn) {
     CAPTURE(discipline.mode);
     const Options options = options_of(
@@ -45,7 +45,7 @@ void check_replaced(const Discipline& discipline, const std::string& epochs, std
     check_nothing_left(before, run.out());
 }
 
-/// A rank of a ring gets a signal in one of many rounds; the run ends, and tells who it was. Returns the seconds it took.
+/// Sends a signal to a rank of a ring during one of many rounds; the run must end and name it. Returns the seconds that took.
 double check_named(int number, const char* kind, double deadline_s) {
     FedhiveRun run(mode_config(),
                    set(options_of(kRing, {"training.local_epochs=20", "rounds=10000",
@@ -77,7 +77,7 @@ TEST_SUITE("ModesSignals") {
         const std::string expected = mode_hash(options);
         FedhiveRun run(mode_config(), set(options));
         const AtWork before = workers_at_work(run, 4, 50);
-        kill(run.pid(), SIGSTOP);  // so that both are found at one look
+        kill(run.pid(), SIGSTOP);  // both are detected in a single check
         for (const pid_t worker : before.workers) kill(worker, SIGKILL);
         kill(run.pid(), SIGCONT);
         REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output());
@@ -94,7 +94,7 @@ TEST_SUITE("ModesSignals") {
     }
 
     TEST_CASE("DeadRankOfARingIsNamedAndEverybodyLeaves") {
-        CHECK(check_named(SIGKILL, "signalled", 300.0) < 60.0);  // long before its deadline
+        CHECK(check_named(SIGKILL, "signalled", 300.0) < 60.0);  // long before the deadline
     }
 
     TEST_CASE("StoppedRankOfARingIsNamedAndEverybodyLeaves") { check_named(SIGSTOP, "hung", 3.0); }
@@ -111,7 +111,7 @@ TEST_SUITE("ModesSignals") {
             const std::int64_t start = now_ns();
             kill(run.pid(), SIGINT);
             CHECK(run.end() == "exited with status 130");
-            CHECK(seconds_between(start, now_ns()) < 60.0);  // the clients take minutes
+            CHECK(seconds_between(start, now_ns()) < 60.0);  // the clients would take minutes
             CHECK(run.rounds() == 0);
             CHECK(run.manifest()["exit_status"].get<std::string>().find("interrupted") == 0);
             check_nothing_left(before, run.out());

@@ -1,4 +1,4 @@
-// Mode split: a model in two halves, in two processes, is the model in one.
+// Mode split: a model split over two processes equals the model in one.
 #include "tests/process/mode_runs.h"
 
 using namespace fedhive;
@@ -10,10 +10,10 @@ struct Split {
     std::string cut, workers;
 };
 
-/// The splits' model and their rows of clients.csv are those of the run in which every client keeps its model whole. Returns
-/// that model's hash.
+/// The split runs' model and rows of clients.csv must equal those of the run in which every client has the whole
+/// model. Returns its hash.
 std::string check_same_as_whole(const std::vector<std::string>& assignments, const std::vector<Split>& splits) {
-    const ModeRun whole(assignments + Options{"training.engine=libtorch"});  // which computes the halves
+    const ModeRun whole(assignments + Options{"training.engine=libtorch"});  // the engine that computes the halves
     const std::string rows = comparable(whole.out() / "clients.csv");
     CHECK(whole.numbers("clients.csv", "update_norm").front() > 0.0);
     for (const Split& split : splits) {

@@ -1,4 +1,4 @@
-// Modes with clients in flight over many rounds: the same bits for any number of workers, and over a stop.
+// Modes with clients in flight over several rounds: the same bits for any number of workers, and after a stop.
 #include "tests/process/same_run.h"
 
 #include <doctest/doctest.h>
@@ -51,7 +51,7 @@ TEST_SUITE("Modes") {
     TEST_CASE("ClientThatComesTwiceInARoundHasDrawnAnew") {
         FedhiveRun run(small_config(), set({"mode={name: semi_async, quorum: 11}", kZipf, "rounds=6"}));
         REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output());
-        std::map<std::pair<std::string, std::string>, std::set<std::string>> hashes;  // of a client sent in one round
+        std::map<std::pair<std::string, std::string>, std::set<std::string>> hashes;  // per (client, round of sending)
         std::size_t rows = 0;
         std::size_t again = 0;
         for (const auto& row : read_csv(run.out() / "clients.csv")) {

@@ -1,5 +1,5 @@
-// Noise that a step of the server takes, out of the checkpoints before and behind it: normal, with the standard deviation that the chain promises,
-// whoever is there, fails, comes late or comes twice. Clients learn nothing here, so that updates are noise alone.
+// Noise in a server step, from the checkpoints before and after it: normal, with the standard deviation that the chain
+// promises, with absent, failing, late and repeated clients. Clients learn nothing, so updates are only noise.
 #include "sim/run/run_files.h"
 #include "tests/process/csv_rows.h"
 #include "tests/process/kept_by_clients.h"
@@ -49,7 +49,8 @@ double constant(double) { return 1.0; }
 double polynomial(double tau) { return 1.0 / std::sqrt(1.0 + tau); }
 double hinge(double tau) { return tau <= 1.0 ? 1.0 : 1.0 / tau; }
 
-/// Of each step behind the first: the sum of the updates over what it is promised, times the most that one client counts in it.
+/// For each step after the first: (sum of updates) / (promised deviation · largest count of one client)
+/// must be standard normal.
 void check_sums(const Options& options, double (*discount)(double) = constant) {
     CAPTURE(fmt::format("{}", fmt::join(options, " ")));
     FedhiveRun run(noisy_config(), set(options));
@@ -76,7 +77,7 @@ void check_sums(const Options& options, double (*discount)(double) = constant) {
     CHECK(distance_from_normal(samples, 0.0, 1.0) < kolmogorov_bound(samples.size()));
 }
 
-/// Three of the twelve are there.
+/// A trace where three of the twelve clients are available.
 struct Away : TemporaryFolder {
     Away() {
         std::ofstream file(path() / "trace.csv");

@@ -1,4 +1,4 @@
-// Data that somebody brings as NumPy archives or tables, and data that know their owners, in the real program.
+// User data as NumPy archives or tables, and data with owners, in the real program.
 #include "clients/data/formats/synthetic.h"
 #include "tests/clients/data/npz_fixture.h"
 #include "tests/process/finished_run.h"
@@ -10,7 +10,7 @@ using namespace fedhive::testing;
 
 namespace {
 
-/// What `format: synthetic` draws for small_config() with these keys, as archives: of bytes as they are, of floats from 0 to 255.
+/// The data of `format: synthetic` for small_config() with these keys, as archives of bytes and of floats from 0 to 255.
 class SyntheticArchives {
 public:
     SyntheticArchives() {
@@ -80,7 +80,7 @@ TEST_SUITE("NpzRun") {
                             "normalize: {{mean: [0], std: "
                             "[255]}}, partition: {{scheme: natural, clients: 3}}}}",
                             folder.path().string()));
-        // There the owners are numbered from above.
+        // There the owners have descending numbers.
         CHECK(of_table != sha(archives.data("bytes", "partition: {scheme: natural, clients: 3}")));
         const std::string of_archive =
             sha(archives.data("floats", "normalize: {mean: [0], std: [255]}, partition: {clients: 3}"));

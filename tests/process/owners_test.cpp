@@ -1,4 +1,4 @@
-// Data that name their owners, in the real program: as many clients as there are, their names in the tables; what looks like a mistake in the data.
+// Data that name their owners, in the real program: number of clients, names in the tables, and warnings about the data.
 #include "sim/record/table_cells.h"
 #include "tests/clients/data/npz_fixture.h"
 #include "tests/process/run_process.h"
@@ -10,7 +10,7 @@ using namespace fedhive::testing;
 
 namespace {
 
-/// 60 rows of three hospitals; a label and two features near it.
+/// 60 rows of three hospitals, with a label and two features near it.
 class Hospitals {
 public:
     explicit Hospitals(int first_label = 0, double scale = 1.0) {
@@ -37,7 +37,7 @@ private:
     TemporaryFolder folder_;
 };
 
-/// The last cell of each row, under `column`.
+/// The last cell of each row, which belongs to `column`.
 std::vector<std::string> last_cells(const std::filesystem::path& table, const std::string& column) {
     std::vector<std::string> cells;
     for (const std::string& line : read_lines(table)) cells.push_back(sim::cells_of(line).back());
@@ -46,7 +46,7 @@ std::vector<std::string> last_cells(const std::filesystem::path& table, const st
     return {cells.begin() + 1, cells.end()};
 }
 
-/// The end and the output of `fedhive ARGUMENTS`.
+/// How `fedhive ARGUMENTS` ended, and its output.
 std::pair<std::string, std::string> called(const std::vector<std::string>& arguments) {
     FedhiveRun process;
     process.start(arguments);
@@ -76,7 +76,7 @@ TEST_SUITE("Owners") {
         const auto [partition, table] = called({"partition", (run.folder() / "test.yaml").string()});
         CHECK_MESSAGE(table.find(" the \"Charité\"\n") != std::string::npos, table);
 
-        // Goes on by itself, and by the config as it was given; its clients are read with their names.
+        // Resumes without and with the original config; the clients are read with their names.
         const std::string out = run.out().string();
         CHECK(called({"run", "--resume", out, "--set", "rounds=3"}).first == kDone);
         const auto [end, said] = called({"run", (run.folder() / "test.yaml").string(), "--resume", out, "--set", "rounds=4"});
@@ -139,7 +139,7 @@ TEST_SUITE("Owners") {
         CHECK_MESSAGE(text.find("\nwarning: " + labels) != std::string::npos, text);
         const auto json = nlohmann::json::parse(called({"validate", file, "--json"}).second);
         CHECK(json["warnings"] == run.manifest()["warnings"]);
-        // Both are said to be meant, or mended: by the number of classes, by numbers for the values, by a norm at the model's beginning.
+        // Each way to confirm or fix the warnings: the number of classes, normalisation numbers, a norm as the first layer.
         const auto warnings = [&](const std::vector<std::string>& more) {
             std::vector<std::string> arguments{"validate", file, "--json", "--set", "data.classes=3"};
             for (const std::string& one : more) arguments.insert(arguments.end(), {"--set", one});

@@ -1,4 +1,4 @@
-// The configs of papers, shortened, on images of the size that theirs have.
+// The papers' configs, shortened, on images of the papers' size.
 #include "tests/clients/data/idx_fixture.h"
 #include "tests/process/csv_rows.h"
 
@@ -9,7 +9,7 @@ using namespace fedhive::testing;
 
 namespace {
 
-/// As many images of 28 x 28 as two shards for each of a hundred clients take, and labels of ten classes.
+/// 28 x 28 images, enough for two shards for each of a hundred clients, with labels of ten classes.
 class Digits {
 public:
     Digits() {
@@ -44,7 +44,7 @@ TEST_SUITE("Papers") {
             CHECK(run.manifest()["num_parameters"] == 1'663'370);
             const auto clients = read_csv(run.out() / "clients.csv");
             CHECK(clients.size() == 10);                                          // C = 0.1
-            for (const auto& client : clients) CHECK(client.at("steps") == "5");  // E = 5 of one batch
+            for (const auto& client : clients) CHECK(client.at("steps") == "5");  // E = 5 epochs of one batch
         }
     }
 }

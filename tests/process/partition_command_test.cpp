@@ -1,4 +1,4 @@
-// fedhive partition: what it prints and writes is what a run has.
+// fedhive partition: its output and file agree with a run's partition.
 #include "tests/process/run_process.h"
 
 #include <doctest/doctest.h>
@@ -12,7 +12,7 @@ const std::string kDealt =
     "data={format: synthetic, num_train: 30, num_test: 5, num_classes: 3, num_features: 2, partition: {scheme: "
     "shards, shards_per_client: 1, clients: 3}}";
 
-/// Of `fedhive partition` on small_config() with these arguments.
+/// Output of `fedhive partition` on small_config() with these arguments.
 std::string printed(FedhiveRun& run, std::vector<std::string> more, const std::string& end = "exited with status 0") {
     std::ofstream(run.folder() / "test.yaml") << small_config();
     std::filesystem::remove(run.folder() / "output");

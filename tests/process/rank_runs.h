@@ -1,4 +1,4 @@
-// One run in several coordinators, by the mpirun of this machine.
+// One run in several coordinators, by this machine's mpirun.
 #pragma once
 
 #include "tests/process/run_process.h"
@@ -9,7 +9,7 @@
 
 namespace fedhive::testing {
 
-/// Empty where there is none.
+/// Path of mpirun; empty if there is none.
 inline std::string mpirun() {
     const char* path = std::getenv("PATH");
     std::istringstream folders(path == nullptr ? "" : path);
@@ -18,8 +18,8 @@ inline std::string mpirun() {
     return "";
 }
 
-/// More ranks than processors, and as root: what Open MPI wants to be told, as its old and its new starter call it. Its libraries free not all that
-/// they take, and unload the code that took it, so that the address sanitizer could not be told whose it was.
+/// Lets Open MPI (old and new launcher) start more ranks than processors, and as root. Leak detection is off: Open MPI does not
+/// free all of its memory, and its unloaded libraries cannot be named in a suppression.
 inline const std::vector<std::pair<std::string, std::string>>& rank_environment() {
     static const std::vector<std::pair<std::string, std::string>> environment{
         {"ASAN_OPTIONS", "detect_leaks=0"},
@@ -30,7 +30,7 @@ inline const std::vector<std::pair<std::string, std::string>>& rank_environment(
     return environment;
 }
 
-/// Why no test with ranks can run here; empty where they can.
+/// Reason why tests with ranks cannot run; empty if they can.
 inline std::string why_no_ranks() {
     if (!std::filesystem::exists(beside_tests("libfedhive_mpi.so"))) return "built without MPI";
     if (mpirun().empty()) return "there is no mpirun";
@@ -42,8 +42,8 @@ inline std::string why_no_ranks() {
     return starts ? "" : "mpirun cannot start two processes here";
 }
 
-/// The first line of a case with ranks. Where FEDHIVE_NEEDS_MPI is set, as .ci/run does once scripts/setup has brought Open MPI, one that cannot run
-/// has failed.
+/// First line of a case with ranks: skips it if ranks cannot run. With FEDHIVE_NEEDS_MPI (set by .ci/run after scripts/setup
+/// has installed Open MPI) it fails instead.
 #define FEDHIVE_NEEDS_RANKS()                                       \
     if (const std::string why = why_no_ranks(); !why.empty()) {     \
         if (std::getenv("FEDHIVE_NEEDS_MPI") != nullptr) FAIL(why); \
@@ -63,7 +63,7 @@ public:
         start(Options{"-n", std::to_string(ranks), fedhive_program()} + arguments, rank_environment(), mpirun());
     }
 
-    /// Two ranks that are not asked the same; `through`: what the second one is started by.
+    /// Starts two ranks with different arguments; `through`: a command that starts the second one.
     void start_two(const Options& first, const Options& second, const Options& through = {}) {
         const Options one{"-n", "1"};
         start(one + Options{fedhive_program()} + first + Options{":"} + one + through + Options{fedhive_program()} + second,
@@ -78,7 +78,8 @@ public:
         return times;
     }
 
-    /// Of that rank, which must be there: a signal to process 0 would be one to the tests themselves. MPICH's starter has a process between itself and them.
+    /// Process id of that rank, which must exist: a signal to process 0 would hit the tests. MPICH's launcher has an
+    /// intermediate process.
     pid_t coordinator(int rank) const {
         std::vector<pid_t> below = children_of(pid());
         for (std::size_t i = 0, own = below.size(); i < below.size(); ++i) {

@@ -1,4 +1,4 @@
-// A sweep over several hosts, by the mpirun of this machine: each run is what it is on one, whoever had it, and whichever host ends.
+// A sweep over several hosts, by this machine's mpirun: each run equals that on one host, whichever host had it or ends.
 #include "tests/process/rank_runs.h"
 #include "tests/process/same_run.h"
 
@@ -34,7 +34,7 @@ struct RankedSweep : RankedRun {
 };
 
 constexpr const char* kShortSweep = "grid: {training.optimizer.lr: [0.05, 0.1]}\nseeds: 2\n";
-/// Runs that are soon over, but for two pauses: time to look at them and to end them.
+/// Short runs with two pauses, during which they can be observed and ended.
 const std::string kTwoRuns = "grid: {training.optimizer.lr: [0.05, 0.1]}\nset: {rounds: 40, training.cohort: 13";
 const std::string kWithPauses =
     ", faults: [{kind: slow, round: 12, client: 3, seconds: 5}, {kind: slow, round: 24, client: 3, seconds: 5}]";
@@ -69,14 +69,14 @@ TEST_SUITE("RanksSweep") {
         const auto both_at_work = [&] { return sweep.rounds("lr-0.05") > 5 && sweep.rounds("lr-0.1") > 5; };
         sweep.start_ranks(2, sweep.arguments() + Options{"--jobs", "1"});
         REQUIRE_MESSAGE(eventually(60.0, both_at_work), sweep.output());
-        kill(sweep.coordinator(1), SIGTERM);  // by one of them all are told
+        kill(sweep.coordinator(1), SIGTERM);  // one host tells all others
         sweep.end();
         CHECK(sweep.json()["exit_status"] == "interrupted by SIGTERM");
         for (const auto& run : sweep.runs()) {
             CHECK(run["status"] == "waiting");
             CHECK(manifest_of(sweep.out() / "runs" / run["id"])["exit_status"] == "interrupted by SIGINT");
         }
-        // Again, and now one is lost; what it ran ends with it.
+        // Again, now with a host lost; its run ends with it.
         sweep.start_ranks(2, {"sweep", "--resume", sweep.out().string(), "--jobs", "1", "--quiet"});
         const std::size_t before = sweep.rounds("lr-0.05");
         REQUIRE_MESSAGE(eventually(60.0, [&] { return sweep.rounds("lr-0.05") > before + 5; }), sweep.output());

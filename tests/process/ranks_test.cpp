@@ -1,4 +1,5 @@
-// Promise 1 over ranks: mpirun with any number of coordinators gives the bits and the tables of one, and whichever of them ends, all end.
+// Promise 1 over ranks: mpirun with any number of coordinators gives the bits and tables of one, and all
+// end when one of them ends.
 #include "tests/process/rank_runs.h"
 #include "tests/process/same_run.h"
 #include "tests/support/skip.h"
@@ -25,7 +26,7 @@ void same_in_ranks(const std::vector<int>& numbers, const Options& options) {
     }
 }
 
-/// Many short rounds, so that somebody can be hit in the middle.
+/// Many short rounds, so that a rank can be hit in the middle.
 Options long_run(const Options& more = {}) {
     return set({"rounds=100000", "checkpoint.every=20", "evaluation.every=50"}) + set(more) + Options{"--quiet"};
 }
@@ -34,7 +35,7 @@ void wait_for_rounds(const RankedRun& run, std::size_t rounds) {
     REQUIRE_MESSAGE(eventually(60.0, [&] { return run.rounds() >= rounds; }), run.output());
 }
 
-/// Goes on for a few rounds with that many ranks, and is what a run without a break is.
+/// Resumes the run with that many ranks for a few rounds; it must equal a run without interruption.
 void goes_on(RankedRun& run, int ranks, const Options& same = {}) {
     const auto round = run.manifest()["round"].get<std::int64_t>();
     const std::string rounds = fmt::format("rounds={}", round + 5);
@@ -75,7 +76,7 @@ TEST_SUITE("Ranks") {
             set({"checkpoint.every=2", "workers=1", "strategy={name: scaffold}", "training.optimizer={name: sgd, lr: 0.05}"});
         RankedRun run(2, small_config(), options + set({"rounds=4"}));
         REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output());
-        // Counted over all ranks, whoever trained.
+        // Counted over all ranks, whichever trained.
         std::set<std::string> workers;
         for (const auto& row : read_csv(run.out() / "clients.csv")) workers.insert(row.at("worker"));
         CHECK(workers == std::set<std::string>{"0", "1"});
@@ -133,7 +134,7 @@ TEST_SUITE("Ranks") {
 
     TEST_CASE("OneThatHangsIsNamedAndTheRunGoesOnWithoutIt") {
         FEDHIVE_NEEDS_RANKS();
-        // A short deadline, so that nobody waits for long; on a busy machine it may pass for a client that is slow, and the run ends by that.
+        // A short deadline keeps waits short; on a busy machine a slow client may exceed it and end the run instead.
         const Options second{"failures.deadline_s=1"};
         for (int again = 0; again < 4; ++again) {
             RankedRun run(3, small_config(), long_run(second));
@@ -159,7 +160,7 @@ TEST_SUITE("Ranks") {
 
     TEST_CASE("EachMeasuresForItselfHowManyWorkersItTakes") {
         FEDHIVE_NEEDS_RANKS();
-        // Three, since two of two processors have one each, of which nothing is to be measured; a run that is worth the time.
+        // Three ranks: with two on two processors each has one, and nothing is measured. The run is long enough for a probe.
         RankedRun run(3, small_config(),
                       set({"workers=auto", "rounds=1000000", "checkpoint.every=1000", "failures.deadline_s=20",
                            "evaluation.every=1000"}));
@@ -259,7 +260,8 @@ TEST_SUITE("Ranks") {
         REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output());
         for (const char* same : {"model_sha256", "data_fingerprint", "partition_fingerprint"})
             CHECK(run.manifest()[same] == alone[same]);
-        // The first rank has the word and the status: who left before it with one of its own would have mpirun end it.
+        // Only the first rank reports and sets the status: mpirun would end it if another rank left earlier
+        // with a status of its own.
         const std::string status = (run.folder() / "status").string();
         run.start_two(with("own", here), with("own", "/nowhere/data.csv"),
                       {"/bin/sh", "-c", "\"$@\"; echo $? > " + status, "sh"});
@@ -297,7 +299,7 @@ TEST_SUITE("Ranks") {
         const std::string config = (run.folder() / "test.yaml").string();
         std::ofstream(config) << small_config();
         const auto each = [&](const std::string& out) { return Options{"run", config, "--out", out}; };
-        // Nobody, root neither, can make a folder there.
+        // Not even root can create a folder there.
         run.start_two(each(run.out().string()), each("/proc/nowhere/out"));
         REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output());
         CHECK(run.manifest()["model_sha256"] == sha_with({}));
@@ -330,7 +332,7 @@ TEST_SUITE("Ranks") {
     TEST_CASE("StartedWithoutMpiAreRefusedByTheFirstOfThemAndTorchrunByWhatToType") {
         TemporaryFolder folder;
         const std::filesystem::path program = folder.path() / "fedhive";
-        std::filesystem::copy(fedhive_program(), program);  // beside it is no library
+        std::filesystem::copy(fedhive_program(), program);  // a copy without the library beside it
         FedhiveRun run;
         std::ofstream(run.folder() / "test.yaml") << small_config();
         const Options arguments{"run", (run.folder() / "test.yaml").string(), "--out", run.out().string()};

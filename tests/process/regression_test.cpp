@@ -1,4 +1,4 @@
-// Numbers for targets: a run from its config to its tables, alike for any number of workers, and what is compared by its error.
+// Regression: a run from its config to its tables, the same for any number of workers, compared by its error.
 #include "tests/process/finished_run.h"
 
 #include <doctest/doctest.h>
@@ -13,7 +13,7 @@ namespace {
 
 using RowOfTable = std::map<std::string, std::string>;
 
-/// Two numbers that are linear in four features, with noise of variance 1/64.
+/// Two numbers linear in four features, with noise of variance 1/64.
 const Options kLinear{
     "task=regression",
     "data={format: synthetic_linear, num_train: 400, num_test: 100, num_features: 4, num_targets: 2, noise: 0.125, "
@@ -41,8 +41,8 @@ TEST_SUITE("RegressionRun") {
         CHECK(head.find(",test_loss,test_mse,test_mae,bytes_down,") != std::string::npos);
         CHECK(head.find("accuracy") == std::string::npos);
         CHECK(last(run, "test_mse") == last(run, "test_loss"));
-        CHECK(last(run, "test_mse") < 0.02);  // 0.0156 is the noise; it begins with 2
-        CHECK(last(run, "test_mae") < 0.12);  // 0.0997
+        CHECK(last(run, "test_mse") < 0.02);  // 0.0156 is the noise; it begins at 2
+        CHECK(last(run, "test_mae") < 0.12);  // 0.0997 is the noise's
         CHECK(run.manifest()["test_mse"] == last(run, "test_mse"));
         CHECK(run.manifest()["task"] == "regression");
         for (const char* text :

@@ -1,4 +1,4 @@
-// What a run may not leave: its worker processes, anybody who still holds its shared memory, files that were being written.
+// What a run must not leave behind: worker processes, processes that hold its shared memory, half-written files.
 #pragma once
 
 #include "tests/process/run_process.h"
@@ -10,7 +10,7 @@
 
 namespace fedhive::testing {
 
-/// The anonymous segments (memfd) a process holds, by inode; empty when it is gone, or another user's. Those it has only mapped count too.
+/// Inodes of the anonymous segments (memfd) that a process has open or mapped; empty if it is gone or another user's.
 inline std::set<std::string> segments_of(pid_t pid) {
     std::set<std::string> inodes;
     std::error_code none;
@@ -44,13 +44,13 @@ inline std::vector<pid_t> holders_of(const std::set<std::string>& segments) {
     return holders;
 }
 
-/// A run at work: its workers, and the memory it shares with them.
+/// A run at work: its workers, and the memory that it shares with them.
 struct AtWork {
     std::vector<pid_t> workers;
     std::set<std::string> segments;
 };
 
-/// Waits until there are so many workers.
+/// Waits until the run has `count` workers.
 inline AtWork at_work(const FedhiveRun& run, std::size_t count) {
     REQUIRE(eventually(30.0, [&] { return run.workers().size() == count; }));
     AtWork found{run.workers(), segments_of(run.pid())};
@@ -58,7 +58,7 @@ inline AtWork at_work(const FedhiveRun& run, std::size_t count) {
     return found;
 }
 
-/// No worker, not even one that came later, and no memory; `folder`: no half-written file in it.
+/// Checks that no worker, earlier or later, and no shared memory remains; `folder`: nor a half-written file in it.
 inline void check_nothing_left(const AtWork& before, const std::filesystem::path& folder = {}) {
     CHECK(eventually(60.0, [&] { return std::none_of(before.workers.begin(), before.workers.end(), alive); }));
     CHECK(eventually(60.0, [&] { return holders_of(before.segments).empty(); }));
@@ -67,7 +67,7 @@ inline void check_nothing_left(const AtWork& before, const std::filesystem::path
         CHECK_MESSAGE(entry.path().extension() != ".part", entry.path());
 }
 
-/// Ends with status 1, tells the reason, keeps whole rows, leaves nothing. Returns the seconds it took.
+/// Expects status 1, the reason, complete rows, and nothing left behind. Returns the seconds it took.
 inline double check_aborted(FedhiveRun& run, const AtWork& before, const std::string& reason) {
     const std::int64_t start = now_ns();
     CHECK(run.end() == "exited with status 1");
@@ -79,7 +79,7 @@ inline double check_aborted(FedhiveRun& run, const AtWork& before, const std::st
     return seconds;
 }
 
-/// Ends with status 130, leaves nothing. Returns the seconds it took.
+/// Expects status 130 and nothing left behind. Returns the seconds it took.
 inline double check_interrupted(FedhiveRun& run, const AtWork& before) {
     const std::int64_t start = now_ns();
     CHECK(run.end() == "exited with status 130");
@@ -88,7 +88,7 @@ inline double check_interrupted(FedhiveRun& run, const AtWork& before) {
     return seconds;
 }
 
-/// Seconds, the least of up to six times; one below `bound` is enough. A busy machine is slow at times, a wait that is wrong each time.
+/// Minimum of up to six measurements, stopping below `bound`: a busy machine is slow at times, a wrong wait every time.
 inline double least_of_six(double bound, const std::function<double()>& seconds) {
     double least = seconds();
     for (int again = 0; again < 5 && least >= bound; ++again) least = std::min(least, seconds());

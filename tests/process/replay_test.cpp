@@ -1,4 +1,4 @@
-// One client's training, run again: the bits that its row in clients.csv names.
+// Replays one client's training; the bits must match its row in clients.csv.
 #include "tests/process/csv_rows.h"
 
 #include <doctest/doctest.h>
@@ -19,7 +19,7 @@ std::vector<Row> rows_of(const std::filesystem::path& run) {
     return rows;
 }
 
-/// The end of `fedhive replay`; what it printed is in `output`.
+/// How `fedhive replay` ended; its output is in `output`.
 std::string replay(const std::filesystem::path& run, const std::string& round, const std::string& client, std::string& output) {
     FedhiveRun process;
     process.start({"replay", run.string(), "--round", round, "--client", client});
@@ -30,7 +30,7 @@ std::string replay(const std::filesystem::path& run, const std::string& round, c
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-/// The accepted client of a round that comes `which`th.
+/// The `which`-th accepted client of a round, from 0.
 Row accepted(const std::vector<Row>& rows, int round, std::size_t which) {
     for (const Row& row : rows)
         if (row.round == std::to_string(round) && row.failure.empty() && which-- == 0) return row;
@@ -97,14 +97,14 @@ TEST_SUITE("Replay") {
     }
 
     TEST_CASE("DroppedClientsAndSkippedRoundsAreFollowed") {
-        // Whole slots, single members, and in round 2 nearly everybody: too few for a step.
+        // Whole slots, single members, and in round 2 nearly all clients fail: too few for a step.
         FedhiveRun run(
             small_config(),
             {"--set", "rounds=4", "--set", "checkpoint.every=100", "--set", "training.clients_per_slot=4", "--set",
              "strategy={name: fedavgm, server_momentum: 0.9}", "--set", "failures={policy: drop, min_updates: 5}", "--set",
              "faults=[{kind: nan, round: 2, rate: 0.9}, {kind: throw, rate: 0.3}, {kind: kill, round: 1, client: 3}]"});
         REQUIRE(run.end() == "exited with status 0");
-        REQUIRE(has(read_text(run.out() / "rounds.csv"), "\n2,1,11,"));  // the version stood still
+        REQUIRE(has(read_text(run.out() / "rounds.csv"), "\n2,1,11,"));  // the version did not change
         const auto rows = rows_of(run.out());
         for (const int round : {2, 3, 4}) replays(run.out(), accepted(rows, round, 0));
         std::string output;
@@ -141,7 +141,7 @@ TEST_SUITE("Replay") {
         FedhiveRun run(small_config(), {"--set", "checkpoint.every=100"});
         REQUIRE(run.end() == "exited with status 0");
         std::string table = read_text(run.out() / "clients.csv");
-        // The hash of the last row, and of the first.
+        // Changes the hash of the last row, and of the first.
         const auto spoil = [&](std::size_t begin) {
             std::size_t comma = begin;
             for (int i = 0; i < 8; ++i) comma = table.find(',', comma + 1);

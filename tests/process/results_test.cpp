@@ -1,4 +1,4 @@
-// What a run leaves behind: names and columns are a contract with other programs.
+// A run's output files: names and columns are a contract with other programs.
 #include "tests/process/csv_rows.h"
 
 #include <doctest/doctest.h>
@@ -24,7 +24,7 @@ TEST_SUITE("Results") {
             CHECK(rounds[i].at("round") == std::to_string(i + 1));
             CHECK(rounds[i].at("version") == std::to_string(i + 1));
             CHECK(rounds[i].at("accepted") == "11");
-            CHECK(rounds[i].at("test_accuracy").empty() == (i == 0));  // every second round, and the last
+            CHECK(rounds[i].at("test_accuracy").empty() == (i == 0));  // evaluated every second round, and after the last
         }
         const auto clients = read_csv(run.out() / "clients.csv");
         REQUIRE(clients.size() == 33);
@@ -70,7 +70,7 @@ TEST_SUITE("Results") {
                 sum += std::stod(row.at(phase));
             }
             const double wall = std::stod(row.at("wall_s"));
-            CHECK(std::abs(sum - wall) < 1e-3 * wall + 5e-6);  // each is told in microseconds
+            CHECK(std::abs(sum - wall) < 1e-3 * wall + 5e-6);  // times are written in microseconds
         }
     }
 
@@ -188,7 +188,7 @@ TEST_SUITE("Results") {
                                 "finished"})
             CHECK_MESSAGE(manifest.contains(key), key);
         CHECK(manifest["exit_status"] == "finished");
-        CHECK(manifest["workers_auto"].is_null());  // two were asked for
+        CHECK(manifest["workers_auto"].is_null());  // a number, 2, was given
         CHECK(manifest["mps"] == false);
         CHECK(manifest["version"] == 3);
         CHECK(manifest["num_parameters"] == 16 * 32 + 32 + 32 * 32 + 32 + 32 * 5 + 5);

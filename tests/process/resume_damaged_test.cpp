@@ -1,4 +1,4 @@
-// Checkpoints that cannot be read, and disks that are full: what was whole stays, and the run goes on from there.
+// Unreadable checkpoints and full disks: complete ones remain, and the run continues from there.
 #include "tests/process/finished_run.h"
 #include "tests/support/skip.h"
 
@@ -26,7 +26,7 @@ TEST_SUITE("ResumeDamaged") {
 
     TEST_CASE("DamagedCheckpointOfALaterRoundNeverPushesOutAWholeOne") {
         Finished run;
-        // Rounds 8 and 9 look newest, and only two are kept.
+        // Rounds 8 and 9 look newest, while only two checkpoints are kept.
         for (const char* name : {"round-00000008.safetensors", "round-00000009.safetensors"})
             std::ofstream(run.out() / "checkpoints" / name) << "torn";
         CHECK(run.resume({"--set", "rounds=4"}) == "exited with status 0");
@@ -40,7 +40,7 @@ TEST_SUITE("ResumeDamaged") {
         const std::string wanted = sha_of({"--set", "rounds=4"});
         run.damage_checkpoint(3);
         std::ofstream(sim::checkpoint_path(run.out(), 2), std::ios::trunc) << "";
-        CHECK(run.resume({}) == "exited with status 0");  // it had finished: there is nothing to do
+        CHECK(run.resume({}) == "exited with status 0");  // it had finished: nothing to do
         CHECK(run.said("the run has finished after 3 rounds"));
         CHECK(run.resume({"--set", "rounds=4"}) == "exited with status 0");
         CHECK(run.said("resumed     from the beginning: no checkpoint can be used"));
@@ -121,7 +121,7 @@ TEST_SUITE("ResumeDamaged") {
                 CHECK_MESSAGE((end == "exited with status 1" || free_kib == 0), end);
                 CHECK_MESSAGE(run.output().find("No space left on device") != std::string::npos, run.output());
                 CHECK_MESSAGE(run.output().find(out.string()) != std::string::npos, run.output());
-                // The first thing that could not be written is named, not what could not be written after it.
+                // The error names the first thing that could not be written, not a later one.
                 const bool going = fs::exists(out / "rounds.csv") && read_lines(out / "rounds.csv").size() > 1;
                 CHECK_MESSAGE((!going || run.output().find("go on with: fedhive run --resume") != std::string::npos),
                               run.output());

@@ -1,4 +1,4 @@
-// What a resume does not do: go on with another experiment, on top of another process, or from a file that is not what it was.
+// Refused resumes: of another experiment, of a folder in use by another process, or from a changed file.
 #include "tests/process/finished_run.h"
 #include "tests/support/skip.h"
 
@@ -11,7 +11,7 @@ using namespace fedhive::testing;
 namespace {
 
 namespace fs = std::filesystem;
-/// A data set of 20 examples in the IDX format; `shift` makes it another.
+/// A data set of 20 examples in the IDX format; `shift` varies its contents.
 void write_idx(const fs::path& folder, int shift) {
     fs::create_directories(folder);
     for (const auto& [part, count] : {std::pair<std::string, int>{"train", 20}, {"t10k", 10}}) {
@@ -41,7 +41,7 @@ TEST_SUITE("ResumeRefused") {
         };
         refused(folder.path() / "missing");
         refused(folder.path());
-        std::ofstream(folder.path() / "config.yaml") << small_config();  // somebody's own file
+        std::ofstream(folder.path() / "config.yaml") << small_config();  // a user's own file
         refused(folder.path());
         CHECK(std::distance(fs::directory_iterator(folder.path()), {}) == 1);
     }
@@ -73,7 +73,7 @@ TEST_SUITE("ResumeRefused") {
                     {"  seed: 1 -> 2\n", "  training.batch_size: 16 -> 8\n", list});
         run.refuses({"--set", "strategy={name: fedadam}"},
                     {"strategy.name: fedavg -> fedadam", "strategy.beta1: (not given) -> 0.9"});
-        // Equal values are no change; the run is over, so there is nothing to do.
+        // Equal values are no change; the run is finished, so there is nothing to do.
         CHECK(run.resume({"--set", "seed=1", "--set", "training.batch_size=16"}) == "exited with status 0");
         run.replace_in("config.yaml", "batch_size: 16", "batch_size: 4");
         run.refuses({}, {"training.batch_size: 16 -> 4", list});
@@ -93,7 +93,7 @@ TEST_SUITE("ResumeRefused") {
         CHECK(run.rounds() == 4);
         CHECK(with_config({"--set", "rounds=5", "--set", "seed=3"}) == "exited with status 2");
         CHECK(run.said("seed: 1 -> 3"));
-        // `device: auto` asks for whatever the run has had.
+        // `device: auto` accepts the device that the run had.
         CHECK(with_config({"--set", "rounds=5", "--set", "device=auto"}) == "exited with status 0");
         CHECK(run.manifest()["model_sha256"] == sha_of({"--set", "rounds=5"}));
     }
@@ -129,7 +129,7 @@ TEST_SUITE("ResumeRefused") {
         CHECK(run.resume({"--set", "rounds=4", "--allow-other-bits"}, plain) == "exited with status 0");
         REQUIRE(run.manifest()["other_bits"].size() == 1);
         CHECK(run.manifest()["cpu_capability"] == "DEFAULT");
-        // It stays on record, and so does the new capability.
+        // The change stays recorded, and so does the new capability.
         run.refuses({"--set", "rounds=5"}, {"CPU capability DEFAULT then, "});
         CHECK(run.resume({"--set", "rounds=5", "--allow-other-bits"}) == "exited with status 0");
         CHECK(run.manifest()["other_bits"].size() == 2);
@@ -212,7 +212,7 @@ TEST_SUITE("ResumeRefused") {
         }
         kill(going.pid(), SIGKILL);
         going.end();
-        CHECK(fs::exists(going.out() / ".lock"));  // a killed process leaves the file, not the lock
+        CHECK(fs::exists(going.out() / ".lock"));  // a killed process leaves the file, but not the lock
         going.start({"run", "--resume", going.out().string()});
         const std::size_t before = going.rounds();
         REQUIRE(eventually(30.0, [&] { return going.rounds() > before; }));

@@ -1,4 +1,4 @@
-// Promise 1 over a stop: a run that was killed or interrupted, and taken up again, ends as the run that never was.
+// Promise 1 over a stop: a run that was killed or interrupted, and resumed, ends like one that was not.
 #include "aggregation/base/random.h"
 #include "sim/run/run_files.h"
 #include "sim/state/checkpoint.h"
@@ -31,7 +31,7 @@ std::int64_t newest_checkpoint_of(const FedhiveRun& run) {
     return rounds.empty() ? -1 : rounds.back();
 }
 
-/// Sends `number` when at least that many rounds are in the table.
+/// Sends signal `number` once that many rounds are recorded.
 void signal_after(FedhiveRun& run, std::size_t rounds, int number) {
     REQUIRE(eventually(30.0, [&] { return run.rounds() >= rounds; }));
     kill(run.pid(), number);
@@ -48,7 +48,8 @@ TEST_SUITE("Resume") {
             Options thrice = options;
             const Options sparse = set({"checkpoint.every=4"});
             thrice.insert(thrice.end(), sparse.begin(), sparse.end());
-            FedhiveRun run(small_config(), strategy == "fedavg" ? options : thrice);  // auto, every fourth
+            FedhiveRun run(small_config(),
+                           strategy == "fedavg" ? options : thrice);  // checkpoints: auto, or every 4th round
             Stream stream(1, Purpose::TestData);
             for (const std::size_t rounds : {10U, 50U, 90U}) {
                 signal_after(run, rounds + stream.below(20), 0);
@@ -74,7 +75,7 @@ TEST_SUITE("Resume") {
                                     run.out().string())));
         CHECK(run.manifest()["exit_status"] == "interrupted by SIGINT");
         CHECK(run.manifest()["round"] == rounds);
-        // Only a few rounds more, so that the test is short.
+        // Only a few more rounds, to keep the test short.
         const std::string more = fmt::format("rounds={}", rounds + 5);
         finish(run, set({more}));
         CHECK(said(run, fmt::format("resumed     after round {} of {}, from checkpoints/round-{:08}.safetensors", rounds,
@@ -86,7 +87,7 @@ TEST_SUITE("Resume") {
     }
 
     TEST_CASE("InterruptWhileAClientTrainsKeepsTheRoundsBefore") {
-        // Client 3 of round 3 takes for ever; nothing is written after round 1 but what the interrupt writes.
+        // Client 3 hangs in round 3; after round 1 only the interrupt writes a checkpoint.
         FedhiveRun run(small_config(), set({"faults=[{kind: slow, round: 3, client: 3, seconds: 1000}]", "training.cohort=13",
                                             "checkpoint.every=1000", "rounds=4"}));
         signal_after(run, 2, SIGTERM);
@@ -109,7 +110,7 @@ TEST_SUITE("Resume") {
         CHECK_FALSE(std::filesystem::exists(run.out() / "model.safetensors"));
         finish(run, {"--until", "5"});
         CHECK(run.manifest()["exit_status"] == "paused after round 5");
-        finish(run, {"--until", "4"});  // was there already
+        finish(run, {"--until", "4"});  // was reached already
         CHECK(run.manifest()["exit_status"] == "paused after round 5");
         finish(run, {"--until", "7"});
         check_same_run(run.out(), whole.out());
@@ -143,7 +144,7 @@ TEST_SUITE("Resume") {
         REQUIRE(whole.end() == "exited with status 0");
         CHECK(run.manifest()["model_sha256"] == whole.manifest()["model_sha256"]);
         CHECK(comparable(run.out() / "clients.csv") == comparable(whole.out() / "clients.csv"));
-        CHECK(run.rounds() == 6);  // round 3 was the last one once, so it was evaluated
+        CHECK(run.rounds() == 6);  // round 3 was the last one at first, so it was evaluated
     }
 
     TEST_CASE("RunEndedByItsAccuracyIsFinishedUntilThatIsTakenAway") {
@@ -152,7 +153,7 @@ TEST_SUITE("Resume") {
         REQUIRE(run.rounds() == 1);
         finish(run);
         CHECK(said(run, "the run has finished after 1 rounds by stop.test_accuracy"));
-        finish(run, set({"rounds=7"}));  // the accuracy is still reached
+        finish(run, set({"rounds=7"}));  // the target accuracy remains reached
         CHECK(run.rounds() == 1);
         finish(run, set({"stop.test_accuracy=null"}));
         CHECK(run.rounds() == 5);
@@ -165,7 +166,7 @@ TEST_SUITE("Resume") {
         FedhiveRun run(small_config(), set({"stop.test_accuracy=0.01", "rounds=5"}));
         REQUIRE(run.end() == "exited with status 0");
         const std::string sha = run.manifest()["model_sha256"];
-        // As a kill after the last checkpoint leaves it.
+        // As after a kill that follows the last checkpoint.
         auto manifest = run.manifest();
         manifest["exit_status"] = "running";
         std::ofstream(run.out() / "manifest.json") << manifest;
@@ -184,7 +185,7 @@ TEST_SUITE("Resume") {
         const auto first = run.manifest();
         CHECK(first["resumed"] == 0);
         CHECK(first["failures"]["retried"] > 0);
-        std::this_thread::sleep_for(std::chrono::milliseconds(1100));  // times are told in seconds
+        std::this_thread::sleep_for(std::chrono::milliseconds(1100));  // times have a resolution of seconds
         finish(run, set({"rounds=5"}));
         finish(run, set({"rounds=6"}));
         const auto last = run.manifest();
@@ -239,7 +240,7 @@ TEST_SUITE("Resume") {
         REQUIRE(whole.end() == "exited with status 0");
         REQUIRE(other.end() == "exited with status 0");
         CHECK(whole.manifest()["model_sha256"] != other.manifest()["model_sha256"]);
-        // The first checkpoint is that model, and it is not removed with the others.
+        // The initial model is the first checkpoint, and is not removed with the others.
         CHECK(sim::checkpoint_rounds(whole.out()).front() == 0);
         const auto state = sim::read_checkpoint(sim::checkpoint_path(whole.out(), 0)).state;
         const sim::StateFile given = sim::read_state(model);
@@ -264,7 +265,7 @@ TEST_SUITE("Resume") {
         const auto written = sim::checkpoint_rounds(run.out());
         CHECK(written.front() == 1);
         CHECK(written.back() == 1500);
-        // The last one is written without waiting.
+        // The last one is written without the minimum interval.
         CHECK(static_cast<double>(written.size()) <= 2.0 + run.manifest()["wall_s"]["total"].get<double>());
     }
 

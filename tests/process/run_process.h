@@ -1,4 +1,4 @@
-// Starts the real binary, looks at its processes, waits for its end and reads what it left.
+// Starts the real binary, inspects its processes, waits for its end and reads its files.
 #pragma once
 
 #include "aggregation/base/clock.h"
@@ -43,13 +43,13 @@ inline std::vector<pid_t> children_of(pid_t parent) {
 }
 
 inline bool alive(pid_t pid) {
-    // A zombie has ended; only its parent has not looked yet.
+    // A zombie has ended; its parent has not reaped it yet.
     const std::string status = read_text(fmt::format("/proc/{}/stat", pid));
     const auto after_name = status.rfind(')');
     return after_name != std::string::npos && status[after_name + 2] != 'Z';
 }
 
-/// Seconds of a processor, its own and the system's for it; 0 when it is gone.
+/// Processor seconds of the process, user and system; 0 if it is gone.
 inline double cpu_seconds(pid_t pid) {
     const std::string stat = read_text(fmt::format("/proc/{}/stat", pid));
     std::istringstream fields(stat.substr(std::min(stat.size(), stat.rfind(')') + 2)));
@@ -61,20 +61,20 @@ inline double cpu_seconds(pid_t pid) {
     return (user + system) / static_cast<double>(sysconf(_SC_CLK_TCK));
 }
 
-/// What starting takes less than of a processor, however busy the machine: with LibTorch, a quarter of a second.
+/// More processor seconds than starting takes; with LibTorch a start takes a quarter of a second.
 #ifdef FEDHIVE_SANITIZED
 inline constexpr double kStartCpuS = 1.0;
 #else
 inline constexpr double kStartCpuS = 0.5;
 #endif
 
-/// Of processes that will train for long: waits until each does.
+/// Waits until each of these processes is training, for trainings that last long.
 inline bool all_train(const std::vector<pid_t>& pids) {
     return eventually(
         60.0, [&] { return std::all_of(pids.begin(), pids.end(), [](pid_t pid) { return cpu_seconds(pid) >= kStartCpuS; }); });
 }
 
-/// A run of the fedhive binary on a small config of its own.
+/// A run of the fedhive binary with a small config.
 class FedhiveRun {
 public:
     FedhiveRun() = default;
@@ -119,7 +119,7 @@ private:
     std::unique_ptr<clients::ChildProcess> process_;
 };
 
-/// A config that runs in a second or two; rounds and the rest by --set.
+/// A config that runs in a second or two; `--set` changes rounds and other keys.
 inline std::string small_config() {
     return R"(
 name: small
@@ -139,7 +139,7 @@ inline Options operator+(Options options, const Options& more) {
     return options;
 }
 
-/// The options that change these keys: "rounds=3" → --set rounds=3.
+/// The options that set these keys: "rounds=3" → --set rounds=3.
 inline Options set(const Options& assignments) {
     Options options;
     for (const std::string& assignment : assignments) {

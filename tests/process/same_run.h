@@ -1,4 +1,4 @@
-// Two runs' folders, compared as a user would: what does not depend on time must be the same, byte for byte.
+// Compares two runs' folders: everything that does not depend on time must be equal byte for byte.
 #pragma once
 
 #include "sim/state/state_file.h"
@@ -23,7 +23,7 @@ inline std::string comparable(const std::filesystem::path& table) {
         }
         text += "\n";
     }
-    // A last line without its end would look like a whole one.
+    // Marks a last line without a newline, which would look complete otherwise.
     const std::string raw = read_text(table);
     return text + (raw.ends_with('\n') ? "" : "(torn)");
 }
@@ -32,7 +32,7 @@ inline nlohmann::json manifest_of(const std::filesystem::path& run) {
     return nlohmann::json::parse(read_text(run / "manifest.json"));
 }
 
-/// Every line of events.jsonl is JSON; the events' names in order.
+/// Names of the events in order; each line of events.jsonl must be JSON.
 inline std::vector<std::string> events_of(const std::filesystem::path& run) {
     std::vector<std::string> events;
     const std::string text = read_text(run / "events.jsonl");
@@ -53,14 +53,14 @@ inline void check_no_leftovers(const std::filesystem::path& run) {
     }
 }
 
-/// What a tensor of a checkpoint holds.
+/// A tensor's bytes in a checkpoint.
 inline std::string bytes_of(const sim::OpenState& state, const sim::TensorPlace& tensor) {
     std::string bytes(tensor.bytes, '\0');
     state.read(tensor, std::as_writable_bytes(std::span(bytes)));
     return bytes;
 }
 
-/// `run` was cut somewhere and has finished; `whole` never was.
+/// `run` was interrupted and then finished, `whole` was not interrupted: their results must be equal.
 inline void check_same_run(const std::filesystem::path& run, const std::filesystem::path& whole) {
     CHECK(manifest_of(run)["exit_status"] == "finished");
     CHECK(manifest_of(run)["model_sha256"] == manifest_of(whole)["model_sha256"]);
@@ -68,7 +68,7 @@ inline void check_same_run(const std::filesystem::path& run, const std::filesyst
     CHECK(comparable(run / "rounds.csv") == comparable(whole / "rounds.csv"));
     CHECK(comparable(run / "clients.csv") == comparable(whole / "clients.csv"));
     for (const char* table : {"fairness.csv", "client_accuracy.csv"}) CHECK(read_text(run / table) == read_text(whole / table));
-    CHECK((read_text(run / "model.safetensors") == read_text(whole / "model.safetensors")));  // not to be printed
+    CHECK((read_text(run / "model.safetensors") == read_text(whole / "model.safetensors")));  // too long to print
     events_of(run);
     check_no_leftovers(run);
 }

@@ -1,4 +1,4 @@
-// SCAFFOLD in the real program: what clients keep is what the paper says, whoever trains them and whatever goes wrong meanwhile.
+// SCAFFOLD in the real program: client states follow the paper for any number of workers and after failures.
 #include "aggregation/memory/shared_segment.h"
 #include "tests/process/finished_run.h"
 #include "tests/process/kept_by_clients.h"
@@ -17,7 +17,7 @@ const Options kScaffold{"strategy={name: scaffold}", "training.optimizer={name: 
 
 Options plus(const Options& more) { return kScaffold + more; }
 
-/// c is the mean of c_k over all 13 clients; the number of clients that keep something.
+/// Checks that c is the mean of c_k over all 13 clients. Returns the number of clients with a state.
 std::size_t control_is_the_mean_of_what_clients_keep(const std::filesystem::path& run, std::int64_t round) {
     return server_knows_the_sum_of_what_clients_keep(run, round, "model.control.", 1.0 / 13.0);
 }
@@ -36,7 +36,8 @@ TEST_SUITE("Scaffold") {
     }
 
     TEST_CASE("FirstOptionKeepsTheGradientAtTheModelThatWasSent") {
-        // With one batch and one step both options keep the same but for rounding, in the second round as well: the step is that gradient.
+        // With one batch and one step both options keep the same values up to rounding, also in round 2: the
+        // update is that gradient.
         const Options one_step{"training.batch_size=1000", "training.local_epochs=1", "rounds=2", "training.cohort=13",
                                "checkpoint.every=1"};
         FedhiveRun by_gradient(small_config(), set(plus(one_step) + Options{"strategy.option=1"}));
@@ -119,7 +120,7 @@ TEST_SUITE("Scaffold") {
                 row.at("failure").empty() ? static_cast<void>(accepted.insert(row.at("client_id"))) : static_cast<void>(++lost);
             CHECK(before == accepted.size());
             CHECK(lost >= 4);
-            // Taken up again, other clients are dropped, and others see their first round.
+            // After the resume, other clients are dropped, and others have their first round.
             run.start({"run", "--resume", run.out().string(), "--set", "rounds=9", "--set", "workers=3"});
             REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output());
             for (const std::int64_t round : {7, 8, 9}) {
@@ -128,7 +129,7 @@ TEST_SUITE("Scaffold") {
                 CHECK(keepers >= before);
                 before = keepers;
             }
-            // Who is killed and tried again ends with what it would have had.
+            // A client that is killed and retried ends with the same state.
             FedhiveRun whole(small_config(), set(plus(all)));
             REQUIRE(whole.end() == "exited with status 0");
             FedhiveRun retried(small_config(), set(plus(all) + Options{"faults=[{kind: kill, rate: 0.15}]",
@@ -150,7 +151,7 @@ TEST_SUITE("Scaffold") {
             changed.replace(changed.find(from), from.size(), to);
             std::ofstream(file, std::ios::binary) << with_right_hash(changed);
         };
-        // Of more clients, and of clients whose model is another one.
+        // States of too many clients, and of another model.
         write("\"client.1", "\"client.9");
         run.refuses(set({"rounds=5"}), {file.string() + ": 'client.9", " does not fit a run whose 13 clients keep "});
         write("\"client.", "\"cliemt.");
@@ -161,7 +162,7 @@ TEST_SUITE("Scaffold") {
     }
 
     TEST_CASE("WhatComesLateIsForgotten") {
-        // Over-selection on the virtual clock: who is left behind keeps what it had.
+        // Over-selection on the virtual clock: clients left behind keep their old state.
         FedhiveRun run(small_config(), set(plus({"mode={name: synchronous, quorum: 3}", "rounds=5", "checkpoint.every=1"})));
         REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output());
         control_is_the_mean_of_what_clients_keep(run.out(), 5);
@@ -200,7 +201,7 @@ TEST_SUITE("Scaffold") {
         FedhiveRun planned(small_config(), set(plus({"rounds=2"})));
         REQUIRE_MESSAGE(planned.end() == "exited with status 0", planned.output());
         CHECK_MESSAGE(planned.output().find(" · kept by clients up to ") != std::string::npos, planned.output());
-        // Of 3000 x 64 weights and more; more clients than fit.
+        // At least 3000 x 64 weights each; more clients than fit into memory.
         constexpr std::uint64_t kLeast = 3000 * 64 * sizeof(float);
         const std::uint64_t clients = aggregation::available_memory_bytes() / kLeast;
         FedhiveRun run(small_config(), set(plus({"model={name: mlp, hidden: 3000}", "data.num_features=64",

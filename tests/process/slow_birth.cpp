@@ -1,5 +1,5 @@
-// Loaded into a run with LD_PRELOAD: each process that it starts takes BIRTH_MS milliseconds more, as where those that were started before
-// take the processors. The processes themselves are left alone.
+// Preloaded into a run (LD_PRELOAD): delays the start of each child process by BIRTH_MS milliseconds, as on a machine whose
+// processors are busy with the children started before. The children themselves run unchanged.
 #include <dlfcn.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -18,7 +18,7 @@ long birth_ms() {
     return ms;
 }
 
-/// Before main, so that no worker inherits the library.
+/// Initialised before main, so that no worker inherits the library.
 [[maybe_unused]] const bool is_ready = birth_ms() > 0;
 
 }  // namespace

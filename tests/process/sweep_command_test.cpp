@@ -1,4 +1,4 @@
-// `fedhive sweep` as a user calls it: the file, the plan, the folder, what it refuses.
+// `fedhive sweep` as a user calls it: file, plan, folder, and refusals.
 #include "tests/process/same_run.h"
 
 #include <doctest/doctest.h>
@@ -8,7 +8,7 @@ using namespace fedhive::testing;
 
 namespace {
 
-/// A base and sweep files of it in one folder.
+/// A base config and sweep files in one folder.
 struct SweepFiles : FedhiveRun {
     SweepFiles() { std::ofstream(folder() / "base.yaml") << small_config(); }
 
@@ -80,7 +80,7 @@ TEST_SUITE("SweepCommand") {
                       "sweep.yaml:2: training.optimiser: unknown key; did you mean 'optimizer'?"},
                  Case{"grid: {training.optimizer.lr: [0.1, fast]}\n",
                       "sweep.yaml:2: training.optimizer.lr: wants a number, found 'fast'"},
-                 // What only the data and the model can tell.
+                 // Only the data and the model show this error.
                  Case{"set: {model: {name: mlp}}\ngrid:\n  model: [{name: lr}, {name: mnist_cnn}]\n", "sweep.yaml:"},
                  Case{"grid: {training.optimizer.lr: [0.1, 0.2]}\nseeds: 6\nmax_runs: 11\n", "12 runs"},
              }) {

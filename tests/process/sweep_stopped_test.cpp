@@ -1,4 +1,4 @@
-// A sweep that is killed, interrupted or changed, or loses a run, and is taken up again.
+// A sweep that is killed, interrupted or changed, or loses a run, and is resumed.
 #include "sim/machine/machine.h"
 #include "tests/process/sweeps_at_work.h"
 
@@ -13,7 +13,7 @@ TEST_SUITE("Sweep") {
         std::vector<PlannedRun> runs = paused(kFour, 8);
         for (const std::size_t first : {0U, 1U}) runs[first].overrides.pop_back();
         sweep.start(runs, with_jobs(2));
-        // When the first two have ended, the others are at work.
+        // Once the first two have ended, the others are at work.
         REQUIRE(eventually(kPatienceS, [&] { return sweep.rounds("lr=0.02") >= 3 && sweep.rounds("seed=2") >= 3; }));
         std::set<std::string> finished;
         for (const auto& run : sweep.runs())
@@ -42,7 +42,7 @@ TEST_SUITE("Sweep") {
             CHECK(sweep.json()["exit_status"] == (number == SIGINT ? "interrupted by SIGINT" : "interrupted by SIGTERM"));
             for (const PlannedRun& run : runs) {
                 CHECK(sweep.json(run.id)["status"] == "waiting");
-                CHECK(sweep.json(run.id)["peak_bytes"] > 300'000);  // beside other runs, which share the program's pages
+                CHECK(sweep.json(run.id)["peak_bytes"] > 300'000);  // other runs share the program's pages
                 CHECK(manifest_of(sweep.of(run.id))["exit_status"] == "interrupted by SIGINT");
             }
             std::size_t done = 0;
@@ -60,7 +60,7 @@ TEST_SUITE("Sweep") {
                 summary);
             CHECK(summary.find(fmt::format("- `seed=2`: waiting; {} of 40 rounds are done", sweep.rounds("seed=2"))) !=
                   std::string::npos);
-            if (number == SIGINT) continue;  // what is left is the same: once is enough
+            if (number == SIGINT) continue;  // the rest is the same for both signals
             REQUIRE_MESSAGE(sweep.run(runs, resumed()) == 0, sweep.error());
             check_all_as_alone(sweep, runs);
         }
@@ -73,14 +73,14 @@ TEST_SUITE("Sweep") {
         REQUIRE(eventually(kPatienceS, [&] { return sweep.rounds("hangs") == 1; }));
         const auto runs_now = children_of(sweep.pid());
         REQUIRE(runs_now.size() == 1);
-        kill(runs_now[0], SIGSTOP);  // it cannot answer the first
+        kill(runs_now[0], SIGSTOP);  // it cannot react to the first signal
         kill(sweep.pid(), SIGINT);
         std::this_thread::sleep_for(std::chrono::milliseconds(500));
         CHECK(alive(sweep.pid()));
         const std::int64_t start = now_ns();
         kill(sweep.pid(), SIGINT);
         CHECK(sweep.end() == 130);
-        CHECK(seconds_between(start, now_ns()) < 60.0);  // the run that hangs would have minutes
+        CHECK(seconds_between(start, now_ns()) < 60.0);  // the hanging run would take minutes
         CHECK(sweep.json("hangs")["status"] == "waiting");
         CHECK(eventually(60.0, [&] { return num_processes_of(sweep.path()) == 0; }));
     }
@@ -93,7 +93,7 @@ TEST_SUITE("Sweep") {
         REQUIRE(runs.size() == 1);
         CHECK(getpgid(runs[0]) == runs[0]);
         CHECK(getpgid(sweep.pid()) != runs[0]);
-        // The only run has all cores, as far as it has clients for them.
+        // The only run gets all cores, up to its number of clients.
         CHECK(sweep.json("lr=0.05")["workers"] == std::min(sim::this_machine().cores, 11));
         kill(sweep.pid(), SIGINT);
         CHECK(sweep.end() == 130);
@@ -106,7 +106,7 @@ TEST_SUITE("Sweep") {
         REQUIRE(eventually(kPatienceS, [&] { return sweep.rounds("lr=0.05") >= 10; }));
         REQUIRE(children_of(sweep.pid()).size() == 1);
         kill(children_of(sweep.pid())[0], SIGKILL);
-        // The other one twice.
+        // Kills the other run twice.
         REQUIRE(eventually(kPatienceS, [&] { return sweep.rounds("seed=2") >= 10; }));
         kill(children_of(sweep.pid())[0], SIGKILL);
         REQUIRE(eventually(kPatienceS, [&] { return sweep.beginnings("seed=2") == 2 && sweep.rounds("seed=2") >= 10; }));

@@ -1,4 +1,4 @@
-// What the runs of a sweep give, what one that fails leaves, who is stopped early, who shares the device.
+// Results of a sweep's runs, the effect of a failed run, early stopping, and sharing of the device.
 #include "tests/process/sweeps_at_work.h"
 
 using namespace fedhive;
@@ -45,7 +45,7 @@ TEST_SUITE("Sweep") {
         const std::string missing = sweep.json("missing")["reason"];
         CHECK_MESSAGE(missing.find("/nowhere/model.safetensors") != std::string::npos, missing);
         check_all_as_alone(sweep, {runs[0], runs[2], runs[3]});
-        // A resume tries them again, and only them.
+        // A resume retries them, and only them.
         CHECK(sweep.run(runs, resumed()) == 1);
         CHECK(sweep.json("lr=0.1")["attempts"] == 2);
         CHECK(sweep.beginnings("lr=0.05") == 1);
@@ -72,7 +72,7 @@ TEST_SUITE("Sweep") {
             CHECK(counts ==
                   std::map<std::string, int>{{"finished 6", 1}, {"stopped 1", 2}, {"stopped 2", 1}, {"stopped 4", 1}});
             decisions.push_back(decided);
-            // A resume repeats what was decided; a sweep with one more run decides anew, from what the runs have.
+            // A resume repeats the decisions; with one more run, the sweep decides again, from the runs' results.
             CHECK(sweep.run(runs, resumed(jobs)) == 0);
             for (const auto& run : sweep.runs()) CHECK(run["reason"] == decided[run["id"].get<std::string>()][1]);
             std::vector<PlannedRun> more = runs;
@@ -84,7 +84,7 @@ TEST_SUITE("Sweep") {
             REQUIRE(fresh.run(more, with_jobs(jobs)) == 0);
             for (const auto& run : fresh.runs()) {
                 CHECK(sweep.json(run["id"])["reason"] == run["reason"]);
-                // Who was at the rung already is not started for it.
+                // A run that had reached the rung is not started for it.
                 if (sweep.rounds(run["id"]) == 1) CHECK(sweep.json(run["id"])["attempts"] == 1);
             }
         }
@@ -94,13 +94,13 @@ TEST_SUITE("Sweep") {
     }
 
     TEST_CASE("DeviceIsSharedOnceTheFirstRunHasShownWhatItTakes") {
-        // Each run seems to take 300 of 1000 bytes: three of them fit, the first alone until its first round is done.
+        // Each run seems to take 300 of 1000 bytes: three fit, and the first runs alone until its first round is done.
         Sweeps sweep;
         std::vector<PlannedRun> runs;
         for (int seed = 1; seed <= 5; ++seed)
             runs.push_back({fmt::format("seed={}", seed), {"rounds=150", "device=auto", fmt::format("seed={}", seed)}});
         runs[0].overrides.emplace_back("rounds=600");
-        runs[0].overrides.emplace_back("training.engine=libtorch");  // so that it is long
+        runs[0].overrides.emplace_back("training.engine=libtorch");  // makes it long
         const fs::path trace = sweep.base().parent_path() / "trace";
         sim::SweepOptions options = with_jobs(8);
         sweep.host.free_device_memory = [] { return 1000 - 300 * children_of(getpid()).size(); };

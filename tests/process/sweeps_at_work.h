@@ -1,4 +1,4 @@
-// Sweeps of real runs. The scheduler runs in a process of its own, so that it can be signalled and killed as a user's would.
+// Sweeps of real runs. The scheduler runs in its own process, so that it can be signalled and killed like a user's.
 #pragma once
 
 #include "clients/protocol/watcher.h"
@@ -20,7 +20,7 @@ namespace fedhive::testing {
 
 inline constexpr double kPatienceS = 120.0;
 
-/// A base config, and sweeps of it in one folder.
+/// A base config and its sweeps in one folder.
 class Sweeps {
 public:
     explicit Sweeps(const std::vector<std::string>& lines = {}) {
@@ -35,7 +35,7 @@ public:
     Sweeps(const Sweeps&) = delete;
     Sweeps& operator=(const Sweeps&) = delete;
 
-    /// Starts one and does not wait for it.
+    /// Starts a sweep without waiting for it.
     void start(const std::vector<PlannedRun>& runs, sim::SweepOptions options = {}) {
         sim::SweepConfig sweep = sweep_of(base(), runs);
         sweep.early_stopping = early_stopping;
@@ -45,7 +45,7 @@ public:
         if (process_ == 0) _exit(run_here(sweep, options));
     }
 
-    /// Exit status, or minus the number of the signal that ended it; one that does not end is killed.
+    /// Exit status, or minus the number of the signal that ended the sweep; kills one that does not end.
     int end() {
         int status = 0;
         if (!eventually(kPatienceS, [&] { return waitpid(process_, &status, WNOHANG) == process_; })) {
@@ -76,7 +76,7 @@ public:
         const auto lines = read_lines(of(id) / "rounds.csv");
         return lines.empty() ? 0 : lines.size() - 1;
     }
-    /// How often the run's processes began, new or resumed.
+    /// Number of times that the run's processes started, new or resumed.
     std::size_t beginnings(const std::string& id) const {
         const auto events = events_of(of(id));
         return static_cast<std::size_t>(std::count_if(
@@ -88,7 +88,7 @@ public:
 
 private:
     int run_here(const sim::SweepConfig& sweep, const sim::SweepOptions& options) const {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);  // the test may be killed itself
+        prctl(PR_SET_PDEATHSIG, SIGKILL);  // also if the test itself is killed
         clients::block_interrupts();
         const std::vector<sim::RunEstimate> estimates(sweep.runs.size(), {std::uint64_t{100} << 20U, 1.0});
         try {
@@ -110,11 +110,11 @@ inline const std::vector<PlannedRun> kFour{{"lr=0.05", {}},
                                            {"lr=0.02", {"training.optimizer.lr=0.02", "mode={name: async}"}},
                                            {"seed=2", {"seed=2"}}};
 
-/// Forty rounds that are soon over, but for the seconds in which a client of round 12 pauses: time to look at the run and to end it.
+/// Forty short rounds, with a client that pauses in round 12: time to observe the run and to end it.
 inline std::vector<PlannedRun> paused(std::vector<PlannedRun> runs, int seconds) {
     for (PlannedRun& run : runs) {
         run.overrides = run.overrides + Options{"rounds=40", "training.cohort=13"};
-        // With all clients in each round, one of them pauses. An asynchronous round has only one.
+        // With all clients in each round, client 3 pauses. An asynchronous round has only one client, which pauses.
         const bool one_by_one = std::ranges::count(run.overrides, "mode={name: async}") > 0;
         run.overrides.push_back(
             fmt::format("faults=[{{kind: slow, round: 12, {}seconds: {}}}]", one_by_one ? "" : "client: 3, ", seconds));
@@ -122,7 +122,7 @@ inline std::vector<PlannedRun> paused(std::vector<PlannedRun> runs, int seconds)
     return runs;
 }
 
-/// Of the same run without its pause.
+/// SHA-256 of the model of the same run without its pause.
 inline std::string sha_alone(const PlannedRun& planned) {
     Options overrides = planned.overrides;
     std::erase_if(overrides, [](const std::string& one) { return one.starts_with("faults="); });
@@ -137,7 +137,7 @@ inline void check_all_as_alone(const Sweeps& sweep, const std::vector<PlannedRun
     }
 }
 
-/// Processes whose command line names this folder.
+/// Number of processes whose command line names this folder.
 inline std::size_t num_processes_of(const std::filesystem::path& folder) {
     std::size_t found = 0;
     for (const auto& entry : std::filesystem::directory_iterator("/proc"))

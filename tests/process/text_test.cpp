@@ -1,4 +1,4 @@
-// Text by speakers, an embedding and LSTM layers, in the real program.
+// Text by speakers, an embedding and LSTM layers in the real program.
 #include "tests/clients/data/npz_fixture.h"
 #include "tests/process/finished_run.h"
 
@@ -11,7 +11,7 @@ using namespace fedhive::testing;
 
 namespace {
 
-/// Four speakers with two sentences each, which after a few characters are certain; a fifth says too little.
+/// Four speakers with two sentences each, predictable after a few characters; a fifth has too little text.
 class Play {
 public:
     Play() {
@@ -43,7 +43,7 @@ TEST_SUITE("TextRun") {
         CHECK(run.output().find("input 6 tokens of 12\n") != std::string::npos);
         CHECK(run.output().find("examples of tokens · 12 classes · 1 owner without a training example left out\n") !=
               std::string::npos);
-        CHECK(std::stod(read_csv(run.out() / "rounds.csv").back().at("test_accuracy")) > 0.5);  // by chance 0.1
+        CHECK(std::stod(read_csv(run.out() / "rounds.csv").back().at("test_accuracy")) > 0.5);  // chance: 0.1
         CHECK(run.manifest()["engine"] == "libtorch");
         const std::string two = run.manifest()["model_sha256"];
         for (const char* workers : {"workers=0", "workers=3"})
@@ -57,7 +57,7 @@ TEST_SUITE("TextRun") {
         FedhiveRun run(small_config(), set(config));
         REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output());
         CHECK(run.manifest()["engine"] == "direct");
-        CHECK(std::stod(read_csv(run.out() / "rounds.csv").back().at("test_accuracy")) > 0.5);  // by chance 0.1
+        CHECK(std::stod(read_csv(run.out() / "rounds.csv").back().at("test_accuracy")) > 0.5);  // chance: 0.1
         for (const char* workers : {"workers=0", "workers=3"})
             CHECK(sha_with(config + Options{workers}) == run.manifest()["model_sha256"]);
         CHECK(sha_with(config + Options{"training.engine=libtorch"}) != run.manifest()["model_sha256"]);
@@ -74,7 +74,7 @@ TEST_SUITE("TextRun") {
             CHECK(sha_with(config + Options{"workers=4", "mode=" + mode}).size() == 64);
         CHECK(sha_with(config + Options{"training.clients_at_once=4"}).size() == 64);
         CHECK(sha_with(config + Options{"training.precision=bf16"}).size() == 64);
-        // As on a processor without AVX-512, for which oneDNN has no LSTM in bf16.
+        // As on a processor without AVX-512, where oneDNN has no LSTM in bf16.
         CHECK(sha_with(config + Options{"training.precision=bf16"},
                        {{"ATEN_CPU_CAPABILITY", "avx2"}, {"ONEDNN_MAX_CPU_ISA", "AVX2"}})
                   .size() == 64);
@@ -88,7 +88,7 @@ TEST_SUITE("TextRun") {
             CAPTURE(targets);
             FedhiveRun run(small_config(), set(config + Options{targets}));
             REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output());
-            CHECK(std::stod(read_csv(run.out() / "rounds.csv").back().at("test_accuracy")) > 0.5);  // by chance 0.1
+            CHECK(std::stod(read_csv(run.out() / "rounds.csv").back().at("test_accuracy")) > 0.5);  // chance: 0.1
             CHECK(run.manifest()["engine"] == "libtorch");
             CHECK(sha_with(config + Options{targets, "workers=0"}) == run.manifest()["model_sha256"]);
         }
@@ -127,7 +127,7 @@ TEST_SUITE("TextRun") {
         const TemporaryFolder folder;
         const std::string file = (folder.path() / "talk.txt").string();
         clients::write_content(
-            file, "A:\n" + std::string(40, 'a') + std::string(40, 'b') + "\nzab\n");  // 85, the last 17 of them tests
+            file, "A:\n" + std::string(40, 'a') + std::string(40, 'b') + "\nzab\n");  // 85 characters, the last 17 for tests
         const Options config{
             fmt::format("data={{format: text, train: {}, sequence: 6, partition: {{scheme: natural, clients: 1}}}}", file),
             "training.cohort=1", "model={name: char_lstm, units: 4}", "rounds=1"};
@@ -153,7 +153,7 @@ TEST_SUITE("TextRun") {
               std::string::npos);
         CHECK(std::stod(last.at("test_perplexity")) ==
               doctest::Approx(std::exp(std::stod(last.at("test_loss")))).epsilon(1e-12));
-        CHECK(std::stod(last.at("test_perplexity")) < 6.0);  // it begins with 12
+        CHECK(std::stod(last.at("test_perplexity")) < 6.0);  // it begins at 12
         CHECK(std::stod(last.at("test_accuracy")) > 0.4);
         CHECK(std::stod(last.at("test_top5_accuracy")) > std::stod(last.at("test_accuracy")));
         const std::string two = run.manifest()["model_sha256"];

@@ -1,4 +1,5 @@
-// Upload chains in the real program: the same bits whoever trains, what a norm promises in the tables, and what goes with what.
+// Upload chains in the real program: the same bits for any number of workers, the promised norms in the
+// tables, allowed combinations.
 #include "sim/state/checkpoint.h"
 #include "tests/process/csv_rows.h"
 #include "tests/process/finished_run.h"
@@ -82,7 +83,7 @@ TEST_SUITE("Upload") {
             REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output());
             return read_csv(run.out() / "rounds.csv").back();
         };
-        // 16 · 32 + 32, 32 · 32 + 32, 32 · 5 + 5 parameters, 11 clients a round.
+        // 16 · 32 + 32, 32 · 32 + 32, 32 · 5 + 5 parameters, 11 clients per round.
         constexpr std::uint64_t kParameters = 544 + 1056 + 165;
         const auto bare = last({}), few = last({"upload=[{name: top_k, kept: 0.01}]"});
         CHECK(bare.at("bytes_up") == std::to_string(11 * 4 * kParameters));

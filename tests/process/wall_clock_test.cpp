@@ -1,4 +1,4 @@
-// The wall clock: arrivals as they really come are written down, and the record gives the bits again.
+// The wall clock: real arrivals are recorded, and replaying the record gives the same bits.
 #include "tests/process/same_run.h"
 
 #include <doctest/doctest.h>
@@ -31,7 +31,7 @@ TEST_SUITE("WallClock") {
         for (const char* mode : {"{name: semi_async, quorum: 3}", "{name: semi_async, quorum: 11}", "{name: async}",
                                  "{name: synchronous, quorum: 8}", "{name: parameter_server, max_staleness: 2}"}) {
             CAPTURE(mode);
-            // Without a pause now and then, clients would arrive as they were sent.
+            // Without occasional pauses, clients would arrive in the order of sending.
             std::vector<std::string> options = on_the_wall_clock(mode, "3");
             for (const std::string& option : set({"faults=[{kind: slow, rate: 0.3, seconds: 0.05}]"}))
                 options.push_back(option);
@@ -62,12 +62,12 @@ TEST_SUITE("WallClock") {
             CHECK(round.at("accepted") == "3");
             CHECK(round.at("version") == round.at("round"));
             CHECK(round.at("virtual_s").empty());
-            CHECK(round.at("in_flight") == "10");  // two of the three were replaced at once, the third begins the next round
+            CHECK(round.at("in_flight") == "10");  // two of three replaced at once, one next round
             oldest = std::max(oldest, std::stod(round.at("staleness_mean")));
         }
-        CHECK(rounds[0].at("staleness_mean") == "0");  // all of them began with the first model
+        CHECK(rounds[0].at("staleness_mean") == "0");  // all of them started from the first model
         CHECK(oldest > 0.0);
-        // A client's staleness is the versions since it was sent, and those of a round have the round's mean.
+        // A client's staleness is the number of versions since its sending; the round's mean is over its clients.
         for (const auto& client : read_csv(run.out() / "clients.csv"))
             if (client.at("failure").empty())
                 CHECK(std::stoi(client.at("staleness")) == std::stoi(client.at("round")) - std::stoi(client.at("sent_round")));
@@ -92,7 +92,7 @@ TEST_SUITE("WallClock") {
             FedhiveRun other(small_config(), options);
             CHECK(other.end() == "exited with status " + std::to_string(status));
             CHECK_MESSAGE(other.output().find(text) != std::string::npos, other.output());
-            CHECK_FALSE(std::filesystem::exists(other.out()));  // before anything was started
+            CHECK_FALSE(std::filesystem::exists(other.out()));  // refused before the start
         };
         refused(set({"mode={name: async}", "clock=wall", "rounds=7"}), 2, "records 6 rounds, 7 are to be run");
         refused(set({"mode={name: async}", "rounds=6"}), 2, "'arrivals' belongs to clock 'wall'");

@@ -1,4 +1,4 @@
-// `fedhive watch` beside a real run: it sees what happens, ends as the run ends, and the run takes no notice.
+// `fedhive watch` beside a real run: it shows the run's events, ends with the run, and does not affect it.
 #include "sim/record/run_lock.h"
 #include "tests/process/finished_run.h"
 
@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A watch of its own, its output in a file.
+/// A watch process with its output in a file.
 struct Watch {
     explicit Watch(const fs::path& folder) {
         clients::SpawnOptions options;
@@ -57,7 +57,7 @@ struct OnTerminal {
     OnTerminal(const OnTerminal&) = delete;
     OnTerminal& operator=(const OnTerminal&) = delete;
 
-    /// False when it has ended.
+    /// False after its end.
     bool read_more() {
         std::array<char, 4096> part{};
         const ssize_t bytes = read(outside, part.data(), part.size());
@@ -90,7 +90,7 @@ std::size_t count(const std::string& text, const std::string& part) {
     return found;
 }
 
-/// A sweep of three runs, as sweep.json has it.
+/// sweep.json of a sweep of three runs.
 std::string sweep_json(const std::string& exit_status, const std::array<const char*, 3>& statuses) {
     nlohmann::ordered_json plan{
         {"schema", 1}, {"kind", "sweep"}, {"name", "three"}, {"exit_status", exit_status}, {"wall_s", 2.0}};
@@ -228,7 +228,7 @@ TEST_SUITE("Watch") {
         CHECK(empty.end(1.0) == "still running");
         {
             const sim::RunLock lock(folder.path());
-            CHECK(empty.end(6.0) == "still running");  // somebody is at work there
+            CHECK(empty.end(6.0) == "still running");  // another process is at work there
             std::ofstream(folder.path() / "config.yaml") << "rounds: 3\n";
             CHECK(eventually(60.0, [&] { return empty.says("round  version"); }));
         }
@@ -267,9 +267,9 @@ TEST_SUITE("Watch") {
         kill(run.pid(), SIGKILL);
         CHECK(watch.end() == 1);
         const std::string& seen = watch.seen;
-        CHECK_MESSAGE(count(seen, "\r\x1b[1A") >= 4, seen);  // drawn over, four times a second
+        CHECK_MESSAGE(count(seen, "\r\x1b[1A") >= 4, seen);  // redrawn four times a second
         CHECK(count(seen, " · 2 workers") >= 4);
-        CHECK(seen.find("\x1b[?") == std::string::npos);  // no mode of the terminal is touched
+        CHECK(seen.find("\x1b[?") == std::string::npos);  // no terminal mode is changed
         CHECK(seen.find("\x1b[3") == std::string::npos);  // NO_COLOR
         CHECK(seen.find("\x1b[2J") == std::string::npos);
     }
@@ -286,9 +286,9 @@ TEST_SUITE("Watch") {
         const std::string& seen = run.seen;
         CHECK_MESSAGE(count(seen, " · 2/2 workers") >= 1, seen);
         CHECK(count(seen, "     11/11 ") == 5);
-        CHECK(count(seen, "\x1b[32m") == 1);  // how it finished
+        CHECK(count(seen, "\x1b[32m") == 1);  // the final status
         CHECK(seen.find("\x1b[?") == std::string::npos);
-        // The line is gone when the run is over.
+        // The line is erased when the run is over.
         CHECK(seen.rfind("/2 workers") < seen.rfind("\r\x1b[1A\x1b[J"));
         CHECK(seen.rfind("\r\x1b[1A\x1b[J") < seen.find("model_sha256"));
     }

@@ -1,4 +1,4 @@
-"""Runs in memory with numbers one can compute by hand, and how to look at what is drawn of them."""
+"""Runs in memory with numbers that can be computed by hand, and helpers that inspect figures."""
 import sys
 from pathlib import Path
 
@@ -28,7 +28,7 @@ def clients_table(rows):
 
 
 def two_clients(rounds):
-    """Client 0 on worker 0 and client 1 on worker 1, a second each in every round of four."""
+    """Client 0 on worker 0 and client 1 on worker 1, one second each per round of four."""
     return clients_table([(r + 1, k, k, 4.0 * r + 0.5, 1.0, 1.0 + k, 0, "") for r in range(rounds) for k in (0, 1)])
 
 

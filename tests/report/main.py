@@ -1,6 +1,7 @@
 """Runs the tests of scripts/report in one module of this folder: python3 main.py test_load [Case.method …]
 
-The packages are those that scripts/setup --report puts into .deps/report; without them the module says so and is skipped.
+The packages are those that scripts/setup --report installs into .deps/report; without them the module is skipped with a
+message.
 """
 import sys
 import unittest

@@ -1,8 +1,8 @@
-"""Run and sweep folders as results/README.md describes them, made up: what a report shows is tried on them, in any size.
+"""Writes made-up run and sweep folders in the form of results/README.md, of any size, to test reports.
 
 usage: make_runs.py FOLDER [--rates N] [--partitions N] [--seeds N] [--rounds N] [--clients N] [--broken] [--bare]
-       a sweep over client rates and partitions; --broken: some of its runs failed, were killed, stopped, never began; --bare: as an
-       older version wrote them, without started_s and partition.csv
+       a sweep over client rates and partitions; --broken: some of its runs failed, were killed, stopped, or never began;
+       --bare: in an older version's form, without started_s and partition.csv
 """
 import argparse
 import itertools
@@ -53,14 +53,14 @@ DEFAULTS = {"name": "made_up", "seed": 1, "rounds": 10, "workers": WORKERS, "clo
 
 
 def partition_sizes(draw, clients, examples, alpha):
-    """Examples of each label of each client; skewed where alpha is small."""
+    """Number of examples per client and label; skewed for small alpha."""
     shares = [[draw.gammavariate(alpha or 50.0, 1.0) for _ in range(10)] for _ in range(clients)]
     sums = [sum(share[label] for share in shares) for label in range(10)]
     return [[max(1, round(examples / 10 * share[label] / sums[label])) for label in range(10)] for share in shares]
 
 
 def client_rows(draw, config, round_number, sizes, start_s, loss, bare):
-    """The rows of one round, and (accepted, failed, seconds of the slowest worker)."""
+    """Returns a round's rows, and (accepted, failed, seconds of the slowest worker)."""
     rows, at, failed = [], [start_s] * config["workers"], 0
     for client, counts in enumerate(sizes):
         worker, examples = client % config["workers"], sum(counts)
@@ -78,7 +78,7 @@ def client_rows(draw, config, round_number, sizes, start_s, loss, bare):
 
 
 def tables(draw, config, sizes, done, bare):
-    """(lines of rounds.csv, lines of clients.csv, seconds in all, last test loss and accuracy)."""
+    """(lines of rounds.csv, lines of clients.csv, total seconds, last test loss and accuracy)."""
     rounds, clients, now = [ROUNDS + ("" if bare else ",started_s")], [CLIENTS + ("" if bare else ",started_s")], 0.4
     rate = float(config["lr"])
     speed, best = 0.6 * rate / 0.05 / (1 + (rate / 0.15) ** 2), 0.985 if config["alpha"] is None else 0.90
@@ -136,7 +136,7 @@ def event_lines(config, exit_status, clients):
 
 
 def make_run(folder, exit_status="finished", done=None, torn=False, bare=False, **changes):
-    """One run. `exit_status` is the manifest's, None: there is no manifest; `done`: rounds it came to; `torn`: its last lines are cut."""
+    """Writes a run. `exit_status` of the manifest; None: no manifest; `done`: finished rounds; `torn`: last lines are cut."""
     config = DEFAULTS | changes
     done = config["rounds"] if done is None else done
     draw = random.Random(f"{config['seed']} {config['lr']} {config['alpha']}")
@@ -166,7 +166,7 @@ SUMMARY = ("seed,rounds,version,final_test_loss,final_test_accuracy,best_test_ac
 
 
 def summary_row(sweep, run, folder):
-    """A row of summary.csv, from the run's rounds.csv; as far as it is there."""
+    """A row of summary.csv from the run's rounds.csv, as far as it exists."""
     file = folder / "runs" / run["id"] / "rounds.csv"
     lines = [line.split(",") for line in file.read_text(encoding="utf-8").splitlines()] if file.exists() else [[]]
     rows = [dict(zip(lines[0], line)) for line in lines[1:] if len(line) == len(lines[0])]
@@ -182,7 +182,7 @@ def summary_row(sweep, run, folder):
     return ",".join(map(str, cells))
 
 
-# What a run of a sweep may have become: (its state in sweep.json, the manifest's exit_status, share of the rounds done, torn, reason).
+# Possible states of a sweep's run: (state in sweep.json, the manifest's exit_status, share of finished rounds, torn, reason).
 FATES = {
     "finished": ("finished", "finished", 1.0, False, ""),
     "stopped": ("stopped", "paused after round 3", 0.3, False, "rank 7 of 9 after round 3"),
@@ -195,7 +195,7 @@ FATES = {
 
 
 def make_sweep(folder, rates=(0.01, 0.05, 0.1), alphas=(None, 0.3), seeds=2, fates=None, target=0.9, bare=False, **changes):
-    """A sweep over client rates and partitions; `fates`: what becomes of each run in turn, names of FATES, all finished by default."""
+    """A sweep over client rates and partitions; `fates`: states of its runs in turn, keys of FATES; default: all finished."""
     folder = Path(folder)
     (folder / "configs").mkdir(parents=True)
     fates = itertools.cycle(fates or ["finished"])

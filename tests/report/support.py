@@ -1,4 +1,4 @@
-"""What the tests share: a folder of their own, with made-up runs in it."""
+"""Shared by the tests: a temporary folder with made-up runs."""
 import json
 import shutil
 import tempfile
@@ -24,8 +24,8 @@ class TemporaryFolder(unittest.TestCase):
         return self.folder / name
 
     def make_methods(self, accuracies, name="sweep", seeds=(1, 2), cases=True):
-        """A sweep over strategies and alpha: {(method, alpha): accuracy of each seed in the last of two rounds}. A server rate of 0.5 goes with
-        FedAdam, and SCAFFOLD weighs its clients alike."""
+        """Writes a sweep over strategies and alpha: {(method, alpha): accuracy of each seed in the last of two rounds}. FedAdam has a
+        server rate of 0.5, and SCAFFOLD uniform weights."""
         folder, runs = self.folder / name, []
         for (method, alpha), values in accuracies.items():
             for seed, accuracy in zip(seeds, values):

@@ -1,4 +1,4 @@
-"""The figures and columns of accuracies on the clients' own examples say what the two tables say, and are not there without them."""
+"""Figures and columns of accuracies on the clients' own examples show the two tables' values, if these exist."""
 import tempfile
 import unittest
 from pathlib import Path
@@ -16,7 +16,7 @@ SPREAD = {"accuracy_p10": -0.2, "accuracy_p25": -0.1, "accuracy_p50": 0.0, "accu
 
 
 def fairness_table(means, model="global", rounds=None):
-    """Of each round a row, whose percentiles lie around its mean by SPREAD."""
+    """One row per round; each percentile is the mean plus its SPREAD."""
     rows = {"round": rounds or list(range(1, len(means) + 1)), "model": [model] * len(means)}
     return pd.DataFrame({**rows, **{name: [mean + by for mean in means] for name, by in SPREAD.items()}})
 
@@ -63,7 +63,7 @@ class Figures(unittest.TestCase):
         (bars,), (own,) = by_gid(figure, "clients global"), by_gid(figure, "clients personalized")
         shares = bars.get_data().values
         self.assertEqual(shares.sum(), 1.0)
-        self.assertEqual((shares[2], shares[18], shares[19]), (0.5, 0.25, 0.25))  # 1.0 belongs to the last
+        self.assertEqual((shares[2], shares[18], shares[19]), (0.5, 0.25, 0.25))  # 1.0 belongs to the last bin
         self.assertEqual((own.get_data().values[16], own.get_data().values[18]), (0.5, 0.5))
         np.testing.assert_allclose(line_data(figure, "mean global")[0], [0.525, 0.525])
 

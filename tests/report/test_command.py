@@ -1,4 +1,4 @@
-"""scripts/report as somebody calls it; and what docs/reading.md tells readers to type."""
+"""scripts/report as a user calls it, and the commands in docs/reading.md."""
 import os
 import re
 import subprocess
@@ -59,7 +59,7 @@ class Command(TemporaryFolder):
         for asked, has_bytes in (([], False), (["--columns=final_test_accuracy,bytes_up"], True)):
             done = report(*runs, "--latex", "--markdown", "--no-figures", *asked)
             self.assertEqual((done.returncode, done.stderr), (0, ""))
-            self.assertIn("Up, MB", (runs[0] / "tables.md").read_text())  # it differs between these runs, so it is for paper that it is left out
+            self.assertIn("Up, MB", (runs[0] / "tables.md").read_text())  # only a paper omits it, since it differs
             for table in ("groups", "runs"):
                 text = (runs[0] / f"latex/{table}.tex").read_text()
                 self.assertEqual("Up, MB" in text, has_bytes, table)

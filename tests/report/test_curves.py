@@ -1,4 +1,4 @@
-"""Curves of a report, and the figure of one varied key: means, intervals, and what did not finish."""
+"""Curves of a report, and the figure of one varied key: means, intervals, and unfinished runs."""
 import math
 import unittest
 
@@ -42,7 +42,7 @@ class Curves(unittest.TestCase):
         half = T_TWO_OF_THREE * 0.01 / math.sqrt(3)
         for group, bar in enumerate(bars, 1):
             np.testing.assert_allclose(bar.get_segments()[0], [[2, 0.1 * group + 0.02 - half], [2, 0.1 * group + 0.02 + half]])
-        self.assertEqual(len({bar.get_transform().transform((2, 0.5))[0] for bar in bars}), 4)  # beside one another
+        self.assertEqual(len({bar.get_transform().transform((2, 0.5))[0] for bar in bars}), 4)  # side by side
         self.assertIn("bars at their right ends", drawing.caption)
 
     def test_wall_time_of_runs_that_shared_the_machine_compares_nothing(self):

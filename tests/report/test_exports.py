@@ -1,4 +1,4 @@
-"""What other programs read: TensorBoard's event files and Parquet."""
+"""Files for other programs: TensorBoard's event files and Parquet."""
 from report import exports, frames
 from report.load import load
 from support import TemporaryFolder
@@ -8,7 +8,7 @@ import pandas as pd
 
 
 def events_of(folder):
-    """The events of the only event file of a folder. A record: length, checksum, data, checksum."""
+    """The events of a folder's only event file. A record: length, checksum, data, checksum."""
     file, = folder.glob("events.out.tfevents.*")
     content, at = file.read_bytes(), 0
     while at < len(content):

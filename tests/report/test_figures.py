@@ -1,4 +1,4 @@
-"""What the figures of a report draw is what the tables say; nothing is drawn where there is nothing to see."""
+"""A report's figures show the tables' values; without data there is no figure."""
 import math
 import unittest
 
@@ -98,7 +98,7 @@ class Clients(unittest.TestCase):
         figure = drawn(partition, report(run(shares=self.shares(1200))))["partition"].figure
         (image,) = by_gid(figure, "shares")
         self.assertEqual(image.get_array().shape, (3, partition.MOST_STRIPES))
-        np.testing.assert_allclose(image.get_array().sum(axis=0), 1.0, atol=0.01)  # the first client holds nothing
+        np.testing.assert_allclose(image.get_array().sum(axis=0), 1.0, atol=0.01)  # the first client has no examples
         self.assertEqual(sum(bar.get_height() for bar in figure.axes[1].patches), 1200)
 
     def test_equal_partitions_are_drawn_once(self):
@@ -171,7 +171,7 @@ class Time(unittest.TestCase):
         self.assertEqual(len(by_gid(drawing.figure, "trainings")[0].get_paths()), 6)
         (overview,) = by_gid(drawing.figure, "utilisation")
         values, edges = overview.get_data()[:2]
-        self.assertAlmostEqual(np.average(values, weights=np.diff(edges)), 0.25)  # a second of four, on both workers
+        self.assertAlmostEqual(np.average(values, weights=np.diff(edges)), 0.25)  # one second of four, on both workers
         self.assertIn("mean 25 %", drawing.caption)
 
     def test_busy_is_exact_in_each_bin(self):
@@ -183,7 +183,7 @@ class Time(unittest.TestCase):
         table.loc[3, ["started_s", "seconds", "failure"]] = [math.nan, math.nan, "late"]
         figure = drawn(timeline, report(run(clients=table)))["timeline"].figure
         (marks,) = by_gid(figure, "failures")
-        self.assertEqual([list(values) for values in marks.get_data()], [[6.25], [2]])  # round 2 begins at 4 s, its training ends 2.25 s later
+        self.assertEqual([list(values) for values in marks.get_data()], [[6.25], [2]])  # 4 s + 2.25 s of training in round 2
 
     def test_without_started_s_there_is_no_timeline(self):
         old = run()

@@ -1,4 +1,4 @@
-"""TensorBoard's files of a run that grows, is taken back, and ends."""
+"""TensorBoard's files of a run that grows, is taken back by a resume, and ends."""
 import contextlib
 import fcntl
 import io
@@ -45,7 +45,7 @@ class Growing(TemporaryFolder):
         self.wait_for([1, 2])
         self.write(4)
         self.wait_for([1, 2, 3, 4])
-        self.write(3)  # a resume took round 4 back, and gives it again in other seconds
+        self.write(3)  # a resume repeats round 4 with other seconds
         self.wait_for([1, 2, 3])
         self.lines[4] = self.lines[4].replace(",", ",0", 1)
         self.write(4)

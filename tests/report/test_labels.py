@@ -1,4 +1,4 @@
-"""Display names with formulas: Unicode on the page, Matplotlib's in figures, LaTeX as they are."""
+"""Display names with formulas: Unicode on the page, Matplotlib's form in figures, LaTeX unchanged."""
 import unittest
 
 from drawn_runs import drawn, report, run
@@ -20,7 +20,7 @@ class Labels(unittest.TestCase):
 
     def test_names_stand_in_figures_and_captions(self):
         runs = [run([0.25, 0.5 + rate / 8], group=f"lr={rate},case {case}", settings={"lr": str(rate), "case": case}) for rate in (1, 2) for case in ("a", "b")]
-        of = report(*runs, axes=["case", "lr"])  # words down, numbers across
+        of = report(*runs, axes=["case", "lr"])  # words in rows, numbers in columns
         of.labels = {"lr": r"$\eta$", "a": "Ours"}
         figure = drawn(curves, of)["curves_rounds"].figure
         self.assertEqual(figure.legends[0].get_texts()[0].get_text(), r"Ours, $\eta$=1 (n = 1)")

@@ -1,4 +1,4 @@
-"""What load() makes of folders: whole, torn, half-written, under way, given up."""
+"""Results of load() for folders that are complete, torn, half-written, of active runs, or abandoned."""
 import fcntl
 import json
 import os
@@ -15,7 +15,7 @@ from support import TemporaryFolder
 
 
 def within(seconds, work):
-    """work(), which fails with TimeoutError where it waits for longer."""
+    """work(), which fails with TimeoutError if it takes longer."""
     def give_up(*_):
         raise TimeoutError(f"waited for {seconds} s")
     before = signal.signal(signal.SIGALRM, give_up)
@@ -49,7 +49,8 @@ class OneRun(TemporaryFolder):
         folder = self.make(rounds=3)
         file = folder / "rounds.csv"
         whole = file.read_text().splitlines()
-        # One cut among its columns, one cut in its last number, which has all its commas; one short, one overwritten with zeros within.
+        # One is cut within its columns, one in its last number after all commas, one is short, one is overwritten with zeros
+        # inside.
         for damaged, rounds in (("\n".join(whole)[:-40], [1, 2]), ("\n".join(whole), [1, 2]),
                                 ("\n".join([*whole[:2], "2,2,4", *whole[3:]]) + "\n", [1, 3]),
                                 ("\n".join([*whole[:2], "\0" * 30, *whole[3:]]) + "\n", [1, 3])):
@@ -193,7 +194,7 @@ class Sweeps(TemporaryFolder):
             self.assertEqual(load([sweep]).runs[0].status, "running")
 
     def change_sweep(self, change):
-        """Made anew, with each run's entry changed by `change`, given its number and itself."""
+        """A sweep whose entries are changed by `change`, called with each run's number and entry."""
         shutil.rmtree(self.folder / "sweep", ignore_errors=True)
         sweep = self.make_sweep(rates=(0.1, 0.05), alphas=(None, 0.5), seeds=2, rounds=2, clients=2)
         said = json.loads((sweep / "sweep.json").read_text())
@@ -209,7 +210,7 @@ class Sweeps(TemporaryFolder):
         self.assertEqual([run.group for run in report.runs[1:4]], ["even,lr=0.1", "skewed, much,lr=0.1", "skewed, much,lr=0.1"])
         self.assertEqual(report.runs[2].settings["case"], "skewed, much")
         self.assertEqual(report.runs[2].settings["data.partition.alpha"], "0.5")
-        # Where some have none, nothing is told by them alone.
+        # If some runs have no case name, the names are not used.
         report = load([self.change_sweep(lambda number, run: run.update(case="even" if number % 4 < 2 else ""))])
         self.assertEqual(report.axes, ["case", "training.optimizer.lr", "data.partition.scheme", "data.partition.alpha"])
 
@@ -247,7 +248,7 @@ class Sweeps(TemporaryFolder):
         said["keys"].append("seeds.model")
         for number, entry in enumerate(said["runs"]):
             entry["settings"]["seeds.model"] = str(number % 3 + 10)
-            old, entry["id"] = entry["id"], f"cut-{number}"  # as the id of a run with many settings, which ends in a hash
+            old, entry["id"] = entry["id"], f"cut-{number}"  # as for a run with many settings, whose id ends in a hash
             (self.folder / "sweep/runs" / old).rename(self.folder / "sweep/runs" / entry["id"])
         file.write_text(json.dumps(said))
         report = load([self.folder / "sweep"])
@@ -310,7 +311,7 @@ class SeveralFolders(TemporaryFolder):
         self.assertEqual((report.axes, report.runs[0].group), (["case", "data.partition.alpha"], "FedAdam,alpha=0.1"))
         report = load([folder / "runs/FedAvg+alpha-0.5+seed-1"])
         self.assertEqual((report.axes, report.runs[0].group), ([], "FedAvg,alpha=0.5"))
-        # Beside a run of another origin, and with cases that have no names.
+        # Together with a run of another origin, and with cases without names.
         report = load([folder / "runs/FedAvg+alpha-0.5+seed-1", folder / "runs/FedAdam+alpha-0.5+seed-1", self.make("a", alpha=0.5, rounds=2)])
         self.assertEqual([run.settings["case"] for run in report.runs], ["FedAvg", "FedAdam", ""])
         nameless = self.make_methods(values, "nameless", cases=False)

@@ -1,4 +1,4 @@
-"""Runs of a task whose metric is an error: the least is the best, in tables as in figures, and no figure speaks of accuracy."""
+"""Runs of a task with an error as its metric: the lowest is best in tables and figures, and no figure mentions accuracy."""
 import unittest
 
 import numpy as np
@@ -11,7 +11,7 @@ from report.metric import METRICS, metric_of_columns
 
 
 def regression(errors, seed=1, group="g", **more):
-    """A run with these mean squared errors, in place of accuracies."""
+    """A run with these mean squared errors instead of accuracies."""
     one = run(seed=seed, group=group, **more)
     table = rounds_table(list(errors)).rename(columns={"test_accuracy": "test_mse"})
     one.rounds = table.assign(test_loss=table["test_mse"], test_mae=[value / 2 for value in errors])

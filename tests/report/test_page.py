@@ -1,4 +1,4 @@
-"""report.html: whole, needing nothing else, saying what is wrong; and the figures in it as elements of the page."""
+"""report.html: complete, self-contained, and reporting problems; its figures are elements of the page."""
 import re
 import unittest
 from html.parser import HTMLParser
@@ -15,7 +15,7 @@ VOID = {"meta", "link", "br", "img", "input", "hr"}
 
 
 class Outline(HTMLParser):
-    """Elements with their attributes, texts, and whether each that was opened was closed in order."""
+    """Elements with their attributes and texts; checks that they are closed in order."""
 
     def __init__(self, text):
         super().__init__()
@@ -157,7 +157,7 @@ class InlineFigures(unittest.TestCase):
         for colour in page.THEME:
             self.assertNotIn(colour, text)
         self.assertIn("var(--ink)", text)
-        # A variable means something in a style, and nothing in an attribute.
+        # A CSS variable is valid in a style, but not in an attribute.
         self.assertEqual(re.findall(r'(?<!style)="var\(', text), [])
         self.assertTrue(text.startswith("<svg ") and 'role="img" aria-label="A figure"' in text)
         self.assertNotRegex(text.split(">", 1)[0], r"\swidth=")

@@ -1,4 +1,4 @@
-"""A paper's table and figure: cells by hand, the best of each column, panels with the same axes, lines that all have names."""
+"""A paper's table and figure: cells computed by hand, each column's best, panels with equal axes, a name for every line."""
 import itertools
 
 from drawn_runs import by_gid, line_data
@@ -51,7 +51,7 @@ class Tables(TemporaryFolder):
 
     def test_keys_that_name_no_cell_are_refused_with_those_that_do(self):
         folder = self.make_methods(METHODS, cases=False)
-        table, = self.made([folder], ["rows=strategy", "columns=data.partition.alpha"])  # server_lr goes with the strategy
+        table, = self.made([folder], ["rows=strategy", "columns=data.partition.alpha"])  # server_lr depends on the strategy
         self.assertEqual([row[0].text for row in table.rows], ["fedavg", "fedadam", "scaffold"])
         table, = self.made([folder], ["rows=strategy,server_lr", "columns=alpha"])
         self.assertEqual([row[1].text for row in table.rows], ["1", "0.5", "1"])
@@ -103,7 +103,7 @@ class Figures(TemporaryFolder):
         self.assertEqual(own.get_color(), by_gid(drawing.figure, "mean test_accuracy FedAdam,alpha=0.5")[0].get_color())
         self.assertIn("n = 2 runs a line", drawing.caption)
         self.assertIn("Weights: SCAFFOLD uniform; others by examples.", drawing.caption)
-        self.assertIsNone(first(panels, load([self.folder / "sweep"])))  # nobody asked
+        self.assertIsNone(first(panels, load([self.folder / "sweep"])))  # not requested
 
     def test_lines_are_named_by_as_few_keys_as_it_takes(self):
         report = load([self.make_methods(METHODS, cases=False)])
@@ -123,7 +123,7 @@ class Figures(TemporaryFolder):
         looks = {(line.get_color(), str(line.get_linestyle()), str(line._unscaled_dash_pattern)) for line in by_gid(figure, "mean test_accuracy m")}
         self.assertEqual(len(looks), 12)
         self.assertEqual(len(figure.axes), 4)
-        self.assertEqual([bool(axes.get_xlabel()) for axes in figure.axes], [False, False, True, True])  # under each column
+        self.assertEqual([bool(axes.get_xlabel()) for axes in figure.axes], [False, False, True, True])  # below each column
 
     def test_intervals_at_the_ends_of_lines_are_not_cut_off(self):
         runs = [run_of([0.25, 0.5 + seed / 32 + number / 8], seed, f"m{number}", settings={"case": f"m{number}", "alpha": "1"}) for number in range(4) for seed in (0, 1)]

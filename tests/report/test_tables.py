@@ -1,4 +1,4 @@
-"""The numbers of the tables against values computed by hand, and their text in Markdown and LaTeX."""
+"""The tables' numbers against values computed by hand, and their text in Markdown and LaTeX."""
 import math
 import unittest
 
@@ -34,7 +34,7 @@ class Runs(TemporaryFolder):
         return report, runs, groups
 
     def test_row_of_a_run_holds_last_best_and_sums(self):
-        # The last round was not evaluated: the accuracy is that of the one before.
+        # The last round was not evaluated, so the accuracy is that of the one before.
         report, runs, _ = self.tables_of(self.run_with("a", [0.5, 0.75, 0.625, ""]))
         row = runs.iloc[0]
         self.assertEqual((row["final_test_accuracy"], row["best_test_accuracy"], row["rounds_done"]), (0.625, 0.75, 4))
@@ -130,7 +130,7 @@ class Sweeps(TemporaryFolder):
         self.assertEqual([cell.strong for cell in found], [False, True, False])
         found = [tables.Cell("3 (n = 1)", 3.0), tables.Cell("5 ± 0", 5.0), tables.Cell("5", 5.0)]
         tables.mark_best(one, records, found)
-        self.assertFalse(any(cell.strong for cell in found))  # none is better
+        self.assertFalse(any(cell.strong for cell in found))  # no value is best
 
     def test_what_costs_the_same_everywhere_is_a_sentence(self):
         report = load([self.make_sweep(rates=(0.01, 0.1), alphas=(None,), seeds=2, rounds=4)])
@@ -158,7 +158,7 @@ class Sweeps(TemporaryFolder):
 
 
 class Pairs(TemporaryFolder):
-    """Accuracies 0.5, 0.6, 0.9 with seeds 1, 2, 3 against 0.4, 0.4, 0.6: differences 0.1, 0.2, 0.3, whose interval is 0.2 ± 0.2484."""
+    """Accuracies 0.5, 0.6, 0.9 for seeds 1, 2, 3 against 0.4, 0.4, 0.6: differences 0.1, 0.2, 0.3; interval 0.2 ± 0.2484."""
 
     def run_with(self, accuracy, seed, lr, **changes):
         name = f"lr={lr},{changes.get('mode', '')},{seed}"
@@ -180,7 +180,7 @@ class Pairs(TemporaryFolder):
         self.assertAlmostEqual(cells(table, "Final acc.")[0].value, 0.2)
         self.assertFalse(cells(table, "Final acc.")[0].strong)
         self.assertIn("Difference to lr=0.1", table.note)
-        # Seeds differ by 0.2 and rates by 0.1 with each seed: all of that shows in pairs.
+        # Seeds differ by 0.2, and rates by 0.1 for each seed: pairing reveals the latter.
         folders = [self.run_with(value, seed, 0.7) for seed, value in ((1, 0.5), (2, 0.5), (3, 0.7))]
         table = self.table([*(self.folder / f"lr=0.1,,{seed}" for seed in (1, 2, 3)), *folders])
         self.assertEqual(texts(table, "Final acc."), ["+0.1000 ± 0"])
@@ -201,7 +201,7 @@ class Pairs(TemporaryFolder):
         self.assertEqual((texts(table, "lr"), texts(table, "Against")), (["0.1", "0.1"], ["0.5", "0.5"]))
         self.assertEqual(texts(table, "Final acc."), ["−0.20 ± 0.25"] * 2)
         self.assertIn("Difference to lr=0.5, all else equal", table.note)
-        # By default against the first group, of those that differ from it in one axis.
+        # By default against the first group, for groups that differ from it in one axis.
         table = self.table(folders)
         self.assertEqual(list(zip(texts(table, "lr"), texts(table, "mode"))), [("0.5", "synchronous"), ("0.1", "async")])
         for given, said in (("rate=1", "wants AXIS=VALUE with one of the varied keys: lr, mode"), ("lr=7", "no run has lr=7; allowed: 0.1, 0.5")):
@@ -209,7 +209,7 @@ class Pairs(TemporaryFolder):
                 self.table(folders, given)
 
     def test_what_belongs_to_a_strategy_goes_with_it(self):
-        # FedAdam has a server rate of its own: it has a row, and the others' alpha must be the same.
+        # FedAdam's server rate differs, too: it has a row, and the other's alpha must be equal.
         values = {("FedAvg", 0.1): (0.5, 0.625), ("FedAdam", 0.1): (0.625, 0.75), ("FedAvg", 0.5): (0.5, 0.5), ("FedAdam", 0.5): (0.75, 0.75)}
         for cases, given in ((False, "strategy=fedavg"), (True, "case=FedAvg")):
             folder = self.make_methods(values, f"cases {cases}", cases=cases)
@@ -232,7 +232,7 @@ class Pairs(TemporaryFolder):
         self.assertIn("lr=0.9,mode=synchronous (no finished run shares its seeds with one of lr=0.1,mode=synchronous)", said)
         self.assertIn("write the settings as cases with names, and --baseline case=NAME", said)
         self.assertIn(said, table.note)
-        table = self.table(folders, "lr=0.9")  # nobody has a pair: the note says so, and no row does
+        table = self.table(folders, "lr=0.9")  # there are no pairs: the note says so, and there are no rows
         self.assertEqual((table.rows, "lr=0.1,mode=synchronous (no finished run" in table.note), ([], True))
 
     def test_a_rate_that_varies_by_itself_belongs_to_no_strategy(self):
@@ -253,7 +253,7 @@ class Pairs(TemporaryFolder):
 
     def test_pairs_share_all_their_seeds_and_one_that_is_not_given_is_seed(self):
         folders = self.three()
-        for folder in folders:  # the second of lr 0.1 says what the others leave to `seed`; the third has a model of its own
+        for folder in folders:  # the second run of lr 0.1 sets what the others derive from `seed`; the third has another model
             config = (folder / "config.yaml").read_text()
             own = {"lr=0.1,,2": "seeds: {data: 2, model: 2}\n", "lr=0.1,,3": "seeds: {model: 7}\n"}.get(folder.name, "")
             (folder / "config.yaml").write_text(own + config)

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# usage: command_line_test.sh FEDHIVE CASE     what the program says to a command line; one case, which exits non-zero when it fails
+# usage: command_line_test.sh FEDHIVE CASE     tests the program's answers to command lines; runs one case, exits non-zero on
+# failure
 set -euo pipefail
 # shellcheck source=tests/scripts/expect.sh
 source "$(dirname "${BASH_SOURCE[0]}")/expect.sh"
@@ -33,7 +34,7 @@ END
     says "fedhive: xyzzy: unknown command; commands: run, sweep, report"
     does_not_say "did you mean"
     does_not_say "mps-keeper"
-    # Near to no command, only to a word that other programs have for one.
+    # Similar to no command, only to another program's word for one.
     expect 2 "$fedhive" trian
     says "fedhive: trian: unknown command; commands: run, sweep, report"
     expect 2 "$fedhive"
@@ -79,7 +80,7 @@ KeysOfTheConfigGoBySet() {
     expect 2 "$fedhive" evaluate results --rounds 3
     says "--rounds: unknown option; known here: --json;"
     while read -r given; do
-        # shellcheck disable=SC2086  # parted, as a shell parts it
+        # shellcheck disable=SC2086  # split, as a shell splits it
         expect 2 "$fedhive" run configs/quick.yaml --set $given
         says "fedhive: --set $given: --set wants KEY=VALUE, together: --set rounds=3"
     done <<'END'
@@ -150,7 +151,7 @@ END
     says "did you mean 'ended'?"
 }
 
-# What bash would offer for these words, the last of them unfinished.
+# Bash's completions for these words, the last of which is unfinished.
 complete_words() {
     COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
     _fedhive
@@ -158,7 +159,7 @@ complete_words() {
 }
 
 CompletionKnowsEveryCommandAndOption() {
-    # shellcheck disable=SC2317  # called by the script; bash has its own only while it completes
+    # shellcheck disable=SC2317  # called by the script; bash defines it only during completion
     compopt() { :; }
     # shellcheck disable=SC1090
     source <("$fedhive" completion bash)
@@ -193,7 +194,7 @@ CompletionKnowsEveryCommandAndOption() {
     [ "$output" = "  " ] || fail "a number gave $output"
 }
 
-# completion_for SHELL: leaves its script in a file, which the shell can read.
+# completion_for SHELL: writes its script to a file that the shell can read.
 completion_for() {
     "$fedhive" completion "$1" >"completion.$1"
     grep -q -- allow-other-bits "completion.$1" || fail "$1 does not know --allow-other-bits"

@@ -1,4 +1,4 @@
-"""What scripts/data makes of sets that are known by the sums of their packed files, tried on small ones that are made up here.
+"""scripts/data on sets with known checksums of their packed files, tested with small made-up sets.
 
 usage: datasets_test.py
 """
@@ -39,7 +39,7 @@ class Sets(unittest.TestCase):
         self.given.mkdir()
 
     def put(self, name, sums, known):
-        """Exit status and what was said, where `sums` are what is published for `known`."""
+        """Exit status and output, with `sums` as the published checksums of `known`."""
         said = io.StringIO()
         with patch.object(datasets, known, sums), patch.dict(os.environ, FEDHIVE_DATA=str(self.given)):
             with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# usage: scripts_test.sh CASE        one case; prints what differed and exits non-zero when it fails
+# usage: scripts_test.sh CASE        runs one case; prints differences and exits non-zero on failure
 set -euo pipefail
 # shellcheck source=tests/scripts/expect.sh
 source "$(dirname "${BASH_SOURCE[0]}")/expect.sh"
@@ -44,12 +44,12 @@ ProgressMovesOnATerminalAndSaysWhatIsLeft() {
     source "$root/scripts/lib/common.sh"
     [ "$(progress_line release 2 40 65)" = "Building release: 2 of 40 steps · 1:05" ] || fail "$(progress_line release 2 40 65)"
     [ "$(progress_line release 10 40 65)" = "Building release: 10 of 40 steps · 1:05 · about 3:15 to go" ] || fail "$(progress_line release 10 40 65)"
-    # Who reads what it writes sees its end at once, not when the next line would have been due.
+    # Readers of its output see the end at once, not only when the next line would be due.
     local began=$SECONDS
     expect 0 ticking Waiting "" true
     expect 3 ticking Waiting "" bash -c 'exit 3'
     [ $((SECONDS - began)) -lt 12 ] || fail "the end was seen after $((SECONDS - began)) s"
-    # A build whose only step takes long, seen on a terminal: the line moves without a word from ninja.
+    # A build with a single long step, on a terminal: the line moves without output from ninja.
     cat >"$scratch/slow" <<END
 source "$root/scripts/lib/common.sh"
 { echo '[1/9] first'; sleep 3.5; } | show_progress slow
@@ -77,14 +77,14 @@ END
     builds() { env -u TORCH_DIR -u FEDHIVE_CUDA "$@" PATH="$scratch/bin:$PATH" bash -c 'set -euo pipefail; source "$0/scripts/lib/common.sh"; root=$1; build release' "$root" "$scratch"; }
     times() { [ "$(wc -l <"$scratch/configured")" = "$1" ] || fail "configured $(wc -l <"$scratch/configured") times, not $1"; }
     expect 0 builds && expect 0 builds && times 1
-    # An MPI, then kernels that are asked for.
+    # An MPI, then requested kernels.
     printf '#!/bin/bash\n' >"$scratch/bin/mpicxx" && chmod +x "$scratch/bin/mpicxx"
     expect 0 builds && expect 0 builds && times 2
     expect 0 builds FEDHIVE_CUDA=ON && times 3
     grep -q -- -DFEDHIVE_CUDA=ON "$scratch/configured" || fail "$(cat "$scratch/configured")"
 }
 
-# The wrapper of Debian's openmpi-bin, where libopenmpi-dev is not installed.
+# The wrapper of Debian's openmpi-bin without libopenmpi-dev.
 AnMpiWithoutItsHeadersIsNone() {
     printf '#!/bin/bash\necho g++ -I/usr/include -I%s/none -lmpi\n' "$scratch" >"$scratch/mpicxx" && chmod +x "$scratch/mpicxx"
     expect 0 cmake -DFEDHIVE_MPI=AUTO -DMPI_CXX_COMPILER="$scratch/mpicxx" -P "$root/cmake/Mpi.cmake"
@@ -93,7 +93,7 @@ AnMpiWithoutItsHeadersIsNone() {
     says "libopenmpi-dev"
 }
 
-# $PATH stays as it is: only what is said of it is looked at.
+# $PATH is not changed: the case checks only the advice about it.
 LinkPutsTheProgramWhereTheShellFindsIt() {
     scripts_elsewhere
     local project=$scratch/project bin=$scratch/bin
@@ -111,7 +111,7 @@ LinkPutsTheProgramWhereTheShellFindsIt() {
     says "$bin is on PATH"
     HOME=$scratch/home expect 0 env -u FEDHIVE_BIN "$setup" --link
     [ -x "$scratch/home/.local/bin/fedhive" ] || fail "no link in ~/.local/bin"
-    # What somebody else put there.
+    # A file by somebody else.
     rm "$bin/fedhive"
     echo theirs >"$bin/fedhive"
     FEDHIVE_BIN=$bin expect 1 "$setup" --link
@@ -123,7 +123,7 @@ LinkPutsTheProgramWhereTheShellFindsIt() {
     [ "$(readlink "$bin/fedhive")" = /elsewhere/fedhive ] || fail "the other link was changed"
 }
 
-# A copy of the scripts, so that data/ of the checkout stays as it is.
+# A copy of the scripts, so that data/ of the checkout stays unchanged.
 scripts_elsewhere() {
     mkdir "$scratch/project"
     cp -r "$root/scripts" "$root/tools" "$scratch/project/"
@@ -145,7 +145,7 @@ DataRefusesADamagedFile() {
     [ -z "$(ls -A "$scratch/project/data")" ] || fail "left behind: $(ls -A "$scratch/project/data")"
 }
 
-# A set's name and how formats that read it are called; the backticks are Markdown's.
+# A set's name, and the names of formats that read it; the backticks are Markdown's.
 # shellcheck disable=SC2016
 DataSaysWhoReadsWhat() {
     local formats set pattern
@@ -263,7 +263,7 @@ LengthFindsWhatWasPlanted() {
     expect 0 checks length
 }
 
-# A stand-in for clang-tidy finds fault with each file in which, or in what it includes, stands "bad". d declares what another file defines.
+# A stand-in for clang-tidy complains about each file that contains or includes "bad". d declares what another file defines.
 TidyLooksAtALibraryAtOnceAndByHalvesWhereItFindsSomething() {
     local unity=build/release/sim/CMakeFiles/x.dir/Unity/unity_0_cxx.cxx name
     plant .clang-tidy ""
@@ -295,11 +295,11 @@ STAND_IN
     [ "$(cat "$scratch/tree/calls")" = c.cpp ] || fail "looked at again: $(cat "$scratch/tree/calls")"
 }
 
-# A stand-in for scripts/setup tells whether it was called.
+# A stand-in for scripts/setup shows whether it was called.
 ChecksInstallNothingThatTheyDoNotNeed() {
     scripts_elsewhere
     local project=$scratch/project
-    rm "$project/tools/README.md"  # its links lead to what is not there
+    rm "$project/tools/README.md"  # its links lead to missing files
     printf '#!/bin/sh\necho "installs $*"\nexit 1\n' >"$project/scripts/setup"
     expect 0 "$project/tools/check" figures links words length floors
     does_not_say "installs"

@@ -1,11 +1,11 @@
-// Numbers to tell in place of classes, for suites that draw examples with classes.
+// Numeric targets instead of classes, for suites whose data sets have classes.
 #pragma once
 
 #include "clients/data/dataset.h"
 
 namespace fedhive::testing {
 
-/// So many numbers of each example, which follow from its class; between -1.5 and 1.5.
+/// Replaces classes by `width` numbers each, a function of the class, between -1.5 and 1.5.
 inline clients::Dataset with_numbers(clients::Dataset dataset, std::uint32_t width) {
     for (clients::Examples* part : {&dataset.train, &dataset.test}) {
         for (const std::int32_t label : part->labels)

@@ -1,4 +1,4 @@
-// Waiting in tests, with a bound.
+// Waiting in tests, with a time limit.
 #pragma once
 
 #include "aggregation/base/clock.h"

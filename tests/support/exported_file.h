@@ -1,4 +1,4 @@
-// The files of tests/golden/exported, as they are and altered: what a hostile or damaged file may hold is made of a good one.
+// Files of tests/golden/exported, unchanged or altered to simulate hostile and damaged files.
 #pragma once
 
 #include "clients/exported/archive.h"
@@ -25,7 +25,7 @@ class ExportedFile {
 public:
     using Json = nlohmann::json;
 
-    /// "cnn": of the golden files.
+    /// `name`: of a golden file, such as "cnn".
     explicit ExportedFile(const std::string& name) : bytes_(golden_bytes(name + ".pt2")) {
         const clients::exported::Archive archive(std::as_bytes(std::span(bytes_)));
         for (const auto& [member, size] : archive.members()) members.emplace_back(member, archive.read(member));
@@ -34,19 +34,19 @@ public:
     }
 
     Members members;
-    Json model, weights;  // parsed; put back by archive()
+    Json model, weights;  // parsed; archive() writes them back
 
-    /// The one whose name ends so.
+    /// The member whose name has that ending.
     std::string& member(const std::string& end) {
         for (auto& [name, content] : members)
             if (name.ends_with(end)) return content;
         throw std::runtime_error("no member " + end);
     }
 
-    /// As PyTorch wrote it.
+    /// The bytes as PyTorch wrote them.
     const std::string& bytes() const { return bytes_; }
 
-    /// With what was altered.
+    /// The archive with all alterations.
     std::string archive() {
         for (auto& [name, content] : members) {
             if (name.find("/models/") != std::string::npos && name.ends_with(".json")) content = model.dump();
@@ -57,14 +57,14 @@ public:
 
     Json& nodes() { return model["graph_module"]["graph"]["nodes"]; }
 
-    /// The first operation with these letters in its name.
+    /// The first operation whose name contains `part`.
     Json& node(const std::string& part) {
         for (Json& each : nodes())
             if (each["target"].get<std::string>().find(part) != std::string::npos) return each;
         throw std::runtime_error("no operation " + part);
     }
 
-    /// Gives an argument of that operation another value, or one that it has not.
+    /// Sets an argument of that operation, or adds it.
     void argument(const std::string& part, const std::string& name, const Json& value) {
         for (Json& input : node(part)["inputs"])
             if (input["name"] == name) {
@@ -74,13 +74,13 @@ public:
         node(part)["inputs"].push_back({{"name", name}, {"arg", value}, {"kind", 1}});
     }
 
-    /// Of "conv1.weight", say: "sizes", "dtype", or "use_pickle", "path_name".
+    /// Sets a property of a tensor such as "conv1.weight": "sizes", "dtype", "use_pickle", "path_name".
     void meta(const std::string& tensor, const std::string& key, const Json& value) {
         Json& entry = weights["config"][tensor];
         (entry.contains(key) ? entry : entry["tensor_meta"])[key] = value;
     }
 
-    /// An operation before the `at`th: "mul_.Tensor" of a value and a number, or with other arguments.
+    /// Inserts an operation before the `at`th: such as "mul_.Tensor" of a value and a number, with `more` arguments.
     void insert(std::size_t at, const std::string& target, const std::string& value, const Json& more,
                 const std::string& result) {
         Json inputs = {{{"name", "self"}, {"arg", {{"as_tensor", {{"name", value}}}}}, {"kind", 1}}};
@@ -92,7 +92,7 @@ public:
         nodes().insert(nodes().begin() + static_cast<std::ptrdiff_t>(at), made);
     }
 
-    /// What the graph calls the examples.
+    /// The graph's name of the examples.
     std::string input() { return model["graph_module"]["graph"]["inputs"].back()["as_tensor"]["name"]; }
 
 private:

@@ -1,4 +1,4 @@
-// Where a test finds what it uses, from where its own program lies: a build that was carried to another machine works there.
+// Paths that tests use, relative to the test program, so that a build copied to another machine works.
 #pragma once
 
 #include <filesystem>
@@ -6,7 +6,7 @@
 
 namespace fedhive::testing {
 
-/// A file beside the test program: all programs and modules of a build lie in one folder.
+/// A file beside the test program: all programs and modules of a build are in one folder.
 inline std::filesystem::path beside_tests(const std::string& name) {
     static const std::filesystem::path folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
     return folder / name;
@@ -15,7 +15,7 @@ inline std::filesystem::path beside_tests(const std::string& name) {
 /// The program under test.
 inline std::string fedhive_program() { return beside_tests(FEDHIVE_PROGRAM).string(); }
 
-/// The nearest folder above the test program that holds configs/; that of the sources where a build lies elsewhere.
+/// The nearest folder above the test program that contains configs/; the source folder if the build is elsewhere.
 inline std::filesystem::path source_folder() {
     static const std::filesystem::path found = [] {
         std::filesystem::path folder = beside_tests("").parent_path();

@@ -1,4 +1,4 @@
-// R ranks over one shared segment, as threads (where the thread sanitizer sees races) or as processes (which can be killed).
+// R ranks over one shared segment, as threads (so that the thread sanitizer sees races) or as processes (which can be killed).
 #pragma once
 
 #include "aggregation/base/clock.h"
@@ -20,7 +20,7 @@ public:
     enum class As { Threads, Processes };
     enum class End : std::uint32_t { Nothing, Returned, Missing, Left, Threw };
 
-    /// How a rank has ended; Nothing for one that was killed.
+    /// How a rank ended; Nothing if it was killed.
     struct alignas(64) Outcome {
         End end = End::Nothing;
         std::uint64_t missing = 0;
@@ -57,7 +57,7 @@ public:
     using Body = std::function<void(clients::Communicator&)>;
     using Stopping = std::function<std::function<bool()>(std::size_t rank)>;
 
-    /// Runs the body at every rank and returns when all have ended, however.
+    /// Runs the body at every rank; returns when all have ended, however.
     void run(As as, const Body& body, const Stopping& stopping = {}) {
         start(as, body, stopping);
         join();
@@ -66,7 +66,7 @@ public:
     /// The same in two parts; threads use body and stopping until join().
     void start(As as, const Body& body, const Stopping& stopping = {}) {
         const std::int64_t start = now_ns();
-        std::fflush(nullptr);  // else each child has it in its own buffers
+        std::fflush(nullptr);  // otherwise each child inherits buffered output
         for (std::size_t r = 0; r < size_; ++r) {
             const auto work = [this, r, start, &body, &stopping] { run_rank(r, start, body, stopping); };
             outcomes()[r] = {};

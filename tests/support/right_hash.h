@@ -1,4 +1,4 @@
-// A checkpoint that was changed, with the SHA-256 that its bytes give now: what a reader has to tell by other means.
+// A changed checkpoint with its correct SHA-256, so that readers must detect the change by other means.
 #pragma once
 
 #include "aggregation/base/sha256.h"
@@ -8,7 +8,7 @@
 
 namespace fedhive::testing {
 
-/// Where there is no hash, or not all of it, the content as it is.
+/// Returns the content unchanged if it has no complete hash.
 inline std::string with_right_hash(std::string content) {
     constexpr std::string_view kKey = R"("sha256":")";
     constexpr std::size_t kDigits = 64;

@@ -1,4 +1,4 @@
-// A test case of this program in a process of its own, for what takes two: a child that opens a handle, or that is to crash.
+// Runs a test case of this program in a child process: for tests that need two processes, or crash.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -11,7 +11,7 @@
 
 namespace fedhive::testing {
 
-/// Also one that is skipped otherwise.
+/// Starts the case, even if it is marked skip.
 inline pid_t start_case(const std::string& name) {
     std::string filter = "--test-case=" + name;
     std::string no_skip = "--no-skip";
@@ -22,7 +22,7 @@ inline pid_t start_case(const std::string& name) {
     return child;
 }
 
-/// Its status as waitpid gives it; 0: it passed.
+/// Status as from waitpid; 0 if it passed.
 inline int status_of_case(const std::string& name) {
     const pid_t child = start_case(name);
     int status = -1;

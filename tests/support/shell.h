@@ -1,4 +1,4 @@
-// Child processes of tests that look at processes.
+// Child processes for tests about processes.
 #pragma once
 
 #include "clients/protocol/process.h"
@@ -7,7 +7,7 @@
 
 namespace fedhive::testing {
 
-/// What starts a shell for that command.
+/// Options that start a shell with that command.
 inline clients::SpawnOptions shell(const std::string& command) {
     clients::SpawnOptions options;
     options.executable = "/bin/sh";

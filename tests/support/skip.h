@@ -1,4 +1,4 @@
-// A test that cannot run here says why and counts as skipped: CTest reads the line it prints.
+// Marks a test that cannot run here as skipped, with the reason: CTest parses the printed line.
 #pragma once
 
 #include <cstdio>

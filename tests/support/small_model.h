@@ -1,4 +1,4 @@
-// Models for tests: named ones that are small enough for steps, and lists of layers.
+// Small named models for steps, and lists of layers.
 #pragma once
 
 #include "clients/models/catalog.h"
@@ -7,11 +7,11 @@
 
 namespace fedhive::testing {
 
-/// The named models that suites of steps, modes and strategies train. Between them they have every way in which a named model is computed; the
-/// others are lists of the same layers, and are held to their number of parameters and one step of PyTorch's.
+/// Named models that suites of steps, modes and strategies train. They cover every way of computing a named model; the others
+/// consist of the same layers and are tested by parameter count and one PyTorch step.
 inline constexpr const char* kTrainedModels[] = {"lr", "mlp", "mnist_cnn", "cnn_m"};
 
-/// With 16 units in a hidden layer where it has such a key, and without dropout unless it is asked for.
+/// 16 units per hidden layer if the model has such a key; no dropout unless requested.
 inline clients::ModelSpec small_model(std::string_view name, const clients::ExampleShape& input, std::int64_t num_classes,
                                       bool dropout = false, const clients::TargetShape& target = {}) {
     const auto model = std::ranges::find(clients::model_catalog(), name, &clients::NamedModel::name);
@@ -35,7 +35,7 @@ inline clients::ModelSpec listed_model(const clients::LayerList& layers, const c
     return spec;
 }
 
-/// And one that tells so many numbers.
+/// The same with `numbers` numeric targets.
 inline clients::ModelSpec listed_regression(const clients::LayerList& layers, const clients::ExampleShape& input,
                                             std::uint32_t numbers) {
     return listed_model(layers, input, 0, {clients::TargetKind::Numbers, numbers});

@@ -1,5 +1,5 @@
-// Whether numbers come from a distribution: distances and the bounds that they exceed only so often. Draws of a test are keyed, so its verdict
-// never changes; the significance says for how many keys in a thousand a correct program would have failed it.
+// Statistical tests of distributions, with bounds for a given significance. A test's draws are keyed, so its outcome never
+// changes; kSignificance is the probability that a correct program fails for a random key.
 #pragma once
 
 #include <boost/math/distributions/chi_squared.hpp>
@@ -21,11 +21,11 @@ inline constexpr bool kFewDraws = true;
 inline constexpr bool kFewDraws = false;
 #endif
 
-/// How often a case draws. What a sanitizer looks for shows in a fiftieth, which is too few to ask for a distribution.
+/// Number of draws. A sanitized build needs only 1/50 of them to find its errors, too few to test a distribution.
 constexpr std::size_t draws(std::size_t all) { return kFewDraws ? all / 50 + 1 : all; }
 
-/// The largest distance between the distribution of `samples` and a continuous one, whose function is `cdf`. With `grain`, samples were
-/// rounded to a multiple of it, up or down: what that alone can do does not count.
+/// Largest distance between the samples' empirical distribution and a continuous one with function `cdf`. With `grain`, samples
+/// were rounded to multiples of it, up or down; that alone gives no distance.
 template <typename Cdf>
 double kolmogorov_distance(std::vector<double> samples, const Cdf& cdf, double grain = 0.0) {
     std::sort(samples.begin(), samples.end());
@@ -39,21 +39,21 @@ double kolmogorov_distance(std::vector<double> samples, const Cdf& cdf, double g
     return distance;
 }
 
-/// Kolmogorov's distance of so many true samples is larger once in 1 / kSignificance times.
+/// Bound that kolmogorov_distance of correct samples exceeds with probability kSignificance at most.
 /// Source   Massart 1990, doi:10.1214/aop/1176990746 (the Dvoretzky-Kiefer-Wolfowitz inequality with its best constant).
 inline double kolmogorov_bound(std::size_t samples) {
     return std::sqrt(std::log(2.0 / kSignificance) / (2.0 * static_cast<double>(samples)));
 }
 
-/// kolmogorov_distance from the normal distribution. The uniform one of the same moments is 0.057 away, one of a tenth more deviation 0.023:
-/// to tell those apart takes 5,000 and 20,000 samples.
+/// kolmogorov_distance from a normal distribution. A uniform distribution of equal moments has distance 0.057, a normal one
+/// with 10 % more deviation 0.023: distinguishing them takes 5,000 and 20,000 samples.
 inline double distance_from_normal(std::vector<double> samples, double mean, double deviation, double grain = 0.0) {
     const boost::math::normal normal(mean, deviation);
     return kolmogorov_distance(
         std::move(samples), [&](double value) { return boost::math::cdf(normal, value); }, grain);
 }
 
-/// Of how often each of equally likely outcomes was seen.
+/// Chi-square statistic of the counts of equally likely outcomes.
 inline double chi_square(const std::vector<std::size_t>& seen) {
     double total = 0.0;
     for (const std::size_t times : seen) total += static_cast<double>(times);
@@ -64,7 +64,7 @@ inline double chi_square(const std::vector<std::size_t>& seen) {
     return sum / expected;
 }
 
-/// chi_square of so many equally likely outcomes is larger once in 1 / kSignificance times.
+/// Bound that chi_square of that many equally likely outcomes exceeds with probability kSignificance.
 inline double chi_square_bound(std::size_t outcomes) {
     const boost::math::chi_squared distribution(static_cast<double>(outcomes - 1));
     return boost::math::quantile(boost::math::complement(distribution, kSignificance));

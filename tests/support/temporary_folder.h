@@ -1,4 +1,4 @@
-// A folder of a test's own, removed with everything in it.
+// A temporary folder of a test, removed with its contents.
 #pragma once
 
 #include <cstdlib>

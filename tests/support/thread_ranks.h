@@ -1,4 +1,4 @@
-// Ranks of a test: threads of one process, whose messages go through queues.
+// Ranks for tests: threads of one process, with messages in queues.
 #pragma once
 
 #include "sim/ranks/ranks.h"
@@ -24,7 +24,7 @@ public:
         queues_[{from, to}].emplace_back(bytes.begin(), bytes.end());
         changed_.notify_all();
     }
-    /// Empty after `patience` without one.
+    /// The next message; empty after `patience` without one.
     std::optional<std::vector<std::byte>> take(std::uint32_t from, std::uint32_t to, std::chrono::milliseconds patience) {
         std::unique_lock lock(mutex_);
         auto& queue = queues_[{from, to}];
@@ -71,7 +71,7 @@ private:
     std::uint32_t num_ranks_;
 };
 
-/// `work` in a thread for each rank, all at the same time.
+/// Runs `work` in one thread per rank, concurrently.
 inline void in_ranks(std::uint32_t num_ranks, const std::function<void(sim::Ranks& ranks)>& work) {
     ThreadHub hub;
     std::vector<std::thread> threads;

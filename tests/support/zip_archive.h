@@ -1,4 +1,4 @@
-// A zip archive made by hand, so that any of its numbers can be made wrong.
+// A zip archive built by hand, so that any of its numbers can be wrong.
 #pragma once
 
 #include <zlib.h>
@@ -16,11 +16,11 @@ inline void append(std::string& bytes, std::uint64_t number, int size) {
     for (int i = 0; i < size; ++i) bytes += static_cast<char>(number >> (8 * i) & 255U);
 }
 
-/// A zip archive of stored members, with the checksums that they should have.
+/// A zip archive of stored members with correct checksums.
 inline std::string archive_of(const Members& members) {
     std::string local, central;
     for (const auto& [name, content] : members) {
-        std::string common;  // what both heads say
+        std::string common;  // shared by both headers
         append(common, 20, 2);
         common.append(8, '\0');  // flags, stored, time, date
         append(common, crc32(0, reinterpret_cast<const Bytef*>(content.data()), static_cast<uInt>(content.size())), 4);

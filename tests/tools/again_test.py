@@ -1,4 +1,4 @@
-"""tests/bench/again with a stand-in for fedhive: the same bits are recorded, others are told and are not."""
+"""tests/bench/again with a stand-in for fedhive: equal bits are recorded; different ones are reported and not recorded."""
 import json
 import os
 import subprocess
@@ -8,7 +8,7 @@ import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-# A sweep writes its configs and waits for its interrupt; a run writes its manifest, and a table of two rows.
+# `sweep` writes its configs and waits for an interrupt; `run` writes its manifest and a table of two rows.
 STAND_IN = """#!/bin/bash
 out=
 previous=

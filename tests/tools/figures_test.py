@@ -1,4 +1,4 @@
-"""tools/check figures: figures in documents are those of their files, and who changed the code they speak of is told."""
+"""tools/check figures: figures in documents equal those of their files, and changes to the code behind them are reported."""
 import json
 import subprocess
 import sys
@@ -28,7 +28,7 @@ class Project(unittest.TestCase):
         file.write_text(text, encoding="utf-8")
 
     def check(self, text, **options):
-        """(what is wrong, what is only warned of, the document afterwards)"""
+        """(errors, warnings, the resulting document)"""
         self.write("README.md", text)
         found = figures.check(self.root, ["README.md"], **options)
         warned = [one for one in found if isinstance(one, figures.Warned)]
@@ -206,7 +206,7 @@ class Ages(Project):
             return self.warnings()
 
         self.assertEqual(verified_at(commit, later), [])
-        self.assertEqual(verified_at(later, commit), [])  # measured anew since
+        self.assertEqual(verified_at(later, commit), [])  # measured again since
         self.commit("sim/c.cpp")
         self.assertEqual(verified_at(commit, later), [f"results/soak/result.json: a part of it was last the same at {later}; since then 1 commit "
                                                       "changed sim"])

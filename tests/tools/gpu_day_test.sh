@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# usage: gpu_day_test.sh CASE        one case of tools/gpu-day and of what tools/gpu-archive packs; exits non-zero when it fails
+# usage: gpu_day_test.sh CASE        runs one case of tools/gpu-day and of archives by tools/gpu-archive; exits non-zero on
+# failure
 set -euo pipefail
 # shellcheck source=tests/scripts/expect.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../scripts/expect.sh"
@@ -22,7 +23,7 @@ GpuDayWithoutAGpuTriesWhatNeedsNone() {
     done
     grep -q '^libtorch,' "$day/doctor.csv" || fail "$(cat "$day/doctor.csv")"
     grep -q '"killed"' "$day/manifest.json" || fail "$(cat "$day/manifest.json")"
-    # A program that is not there is not passed over.
+    # A missing program is an error.
     make_archive
     touch "$scratch/lib/libtorch_cuda.so"
     ln -s "$root/build/release/fedhive" "$archive/bin/"
@@ -30,7 +31,7 @@ GpuDayWithoutAGpuTriesWhatNeedsNone() {
     says "side ideal loop, 1 process, repeats 0, result failed: $archive/bin/ideal_loop: No such file"
 }
 
-# An archive as tools/gpu-archive packs it, without programs; TORCH_DIR=$scratch where there is lib/libtorch_cuda.so.
+# An archive in the form of tools/gpu-archive, without programs; TORCH_DIR=$scratch if lib/libtorch_cuda.so exists.
 make_archive() {
     archive=$scratch/archive
     mkdir -p "$scratch/lib" "$archive/bin" "$archive/python"
@@ -38,7 +39,7 @@ make_archive() {
     cp -r "$root/tools/lib/bench" "$archive/python/"
 }
 
-# stand_in NAME: a program of the archive, from standard input.
+# stand_in NAME: writes a program of the archive from standard input.
 stand_in() {
     { printf '#!/bin/sh\n'; cat; } >"$archive/bin/$1"
     chmod +x "$archive/bin/$1"
@@ -52,12 +53,12 @@ ArchivesDaySaysWhatItNeeds() {
     expect 0 "$archive/gpu-day" -h
     expect 1 env TORCH_DIR="$scratch" "$archive/gpu-day" --device cpu cases
     says "There is no PyTorch for CUDA in '$scratch'"
-    # A program that cannot start is one line, not forty failures.
+    # A program that cannot start gives one line, not forty failures.
     touch "$scratch/lib/libtorch_cuda.so"
     stand_in fedhive <<<'echo "libc.so.6: version not found" >&2; exit 1'
     expect 1 env TORCH_DIR="$scratch" "$archive/gpu-day" --device cpu cases
     says "the programs cannot start here: fedhive: exit status 1: libc.so.6: version not found"
-    # Passed, failed and skipped are told apart, and a skipped case did not run.
+    # Passed, failed and skipped cases are distinguished, and a skipped case did not run.
     stand_in_fedhive
     stand_in test_toy <<'STAND_IN'
 case $* in
@@ -124,8 +125,9 @@ DayEndsWhenItsTimeIsOver() {
     [ ! -e results/gpu-day/sanitizers.csv ] || fail "a part that was left out left something"
 }
 
-# What tests/CMakeLists.txt makes of sources with such cases, without those of the emulated runtime itself; and what parts of the day run, with or
-# without a GPU. round_overhead is of a part that the day has not.
+# The archive must have the programs that tests/CMakeLists.txt builds from sources with such cases (except the emulated
+# runtime's own), and those of the day's parts, with or without a GPU. round_overhead belongs to a part
+# that the day does not have.
 ArchiveHasEveryProgramThatTheDayRuns() {
     local name folders folder packed found=0
     packed=$(sed -n 's/^programs=(\(.*\))$/\1/p' "$root/tools/gpu-archive")
@@ -144,7 +146,7 @@ ArchiveHasEveryProgramThatTheDayRuns() {
     [ "$found" -ge 10 ] || fail "parts of the day run fewer programs than there are"
 }
 
-# As it will run where there is a GPU, by the programs of a build with the emulated one.
+# As on a machine with a GPU, by the programs of a build with the emulated one.
 DayRunsOnTheEmulatedGpu() {
     local build=${FEDHIVE_BUILD:-$root/build/asan} program
     [ -x "$build/fedhive_plain" ] || { echo "[skipped] there is no build with the emulated GPU"; exit 0; }

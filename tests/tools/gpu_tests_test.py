@@ -1,4 +1,4 @@
-"""What CTest knows of the cases that need a GPU: each has the label, ten minutes, and the one GPU to itself.
+"""CTest's properties of cases that need a GPU: each has the label, ten minutes, and exclusive use of the GPU.
 
 usage: gpu_tests_test.py BUILD
 """

@@ -15,7 +15,7 @@ void Characters::number() {
     for (std::size_t byte = 0; byte < seen_.size(); ++byte)
         if (seen_[byte]) tokens_[byte] = static_cast<std::uint8_t>(size_++);
     for (std::size_t byte = 0; byte < seen_.size(); ++byte)
-        if (!seen_[byte]) tokens_[byte] = static_cast<std::uint8_t>(size_);  // with all bytes seen there are none
+        if (!seen_[byte]) tokens_[byte] = static_cast<std::uint8_t>(size_);  // with all 256 bytes seen there are none
 }
 
 KeySpec unseen_key() {

@@ -1,4 +1,4 @@
-// Characters as tokens: which bytes training shows, numbered from 0 in their order, and what becomes of those that only tests show.
+// Characters as tokens: the bytes seen in training, numbered in ascending order, and a policy for bytes that only tests have.
 #pragma once
 
 #include "aggregation/base/keys.h"
@@ -10,27 +10,27 @@
 
 namespace fedhive::clients {
 
-/// The words of key `unseen`. An alphabet that knew the tests' characters, too, would give the model a size that training does not tell.
+/// Values of the key `unseen`. An alphabet that included the tests' characters would depend on data that training does not see.
 enum class Unseen : std::uint8_t {
     Refuse,
-    Class  // one more token, and class, behind all others: no training example has it, so nobody learns to tell it
+    Class  // one extra token and class, the last: no training example has it, so models cannot learn it
 };
 
 class Characters {
 public:
     explicit Characters(Unseen unseen) : unseen_(unseen) {}
 
-    /// What training shows, all of it before the first token is asked for.
+    /// Adds the bytes of training text. number() then assigns the tokens; call it once, before any other query.
     void show(std::span<const char> text);
     void number();
 
-    /// Tokens there are, with that of unseen ones.
+    /// Number of tokens, including the extra one of Unseen::Class.
     std::int64_t size() const { return size_ + (unseen_ == Unseen::Class ? 1 : 0); }
 
-    /// Whether it has a token.
+    /// Whether the byte has a token.
     bool knows(std::uint8_t byte) const { return unseen_ == Unseen::Class || seen_[byte]; }
 
-    /// Of one that it knows.
+    /// Token of a byte for which knows() holds.
     std::uint8_t token(std::uint8_t byte) const { return tokens_[byte]; }
 
 private:
@@ -40,11 +40,11 @@ private:
     std::int64_t size_ = 0;
 };
 
-/// The key `unseen`, and what its word means.
+/// Specification of the key `unseen`; the value of its word.
 KeySpec unseen_key();
 Unseen unseen_of(const std::string& word);
 
-/// "has '&', which …; set data.unseen to …": what is said of the first one that is refused.
+/// "has '&', which …; set data.unseen to …": error for the first refused byte.
 std::string unseen_problem(std::uint8_t byte);
 
 }  // namespace fedhive::clients

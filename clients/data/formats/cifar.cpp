@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 constexpr ExampleShape kShape{3, 32, 32};
 
-/// The file's records, after those that `part` has.
+/// Appends the file's records to `part`.
 void append(Examples& part, const fs::path& path, const CifarLayout& layout) {
     InputFile file(path);
     const std::size_t pixels = kShape.num_values();

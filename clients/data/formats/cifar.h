@@ -1,5 +1,6 @@
-// The binary layout of CIFAR-10 and CIFAR-100: records of labels, one byte each, and 32 x 32 pixels, plane by plane: red, green, blue.
-// Source: A. Krizhevsky 2009, "Learning Multiple Layers of Features from Tiny Images", and the data sets' page, "Binary version".
+// CIFAR-10 and CIFAR-100 binary layout: records of one-byte labels followed by 32 x 32 pixels in planes red, green, blue.
+// Source: A. Krizhevsky 2009, "Learning Multiple Layers of Features from Tiny Images", and the data
+// sets' page, "Binary version".
 #pragma once
 
 #include "clients/data/dataset.h"
@@ -10,14 +11,14 @@
 
 namespace fedhive::clients {
 
-/// Where a layout has what.
+/// File names and record layout of one data set.
 struct CifarLayout {
     std::span<const char* const> train;  // file names, in order
     std::span<const char* const> test;
-    std::size_t labels = 1;        // bytes in front of each image …
-    std::size_t label = 0;         // … and which of them counts
-    std::int64_t num_classes = 0;  // of that one
-    const char* to_fetch = "";     // what to do where files are missing
+    std::size_t labels = 1;        // label bytes before each image …
+    std::size_t label = 0;         // … and the index of the one to use
+    std::int64_t num_classes = 0;  // of that label
+    const char* to_fetch = "";     // advice for missing files
 };
 
 /// Reads `layout` from `root`; shape {3, 32, 32}.

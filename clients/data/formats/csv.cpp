@@ -31,13 +31,13 @@ std::string_view without_blanks(std::string_view cell) {
     return cell.substr(begin, cell.find_last_not_of(" \t") - begin + 1);
 }
 
-/// Of each cell.
+/// Strips blanks around each cell.
 Cells without_blanks(Cells cells) {
     for (std::string& cell : cells) cell = std::string(without_blanks(cell));
     return cells;
 }
 
-/// The cells of a line, with their blanks; nothing if a quote is not closed on it.
+/// The cells of a line, blanks included; nothing if a quote is not closed on it.
 std::optional<Cells> cells_of(std::string_view line) {
     CsvCells split = split_cells(line);
     if (!split.closed) return {};
@@ -53,7 +53,7 @@ std::optional<Number> number_in(std::string_view cell) {
     return number;
 }
 
-/// The rows of a file, one at a time, with what has to be said of one.
+/// Reads the rows of a file, one at a time, and words its errors.
 class CsvTable {
 public:
     CsvTable(const std::filesystem::path& file, bool header) : file_(file.string()), lines_(file) {
@@ -74,10 +74,10 @@ public:
     std::string_view cell(std::size_t column) const { return without_blanks(cells_[column]); }
     const std::string& cell_with_blanks(std::size_t column) const { return cells_[column]; }
 
-    /// "FILE:LINE", of the columns' names.
+    /// "FILE:LINE" of the line with the columns' names.
     std::string header() const { return fmt::format("{}:{}", file_, header_line_); }
 
-    /// The next row, of as many cells as there are columns.
+    /// Reads the next row; false at the end. Throws ConfigError if it has not one cell per column.
     bool row() {
         if (!pending_ && !next()) return false;
         pending_ = false;
@@ -87,7 +87,7 @@ public:
         return true;
     }
 
-    /// The only column of that name; `key` says which key names it.
+    /// Index of the only column of that name; `key` is the config key that names it, for errors.
     std::size_t column(const std::string& name, const char* key) const {
         std::vector<std::size_t> found;
         for (std::size_t i = 0; i < columns_.size(); ++i)
@@ -104,7 +104,7 @@ public:
                                       shown < columns_.size() ? ", …" : ""));
     }
 
-    /// Of the present row's cell.
+    /// Throws ConfigError about the current row's cell.
     [[noreturn]] void fail(std::size_t column, const std::string& wanted) const {
         const std::string_view found = cell(column);
         throw ConfigError(fmt::format("{}:{}: column '{}': {}; wanted: {}", file_, number_, columns_[column],
@@ -112,7 +112,7 @@ public:
     }
 
 private:
-    /// No table has one column alone, a target without a feature.
+    /// A line with one cell and another separator is refused: no valid table has a single column.
     void refuse_other_separators() const {
         for (const auto& [sign, what] : {std::pair(';', "semicolons"), {'\t', "tabs"}, {'|', "bars"}})
             if (cells_.size() == 1 && cells_.front().find(sign) != std::string::npos)
@@ -138,11 +138,11 @@ private:
 
     std::string file_;
     LineReader lines_;
-    std::size_t number_ = 0;  // of the present line
+    std::size_t number_ = 0;  // of the current line
     std::size_t header_line_ = 0;
     Cells columns_;
-    Cells cells_;           // of the present row
-    bool pending_ = false;  // the present row has not been asked for
+    Cells cells_;           // of the current row
+    bool pending_ = false;  // row() has not returned the current row yet
 };
 
 float number_of(const CsvTable& table, std::size_t column) {
@@ -153,7 +153,7 @@ float number_of(const CsvTable& table, std::size_t column) {
 }
 
 std::int32_t label_in(const CsvTable& table, std::size_t column) {
-    const auto label = number_in<double>(table.cell(column));  // pandas writes 1.0 where a label was missing once
+    const auto label = number_in<double>(table.cell(column));  // pandas writes 1.0 if the column ever had a missing label
     if (!label || *label != std::floor(*label) || *label >= kWide || (*label != kIgnored && *label < 0.0))
         table.fail(column,
                    fmt::format("a class, a whole number from 0, below {:.0f}, or {}, which does not count", kWide, kIgnored));
@@ -172,7 +172,7 @@ CsvPart read_table(const std::filesystem::path& file, const CsvFiles& files, boo
     std::vector<std::size_t> targets;
     for (const std::string& name : files.target) targets.push_back(table.column(name, "target"));
     const bool with_client = !files.client.empty();
-    // A test file without the column is as good: nobody asks whose its examples are.
+    // Test examples have no owners, so the test file may lack the column.
     const bool has_client = with_client && (owned || std::ranges::count(table.columns(), files.client) > 0);
     const std::size_t client = has_client ? table.column(files.client, "client") : table.columns().size();
     CsvPart part;
@@ -221,8 +221,7 @@ CsvPart read_table(const std::filesystem::path& file, const CsvFiles& files, boo
 
 std::int64_t classes_in(const Examples& part) {
     if (part.labels.empty()) return 0;
-    return 1 + std::int64_t{
-                   std::max(-1, *std::max_element(part.labels.begin(), part.labels.end()))};  // of kIgnored there is no class
+    return 1 + std::int64_t{std::max(-1, *std::max_element(part.labels.begin(), part.labels.end()))};  // kIgnored: no class
 }
 
 void check_classes(const std::filesystem::path& file, const std::string& target, const Examples& part, std::int64_t classes) {
@@ -232,7 +231,8 @@ void check_classes(const std::filesystem::path& file, const std::string& target,
                                       file.string(), target, largest, classes - 1, largest + 1));
 }
 
-/// "low, high": cells of their own, as in the file's first line. Throws ConfigError for none, one twice, or several classes.
+/// The config's files and columns; "low, high" is split as CSV cells. Throws ConfigError for a name that is empty or given
+/// twice, or for several columns of classes.
 CsvFiles csv_files(const Values& values, TargetKind wanted) {
     CsvFiles files{values.path("train"), values.path("test"), {}, values.word("client"), values.flag("header")};
     files.numbers = wanted == TargetKind::Numbers;

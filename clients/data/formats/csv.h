@@ -1,4 +1,4 @@
-// Tables of numbers: a row an example, a column a feature, one column the label, or some of them the numbers to tell.
+// CSV tables: a row per example, a column per feature, one column of labels or several of regression targets.
 #pragma once
 
 #include "clients/data/data_format.h"
@@ -12,18 +12,23 @@ namespace fedhive::clients {
 struct CsvFiles {
     std::filesystem::path train;
     std::filesystem::path test;
-    std::vector<std::string> target;  // the targets' columns: names, or numbers from 0 where there is no header
-    std::string client;               // the owners' column; empty: none
+    std::vector<std::string> target;  // target columns: names, or numbers from 0 without a header
+    std::string client;               // column of owners; empty: none
     bool header = true;               // the first line names the columns
-    bool numbers = false;             // targets are numbers, of one column or several; else the classes of one
+    bool numbers = false;             // targets are numbers, of one or more columns; else one column of classes
 };
 
-/// All columns but target and client are features, f32, in the file's order: shape {features, 1, 1}; two may have one name. Cells are parted by
-/// commas and may stand in quotes, "" for one of them inside; empty lines are nothing. Labels are whole numbers from 0; owners any texts, with
-/// their blanks, in the order of owner_names.h. Class count: 1 + largest training label, unless `num_classes` > 0; none where targets are numbers, f32.
+/// Reads features, targets and owners from two CSV files; shape {features, 1, 1}, f32.
 ///
-/// Throws   ConfigError naming file, line and column: missing files or columns, target or client twice, rows of another length, cells that are
-///          empty, no number, or more than an f32 can be; labels outside the classes; test columns that are not the training file's.
+/// Features   all columns but target and client, in the file's order; names may repeat.
+/// Cells      separated by commas, optionally quoted, "" for a quote inside; empty lines are skipped.
+/// Targets    classes: whole numbers from 0 or kIgnored; class count 1 + largest training label unless `num_classes` > 0.
+///            Numbers (f32): no class count.
+/// Owners     any text, blanks included, in the order of owner_names.h.
+///
+/// Throws   ConfigError naming file, line and column: missing files or columns, target or client columns that are not unique,
+///          rows of another length, cells that are empty, not numbers or beyond f32, labels outside the classes,
+///          test columns that differ.
 /// Memory   one copy of the values; lines are read one at a time.
 Dataset read_csv_files(const CsvFiles& files, std::int64_t num_classes = 0);
 

@@ -1,11 +1,11 @@
-// What formats that are drawn in code have in common: so many examples, of so many bytes.
+// Common parts of formats whose examples are generated: counts and memory.
 #pragma once
 
 #include "clients/data/data_format.h"
 
 namespace fedhive::clients {
 
-/// num_train and num_test.
+/// Specifications of the keys num_train and num_test.
 std::vector<KeySpec> counts_of_drawn();
 
 struct DrawnCounts {
@@ -14,7 +14,7 @@ struct DrawnCounts {
 };
 DrawnCounts counts_of(const Values& values);
 
-/// Examples and labels, which exist twice while they move into the shared segment.
+/// Memory for examples and labels, twice: while they are copied into the shared segment they exist twice.
 MemoryNeed need_of_drawn(const Values& values, const ExampleShape& shape);
 
 }  // namespace fedhive::clients

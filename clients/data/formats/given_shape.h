@@ -1,4 +1,4 @@
-// The key `shape` of formats whose examples are values in a row: what these are as an image.
+// The key `shape` of formats whose examples are flat rows of values: their shape as images.
 #pragma once
 
 #include "clients/data/data_format.h"
@@ -8,13 +8,13 @@
 
 namespace fedhive::clients {
 
-/// Channels, height and width; left out, there is none.
+/// Specification of the key: channels, height and width; optional.
 KeySpec shape_key(const std::string& doc);
 
-/// Of the key's value: another number of sides than three, no whole ones, more values than kWide.
+/// Finds a value of the key that is wrong: not three sides, not whole numbers, or more values than kWide.
 std::optional<KeyProblem> shape_problem(const Values& values);
 
-/// What the key says.
+/// The value of the key, if given.
 std::optional<ExampleShape> given_shape(const Values& values);
 
 }  // namespace fedhive::clients

@@ -1,4 +1,5 @@
-// Every image is a skeleton (a few polylines per digit), bent by random affine maps and jitter, and inked by distance to the strokes.
+// Each image: a skeleton (a few polylines per digit), distorted by a random affine map and jitter, inked by
+// distance to the strokes.
 #include "clients/data/formats/glyphs.h"
 
 #include "aggregation/base/error.h"
@@ -25,10 +26,10 @@ using Glyph = std::vector<Stroke>;
 constexpr std::size_t kSide = 28;
 constexpr std::size_t kPixels = kSide * kSide;
 constexpr std::size_t kDigits = 10;
-constexpr std::size_t kGlyphsOfARange = 500;  // worth a thread
+constexpr std::size_t kGlyphsOfARange = 500;  // minimum per thread
 
 // clang-format off
-/// The ways to write each digit, in a box of x in [-5, 5] and y in [-8, 8], y downwards.
+/// Skeletons of each digit's variants, in a box of x in [-5, 5] and y in [-8, 8], y downwards.
 const std::array<std::vector<Glyph>, kDigits>& skeletons() {
     static const std::array<std::vector<Glyph>, kDigits> kSkeletons = {{
         {{{{0, -8}, {2.6F, -7}, {4.2F, -4.2F}, {4.7F, 0}, {4.2F, 4.2F}, {2.6F, 7}, {0, 8}, {-2.6F, 7}, {-4.2F, 4.2F},
@@ -78,7 +79,7 @@ Affine random_affine(Stream& stream) {
     const float scale_x = drawn_between(stream, 0.90F, 1.50F);
     const float scale_y = drawn_between(stream, 0.90F, 1.30F);
     const float slant = drawn_between(stream, -0.30F, 0.30F);
-    // A rotation without trigonometry: t = tan(angle / 2), here up to 12 degrees either way.
+    // Rotation without trigonometry, by at most 12 degrees: t = tan(angle / 2).
     const float t = drawn_between(stream, -0.105F, 0.105F);
     const float cosine = (1 - t * t) / (1 + t * t);
     const float sine = 2 * t / (1 + t * t);
@@ -88,7 +89,7 @@ Affine random_affine(Stream& stream) {
     return {cosine * scale_x, cosine * sheared - sine * scale_y, x, sine * scale_x, sine * sheared + cosine * scale_y, y};
 }
 
-/// Lays strokes over a picture by remembering, for each pixel, the squared distance to the nearest stroke.
+/// Draws strokes as a distance field: per pixel the squared distance to the nearest stroke.
 class Pen {
 public:
     explicit Pen(float radius) : radius_(radius) { squared_.fill(kFar); }
@@ -111,7 +112,7 @@ public:
         }
     }
 
-    /// Adds ink where the pen went: full inside the stroke, fading over one pixel.
+    /// Adds the strokes to the picture: full brightness inside, fading over one pixel.
     void ink(float brightness, std::array<float, kPixels>& picture) const {
         for (std::size_t i = 0; i < kPixels; ++i) {
             const float cover = std::clamp(radius_ + 0.5F - std::sqrt(squared_[i]), 0.0F, 1.0F);
@@ -165,7 +166,7 @@ void draw_image(std::size_t digit, Stream stream, std::span<std::uint8_t> pixels
     for (std::uint64_t left = stream.below(3); left > 0; --left) draw_distractor(stream, picture);
     const float noise = drawn_between(stream, 0.05F, 0.25F);
     for (std::size_t i = 0; i < kPixels; ++i) {
-        // Four random bytes added up: near enough to a normal distribution, of standard deviation 148.
+        // Sum of four random bytes: close to a normal distribution, of standard deviation 148.
         const std::uint32_t word = stream();
         const std::uint32_t sum = (word & 255U) + (word >> 8 & 255U) + (word >> 16 & 255U) + (word >> 24);
         const float value = picture[i] + noise * (static_cast<float>(sum) - 510.0F);

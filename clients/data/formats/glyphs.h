@@ -1,5 +1,7 @@
-// Digits drawn in code: 28 x 28 grey images of ten classes with random stroke, slant, scale, position and noise. A data set that needs no
-// file and no network, hard enough to tell models apart. Pixels depend on the seed alone: only + - * / and square root are used, which IEEE
+// Generated digits: 28 x 28 grey images of ten classes with random stroke, slant, scale, position and noise;
+// needs no file and no network.
+//
+// Hard enough to tell models apart. Pixels depend on the seed alone: only + - * / and square root are used, which IEEE
 // arithmetic rounds the same everywhere.
 #pragma once
 
@@ -7,8 +9,9 @@
 
 namespace fedhive::clients {
 
-/// Classes are balanced (example i of a part shows a digit drawn from a seeded shuffle of equal counts); train and test are different
-/// streams. Cost: about 17 us an image.
+/// Draws both parts from separate streams; class counts of a part differ by at most 1, in shuffled order.
+///
+/// Cost   about 17 us per image.
 Dataset draw_glyphs(std::size_t num_train, std::size_t num_test, std::uint64_t seed);
 
 }  // namespace fedhive::clients

@@ -1,4 +1,5 @@
-// One way of reading for both layouts: zlib's gzread passes plain files through. Nothing is allocated on a header's word alone.
+// Reads plain and compressed files through zlib's gzread, which passes plain files through. No
+// allocation trusts a header alone.
 #include "clients/data/formats/idx.h"
 
 #include "aggregation/base/error.h"
@@ -32,7 +33,7 @@ constexpr std::uint64_t kMaxSide = 1U << 16;
 constexpr std::array<std::string_view, 5> kFetched{"mnist", "fashion-mnist", "emnist-digits", "emnist-balanced",
                                                    "emnist-letters"};  // folders of scripts/data
 
-/// What to do about a missing or damaged file.
+/// Advice for a missing or damaged file.
 std::string advice(const fs::path& root) {
     const fs::path plain = root.lexically_normal();
     const fs::path name = plain.has_filename() ? plain.filename() : plain.parent_path().filename();
@@ -50,7 +51,8 @@ std::string wanted_files() {
            "each plain or with .gz";
 }
 
-/// "emnist-balanced-" of "emnist-balanced-test-labels-idx1-ubyte.gz", "" of MNIST's own; nothing of another file's name.
+/// Prefix of a file's name: "emnist-balanced-" of "emnist-balanced-test-labels-idx1-ubyte.gz", "" of
+/// MNIST's; nothing for others.
 std::optional<std::string> set_of(std::string name) {
     if (name.ends_with(".gz")) name.resize(name.size() - 3);
     for (const char* kind : {"images-idx3-ubyte", "images.idx3-ubyte", "labels-idx1-ubyte", "labels.idx1-ubyte"})
@@ -62,7 +64,7 @@ std::optional<std::string> set_of(std::string name) {
     return {};
 }
 
-/// What the names of the folder's four files begin with. Throws ConfigError where files of several sets lie there, and none without a set's name.
+/// Prefix of the folder's file names; "" if files without a prefix are there. Throws ConfigError for several prefixes.
 std::string set_in(const fs::path& root) {
     std::set<std::string> sets;
     std::error_code error;
@@ -75,8 +77,9 @@ std::string set_in(const fs::path& root) {
                     root.string(), fmt::join(sets, "*, ")));
 }
 
-/// Of "train" or "t10k", and "images-idx3-ubyte" or "labels-idx1-ubyte": MNIST's name, that of EMNIST ("emnist-balanced-test-images-idx3-ubyte"), or
-/// Kaggle's ("train-images.idx3-ubyte"), each with .gz or without: the first that is there, MNIST's where none is.
+/// Path of a part's images or labels: the first existing of MNIST's, EMNIST's ("…-test-images-idx3-ubyte") and Kaggle's
+/// ("train-images.idx3-ubyte") names, each plain or with .gz; if none exists, MNIST's. `part`: "train" or "t10k"; `kind`:
+/// "images-idx3-ubyte" or "labels-idx1-ubyte".
 fs::path place_of(const fs::path& root, const std::string& part, const std::string& kind) {
     const std::string set = set_in(root);
     std::string dotted = kind;
@@ -88,7 +91,7 @@ fs::path place_of(const fs::path& root, const std::string& part, const std::stri
             for (const char* ending : {"", ".gz"}) {
                 fs::path file = root / (set + other + "-" + spelt + ending);
                 std::error_code error;
-                // Kaggle's archive has a folder of each file's name beside the file.
+                // Kaggle's archive contains folders of the same names beside the files.
                 if (fs::exists(file, error) && !fs::is_directory(file, error)) return file;
             }
     return root / (set + part + "-" + kind);
@@ -96,7 +99,7 @@ fs::path place_of(const fs::path& root, const std::string& part, const std::stri
 
 class IdxFile {
 public:
-    /// The plain file wins when both exist.
+    /// Opens the file; the plain one if both exist.
     IdxFile(const fs::path& root, const std::string& part, const std::string& kind)
         : root_(root), path_(place_of(root, part, kind)), compressed_(path_.extension() == ".gz") {
         std::error_code error;
@@ -130,7 +133,8 @@ public:
             fail(fmt::format("has the wrong magic number {:#010x}, expected {:#010x} ({})", found, expected, meaning));
     }
 
-    /// The rest of the file, which is exactly `size` bytes. A plain file's size is checked first; a compressed one grows as it is read.
+    /// The rest of the file, exactly `size` bytes. A plain file's size is checked first; memory for a compressed
+    /// one grows as it is read.
     std::vector<std::uint8_t> body(std::uint64_t size) {
         if (!compressed_ && file_bytes_ != header_bytes_ + size)
             fail(fmt::format("{}: it has {} bytes, but its header promises {}",
@@ -172,7 +176,7 @@ private:
         if (!file_) fail("cannot be opened: no descriptor or no memory is left");
     }
 
-    /// Fewer bytes than asked for mean the end of the file.
+    /// Returns fewer bytes than asked for only at the end of the file.
     std::size_t read(std::span<std::uint8_t> to) {
         const int got = gzread(file_.get(), to.data(), static_cast<unsigned>(to.size()));
         int code = Z_OK;
@@ -218,7 +222,7 @@ std::uint64_t read_count(IdxFile& labels) {
     return labels.header_word();
 }
 
-/// The header of the training images and, where the number of classes is not given, their labels.
+/// Reads the header of the training images; also their labels if the number of classes is not given.
 DataShape idx_shape(const fs::path& root, std::int64_t num_classes) {
     require_folder(root);
     IdxFile images(root, "train", kImagesName);

@@ -8,12 +8,13 @@
 
 namespace fedhive::clients {
 
-/// Reads {train,t10k}-{images-idx3,labels-idx1}-ubyte from `root`, each plain or with `.gz` (the plain one wins). Class count:
-/// 1 + largest training label, unless `num_classes` > 0.
+/// Reads the four files of a set from `root`: MNIST's names, EMNIST's or Kaggle's, each plain or with `.gz` (the plain one
+/// wins). Class count: 1 + largest training label, unless `num_classes` > 0.
 ///
-/// Throws   ConfigError naming the file: missing (says `scripts/data mnist` for a folder named mnist), truncated, trailing bytes,
-///          wrong magic, sizes that do not fit the file, image and label counts that differ, labels outside the classes, train and
-///          test shapes that differ, a damaged gzip stream, a name whose .gz and content disagree.
+/// Throws   ConfigError naming the file: missing (with the `scripts/data` command), truncated, trailing bytes, wrong magic,
+///          sizes that do not fit the file, image and label counts that differ, labels outside the classes, train and test
+///          shapes that differ, a damaged gzip stream, a name whose .gz and content disagree; also for a folder with several
+///          sets, and a plain file that exceeds available memory.
 /// Memory   one copy of the bytes. A plain file's sizes are checked against the file before anything is allocated; a compressed
 ///          file's bytes are allocated as they arrive (beyond 64 MiB with the vector's doubling).
 Dataset read_idx(const std::filesystem::path& root, std::int64_t num_classes = 0);

@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t kMostImageFile = std::uint64_t{256} << 20;  // bytes
-constexpr std::size_t kPixelsOfARange = 1 << 18;                    // worth a thread
+constexpr std::size_t kPixelsOfARange = 1 << 18;                    // minimum per thread
 
 struct ImageFile {
     fs::path path;
@@ -30,7 +30,7 @@ struct ImageFile {
 
 bool hidden(const fs::path& path) { return path.filename().string().starts_with('.'); }
 
-/// What is in the folder, in the order of names.
+/// Entries of the folder without hidden ones, sorted by name.
 std::vector<fs::path> entries_of(const fs::path& folder) {
     std::error_code error;
     std::vector<fs::path> entries;
@@ -41,7 +41,7 @@ std::vector<fs::path> entries_of(const fs::path& folder) {
     return entries;
 }
 
-/// What a file of that name holds; null: no image that can be read.
+/// Image kind by the file's extension; null: not supported.
 const PictureKind* kind_by_name(const fs::path& file) {
     std::string end = file.extension().string();
     std::ranges::transform(end, end.begin(), [](unsigned char c) { return static_cast<char>(c | 0x20); });
@@ -65,7 +65,7 @@ std::vector<std::string> classes_in_folder(const fs::path& folder) {
     return classes;
 }
 
-/// The images of a part, class by class.
+/// Image files of a part, class by class. Throws ConfigError for other files, unknown classes, and empty ones if `all_classes`.
 std::vector<ImageFile> files_of_part(const fs::path& folder, const std::vector<std::string>& classes, bool all_classes) {
     std::vector<ImageFile> files;
     for (const std::string& name : classes_in_folder(folder)) {
@@ -90,7 +90,7 @@ std::vector<ImageFile> files_of_part(const fs::path& folder, const std::vector<s
     return files;
 }
 
-/// The file's bytes, and what its head says of them.
+/// An image file's bytes with its kind and size.
 struct OpenedImage {
     explicit OpenedImage(const fs::path& file) : bytes(read_file(file, kMostImageFile)), kind(*kind_by_name(file)) {
         if (!bytes.starts_with(kind.begins)) {
@@ -112,7 +112,7 @@ struct OpenedImage {
     PictureSize size;
 
 private:
-    /// What goes wrong, with the file's name.
+    /// Runs `work`; adds the file's name to its PictureError and throws it as ConfigError.
     template <typename Work>
     void told(const fs::path& file, const Work& work) const {
         try {
@@ -123,7 +123,7 @@ private:
     }
 };
 
-/// What all images have to be.
+/// Size and colours that all images must share.
 struct CommonForm {
     fs::path first;
     PictureSize size;
@@ -144,7 +144,7 @@ struct CommonForm {
     }
 };
 
-/// [pixels, 1 or 3] as they come become [channels, pixels].
+/// Transposes decoded pixels [pixels, 1 or 3] to planes [channels, pixels], with conversion between grey and colours.
 void make_planes(std::span<const std::uint8_t> from, bool colour, std::int64_t channels, std::span<std::uint8_t> planes) {
     const std::size_t pixels = planes.size() / static_cast<std::size_t>(channels);
     for (std::size_t at = 0; at < pixels; ++at) {
@@ -155,7 +155,7 @@ void make_planes(std::span<const std::uint8_t> from, bool colour, std::int64_t c
         const std::uint8_t* rgb = &from[3 * at];
         if (channels == 3)
             for (std::size_t channel = 0; channel < 3; ++channel) planes[channel * pixels + at] = rgb[channel];
-        else  // in 1/65536, rounded: Pillow's convert("L")
+        else  // Pillow's convert("L"): weights in 1/65536, rounded
             planes[at] = static_cast<std::uint8_t>((rgb[0] * 19595U + rgb[1] * 38470U + rgb[2] * 7471U + 0x8000U) >> 16U);
     }
 }
@@ -169,7 +169,7 @@ void read_one_image(const fs::path& file, const CommonForm& form, std::vector<st
     make_planes(decoded, image.size.colour, form.shape().channels, planes);
 }
 
-/// Cores decode side by side; of several that cannot be read the first is told.
+/// Decodes in parallel. If files fail, throws the error of the first of them.
 Examples read_image_files(const std::vector<ImageFile>& files, const CommonForm& form) {
     Examples part{.shape = form.shape(), .values = {}, .labels = {}};
     const std::size_t each = part.shape.num_values();
@@ -192,7 +192,7 @@ Examples read_image_files(const std::vector<ImageFile>& files, const CommonForm&
     return part;
 }
 
-/// Before the first is decoded: they are copied once more, into the segment that workers share.
+/// Checks before decoding that half of the available memory suffices: examples are copied once more, into the shared segment.
 void check_room(const fs::path& folder, std::size_t images, const ExampleShape& shape) {
     const std::uint64_t available = aggregation::available_memory_bytes(), bytes = images * shape.num_values();
     if (bytes > available / 2)

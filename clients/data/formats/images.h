@@ -1,4 +1,4 @@
-// Folders of images, a class a sub-folder, as torchvision's ImageFolder reads them.
+// Image folders, one sub-folder per class, as torchvision's ImageFolder reads them.
 #pragma once
 
 #include "clients/data/data_format.h"
@@ -11,17 +11,19 @@ namespace fedhive::clients {
 struct ImageFolders {
     std::filesystem::path train;
     std::filesystem::path test;
-    std::optional<std::int64_t> channels{};  // 1: grey, 3: red, green, blue; none: as the first training image has
+    std::optional<std::int64_t> channels{};  // 1: grey; 3: red, green, blue; none: as the first training image
 };
 
-/// Classes are the training folder's sub-folders in the order of their names, byte by byte; the test folder may have some of them. Examples lie class
-/// by class, in the order of their files' names: *.png, *.jpg and *.jpeg, in any case. What begins with a dot is not looked at. Bytes, {channels,
-/// height, width}. Grey becomes three equal channels, colours become grey by 0.299 R + 0.587 G + 0.114 B as Pillow rounds it, where channels says so.
+/// Reads *.png, *.jpg and *.jpeg (any case) from class sub-folders; U8, {channels, height, width}. Skips hidden names.
 ///
-/// Throws   ConfigError naming the file or folder: nothing there; a file of another kind, or one whose bytes are not what its name says; damaged or
-///          cut off; sizes that differ, with both files; grey and colours together where channels says nothing; more than kMostPixels; more than
-///          memory holds, before the first is decoded.
-/// Memory   one copy of the pixels, and of each core's present file. Cost: cores decode side by side.
+/// Order      classes: the training folder's sub-folders by name, bytewise; the test folder may have a subset. Examples class
+///            by class, by file name.
+/// Channels   grey to three equal channels; colours to grey by 0.299 R + 0.587 G + 0.114 B, rounded as Pillow does.
+///
+/// Throws   ConfigError naming the file or folder: nothing there, files of other kinds, content that contradicts the name,
+///          damaged or truncated files, sizes that differ (naming both files), grey and colours mixed without `channels`, more
+///          than kMostPixels, more than memory holds (checked before decoding).
+/// Memory   one copy of the pixels, and the file that each core decodes. Cost: cores decode in parallel.
 Dataset read_images(const ImageFolders& folders);
 
 }  // namespace fedhive::clients

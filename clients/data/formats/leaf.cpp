@@ -32,7 +32,7 @@ void check_alike(const LeafFiles& files, const LeafPart& train, const LeafPart& 
                                       files.shape->num_values()));
 }
 
-/// The characters of what is trained on. Throws ConfigError for the first test example that has another one, where these are refused.
+/// Alphabet of the training part. Throws ConfigError for the first test example with another character if these are refused.
 Characters alphabet_of(const LeafFiles& files, const LeafPart& train, const LeafPart& test) {
     Characters alphabet(files.unseen);
     const auto bytes_at = [](const LeafPart& part, std::size_t example) {
@@ -60,7 +60,7 @@ void make_tokens(LeafPart& part, const Characters& alphabet) {
     for (std::int32_t& label : part.labels) label = alphabet.token(static_cast<std::uint8_t>(label));
 }
 
-/// The labels' file, user and number in it of the first one that is no class.
+/// Throws ConfigError for the first label that is not a class, naming file, user and index.
 void check_leaf_labels(const LeafPart& part, std::int64_t num_classes) {
     std::size_t at = 0;
     for (const LeafUser& user : part.users)
@@ -71,7 +71,7 @@ void check_leaf_labels(const LeafPart& part, std::int64_t num_classes) {
                                               num_classes - 1, part.labels[at] + 1));
 }
 
-/// Whose each example is; puts into `dataset` the users' names, and how many users have none.
+/// Owner of each example, [n]; also sets the data set's owner names and the number of users without examples.
 std::vector<std::uint32_t> owners_of(const LeafPart& part, Dataset& dataset) {
     std::map<std::string_view, std::uint32_t> numbers;
     for (const LeafUser& user : part.users)

@@ -26,7 +26,7 @@ constexpr std::size_t kMostLeafExamples = std::numeric_limits<std::uint32_t>::ma
 
 std::string shown(const std::string& text) { return text.size() > 60 ? text.substr(0, 60) + "…" : text; }
 
-/// A file's bytes one by one, as the parser takes them, a window of the file in memory.
+/// Input iterator over a file's bytes for the parser, with a window of the file in memory.
 class ByteWindow {
 public:
     explicit ByteWindow(InputFile& file) : file_(file), bytes_(std::size_t{256} << 10) { fill(); }
@@ -60,7 +60,7 @@ private:
     std::size_t at_ = 0, size_ = 0;
 };
 
-/// What a file says, as nlohmann's parser tells it: a function for each token. All return true; what is wrong is thrown.
+/// nlohmann's SAX handler for one file: a function per token. All return true; errors are thrown.
 class LeafFile {
 public:
     LeafFile(LeafPart& part, std::map<std::string, std::size_t>& known) : part_(part), known_(known) {}
@@ -161,7 +161,7 @@ private:
     std::size_t num_examples() const { return examples_ - first_; }
     std::size_t num_labels() const { return part_.labels.size() - first_; }
 
-    /// "FILE: user 'ann': x[3]: what".
+    /// Throws ConfigError "FILE: user 'ann': x[3]: what".
     [[noreturn]] void refuse(const std::string& what) const {
         std::string where = path().string() + ": ";
         if (place_ >= Place::User) where += fmt::format("user '{}': ", shown(user_));
@@ -196,7 +196,7 @@ private:
 
     static const char* form_of_file() { return "an object of users, num_samples and user_data, as LEAF writes it"; }
 
-    // --- What is not looked at: keys of the file and of a user that are not known ---
+    // --- Skipped: unknown keys of the file and of a user ---
 
     bool skips() const {
         if (skipped_ > 0) return true;
@@ -255,7 +255,7 @@ private:
         part_.users.push_back({user_, num_examples(), file_});
     }
 
-    /// That users and num_samples tell what user_data has.
+    /// Checks users and num_samples, if present, against user_data.
     void check_lists() {
         place_ = Place::File;
         if (part_.users.size() == first_user_) refuse(fmt::format("has nobody in user_data; wanted: {}", form_of_file()));
@@ -325,7 +325,7 @@ private:
         ++examples_;
     }
 
-    /// Before memory grows: never to more than half of what is free, since it is copied once more.
+    /// Grows the values' memory, at most to half of what is available: values are copied once more.
     void make_room(std::size_t bytes) {
         std::vector<std::uint8_t>& values = part_.values;
         if (values.size() + bytes <= values.capacity()) return;
@@ -350,18 +350,18 @@ private:
     }
 
     LeafPart& part_;
-    std::map<std::string, std::size_t>& known_;  // users of this part, and the file they are in
+    std::map<std::string, std::size_t>& known_;  // users of this part, and the index of their file
     std::size_t file_ = part_.files.size() - 1;
     std::size_t first_user_ = part_.users.size();
     std::uint64_t bytes_ = 0;
     Place place_ = Place::Start;
-    std::size_t skipped_ = 0;  // objects and lists entered that are not looked at
-    std::string key_;          // the last one
+    std::size_t skipped_ = 0;  // depth of skipped objects and lists
+    std::string key_;          // the latest
     std::string user_;
-    LeafKind labels_are_ = LeafKind::Unknown;  // the present user's
+    LeafKind labels_are_ = LeafKind::Unknown;  // of the current user
     std::size_t examples_ = part_.labels.size();
-    std::size_t first_ = examples_;  // example of the present user
-    std::vector<float> numbers_;     // of the present example
+    std::size_t first_ = examples_;  // first example of the current user
+    std::vector<float> numbers_;     // of the current example
     std::vector<std::string> users_;
     std::vector<double> counts_;
 };

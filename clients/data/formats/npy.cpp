@@ -15,10 +15,10 @@ namespace fedhive::clients {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
-constexpr std::size_t kMostHeader = 1 << 16;  // NumPy itself reads no more than 10,000 bytes
+constexpr std::size_t kMostHeader = 1 << 16;  // NumPy itself reads at most 10,000 bytes
 constexpr std::size_t kMostDimensions = 64;   // NumPy's
 
-/// What Python reads as a dictionary of dtype, order and shape: as much of its language as NumPy writes, and an order that is not said.
+/// Parser of the header's Python dictionary {descr, fortran_order, shape}: the syntax that NumPy writes.
 class Head {
 public:
     explicit Head(std::string_view text) : text_(text) {}
@@ -65,7 +65,7 @@ private:
         return key == "shape" && read_shape(header.shape);
     }
 
-    /// Bytes are in the machine's order where it is not said.
+    /// Without a byte order the machine's is assumed.
     bool read_dtype(std::string& dtype) {
         if (next_is('[')) {
             dtype = "[...]";
@@ -78,7 +78,7 @@ private:
         return !dtype.empty();
     }
 
-    /// Of a record's fields: up to the bracket that closes it.
+    /// Skips the list of a record's fields, to its closing bracket.
     bool skip_list() {
         std::size_t depth = 0;
         do {
@@ -99,7 +99,7 @@ private:
         return fortran || take("False");
     }
 
-    /// "(60000, 28, 28)", "(5,)", "()"; Python 2 wrote "(5L,)", too.
+    /// "(60000, 28, 28)", "(5,)", "()"; also "(5L,)" of Python 2.
     bool read_shape(std::vector<std::uint64_t>& shape) {
         if (!take('(')) return false;
         for (bool comma = true; !take(')'); comma = take(',')) {
@@ -112,12 +112,12 @@ private:
             shape.push_back(side);
             text_.remove_prefix(static_cast<std::size_t>(end - text_.data()));
             if (text_.starts_with('L')) text_.remove_prefix(1);
-            if (shape.size() == 1 && !next_is(',')) return false;  // a number in brackets
+            if (shape.size() == 1 && !next_is(',')) return false;  // "(5)" is a number in parentheses
         }
         return true;
     }
 
-    std::string_view text_;  // what has not been read yet
+    std::string_view text_;  // still to be read
 };
 
 }  // namespace
@@ -144,7 +144,7 @@ std::optional<NpyHeader> read_npy_header(const std::function<std::size_t(std::sp
     std::array<char, 8> begin{};
     if (read(begin) != begin.size() || std::string_view(begin.data(), kMagic.size()) != kMagic) return {};
     if (begin[6] < 1 || begin[6] > 3 || begin[7] != 0) return {};
-    const std::size_t length_bytes = begin[6] == 1 ? 2 : 4;  // version 1 counts in two bytes
+    const std::size_t length_bytes = begin[6] == 1 ? 2 : 4;  // version 1 has a two-byte length
     std::array<char, 4> count{};
     if (read(std::span(count).first(length_bytes)) != length_bytes) return {};
     std::size_t length = 0;

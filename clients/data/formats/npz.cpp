@@ -27,7 +27,7 @@ std::vector<std::uint8_t> read_floats(NpzArray& array, std::uint64_t count) {
     return values;
 }
 
-/// Of x.
+/// Shape of an example by the shape of x. Throws ConfigError for others.
 ExampleShape shape_of(const NpzArray& x) {
     const std::vector<std::uint64_t>& shape = x.header().shape;
     if (shape.size() < 2 || shape.size() > 4)
@@ -61,7 +61,7 @@ std::vector<std::uint8_t> read_bytes(NpzArray& array, std::uint64_t count) {
     return values;
 }
 
-/// x as tokens; `vocabulary` becomes one more than the largest.
+/// Reads x as tokens; `vocabulary` becomes at least the largest token + 1.
 Examples read_tokens(NpzArray& x, std::int64_t& vocabulary) {
     const NpyHeader& header = x.header();
     if (header.kind() == 'f')
@@ -90,7 +90,7 @@ Examples read_tokens(NpzArray& x, std::int64_t& vocabulary) {
     return part;
 }
 
-/// Makes both parts sequences of the training part's vocabulary, or of that which is given.
+/// Sets the vocabulary of both parts: the given one, else that of the training part. Throws ConfigError for tokens outside.
 void set_vocabulary(const NpzFiles& files, Dataset& dataset, std::int64_t in_train, std::int64_t in_test) {
     const std::int64_t vocabulary = files.vocabulary > 0 ? files.vocabulary : in_train;
     for (const auto& [file, seen] : {std::pair(files.train, in_train), std::pair(files.test, in_test)})
@@ -100,7 +100,7 @@ void set_vocabulary(const NpzFiles& files, Dataset& dataset, std::int64_t in_tra
     dataset.train.shape.vocabulary = dataset.test.shape.vocabulary = vocabulary;
 }
 
-/// `rounded` becomes true where values were f64, `vocabulary` that of tokens.
+/// Reads a part. `rounded` becomes true if values were f64; `vocabulary` becomes that of its tokens.
 Examples read_part(const std::filesystem::path& file, const NpzFiles& files, bool& rounded, std::int64_t& vocabulary) {
     const NpzArchive archive(file);
     NpzArray x = archive.open("x");
@@ -121,12 +121,12 @@ Examples read_part(const std::filesystem::path& file, const NpzFiles& files, boo
     return part;
 }
 
-/// client, as owners from 0 in the order of their numbers; none where there is no such array.
+/// The array `client` as owners, numbered from 0 in ascending order of their values; empty without such an array.
 std::vector<std::uint32_t> read_owners(const std::filesystem::path& file, std::uint64_t count) {
     const NpzArchive archive(file);
     if (!archive.has("client")) return {};
     NpzArray client = open_one_each(archive, "client", count);
-    std::vector<std::uint64_t> given;  // ascending as the owners' numbers do, be they signed or not
+    std::vector<std::uint64_t> given;  // the sign bit is flipped, so unsigned order is the values' order
     given.reserve(count);
     for_each_integer(client, count, [&](auto owner, std::uint64_t) {
         given.push_back(static_cast<std::uint64_t>(owner) ^ (std::is_signed_v<decltype(owner)> ? std::uint64_t{1} << 63U : 0U));
@@ -143,7 +143,7 @@ std::vector<std::uint32_t> read_owners(const std::filesystem::path& file, std::u
 
 std::int64_t num_classes_of(const std::vector<std::int32_t>& labels) {
     if (labels.empty()) return 0;
-    return 1 + std::int64_t{std::max(-1, *std::max_element(labels.begin(), labels.end()))};  // of kIgnored there is no class
+    return 1 + std::int64_t{std::max(-1, *std::max_element(labels.begin(), labels.end()))};  // kIgnored: no class
 }
 
 void check_labels(const std::filesystem::path& file, const Examples& part, std::int64_t num_classes) {

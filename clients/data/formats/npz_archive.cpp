@@ -15,7 +15,7 @@ namespace fedhive::clients {
 namespace {
 
 constexpr const char* kSaveAgain = R"(numpy.savez("FILE.npz", x=x, y=y))";
-constexpr std::uint64_t kMostDeflate = 1032;  // bytes that one compressed byte can become
+constexpr std::uint64_t kMostDeflate = 1032;  // largest expansion of one compressed byte
 
 [[noreturn]] void refuse(const std::string& where, const std::string& what, const std::string& line) {
     throw ConfigError(fmt::format("{}: {}; mend it: {}", where, what, line));
@@ -29,7 +29,7 @@ std::string open_problem(int code) {
     return text;
 }
 
-/// What the member says of itself, against what the file can hold.
+/// Checks the member's claimed sizes against the file's.
 void check_member(const zip_stat_t& member, const std::string& where, std::uint64_t file_bytes) {
     if (member.encryption_method != ZIP_EM_NONE)
         refuse(where, "is encrypted; wanted: an archive without a password", kSaveAgain);
@@ -44,7 +44,7 @@ void check_member(const zip_stat_t& member, const std::string& where, std::uint6
                kSaveAgain);
 }
 
-/// Of a type that is read, or that x.astype() makes one of.
+/// Whether the type is supported, or astype() can convert it.
 bool has_plain_numbers(const NpyHeader& header) {
     const std::size_t bytes = header.item_bytes();
     if (std::string("<>|").find(header.dtype[0]) == std::string::npos) return false;
@@ -53,7 +53,8 @@ bool has_plain_numbers(const NpyHeader& header) {
     return (header.kind() == 'i' || header.kind() == 'u') && (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8);
 }
 
-/// How an array that is no plain block of numbers becomes one. Where there is one object for each example, as pandas has words, they are numbered.
+/// Throws ConfigError for arrays that are not plain blocks of numbers, with Python that converts them. Arrays of one object or
+/// word per example, as pandas gives, are to be numbered.
 void check_header(const NpzArray& array) {
     const NpyHeader& header = array.header();
     if (header.dtype == "[...]")
@@ -113,7 +114,7 @@ NpzArchive::NpzArchive(const std::filesystem::path& file) : path_(file.string())
     int code = ZIP_ER_OPEN;
     if (descriptor >= 0) archive_.reset(zip_fdopen(descriptor, 0, &code));
     if (archive_) return;
-    if (descriptor >= 0) close(descriptor);  // libzip takes it only where it succeeds
+    if (descriptor >= 0) close(descriptor);  // libzip takes ownership only on success
     refuse(path_, fmt::format("is no whole .npz archive ({})", open_problem(code)), kSaveAgain);
 }
 
@@ -165,7 +166,7 @@ NpzArray NpzArchive::open(const std::string& name) const {
                                header->shape_text(), header->dtype,
                                data ? std::to_string(header->bytes + *data) : "more than can be counted"),
                    kSaveAgain);
-    // Once as it is read, once in the segment that workers share.
+    // Twice: as read, and in the shared segment.
     if (const std::uint64_t available = aggregation::available_memory_bytes(); *data > available / 2)
         array.fail(fmt::format("has {} bytes of data, which are held twice for a moment; {} bytes of memory are available",
                                *data, available),

@@ -1,4 +1,4 @@
-// NumPy's .npz: a zip archive with one array a member. libzip reads the zip; nothing is allocated that the file cannot hold.
+// NumPy's .npz: a zip archive with one array per member. libzip reads the zip; no allocation exceeds what the file can hold.
 #pragma once
 
 #include "aggregation/base/input_file.h"
@@ -15,19 +15,19 @@ struct zip_file;
 
 namespace fedhive::clients {
 
-/// One array of an archive, which must outlive it, read from its first value to its last.
+/// One array of an archive (which must outlive it), read sequentially.
 class NpzArray {
 public:
     const NpyHeader& header() const { return header_; }
     const std::string& name() const { return name_; }
 
-    /// The next bytes, as many as asked for; Throws ConfigError where there are fewer, or these are damaged.
+    /// Reads to.size() bytes. Throws ConfigError if fewer are left, or they are damaged.
     void read(std::span<char> to);
 
-    /// That nothing comes behind the last value, and that the checksum is right.
+    /// Checks that nothing follows the last value, and the checksum.
     void expect_end();
 
-    /// "FILE: ARRAY: what; mend it: `line`". `line` is Python.
+    /// Throws ConfigError "FILE: ARRAY: what; mend it: `line`"; `line` is Python.
     [[noreturn]] void fail(const std::string& what, const std::string& line) const;
 
 private:
@@ -48,20 +48,20 @@ private:
 
 class NpzArchive {
 public:
-    /// Throws ConfigError: missing, no zip archive, truncated.
+    /// Throws ConfigError: missing, not a zip archive, truncated.
     explicit NpzArchive(const std::filesystem::path& file);
 
     bool has(const std::string& name) const { return member_of(name).has_value(); }
 
-    /// Checked, before a value is read: C order, a number type, no more bytes than the file can hold, as many as the head promises, and no
-    /// more than there is memory for. Throws ConfigError, also where there is no array of that name, or it is encrypted.
+    /// Opens an array after checking its header: C order, a number type, a size that the file can hold, that matches the shape,
+    /// and that fits into memory. Throws ConfigError, also if there is no such array or it is encrypted.
     NpzArray open(const std::string& name) const;
 
 private:
     struct Discard {
         void operator()(zip* archive) const;
     };
-    /// As NumPy looks for an array: the last member of that name, else the last one of that name and .npy.
+    /// Index by NumPy's rule: the last member called `name`, else the last one called `name`.npy.
     std::optional<std::uint64_t> member_of(const std::string& name) const;
     std::string array_names() const;
 

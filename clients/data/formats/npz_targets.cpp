@@ -12,7 +12,7 @@ namespace {
 
 constexpr auto kMostClasses = static_cast<std::int64_t>(kWide);
 
-/// y, of as many examples as x has; what it holds of each.
+/// Checks that y has `count` examples; returns the number of targets per example.
 std::uint64_t width_of(const NpzArray& y, std::uint64_t count, const char* wanted) {
     const NpyHeader& header = y.header();
     if (header.shape.empty() || header.shape.size() > 2)
@@ -28,7 +28,7 @@ std::uint64_t width_of(const NpzArray& y, std::uint64_t count, const char* wante
     return width;
 }
 
-/// Python that makes classes of y, which holds `label`. Renumbering would make other tokens of tokens, and a class of what does not count.
+/// Python that turns a y with the invalid `label` into classes. It must not renumber tokens, nor give ignored targets a class.
 template <typename Integer>
 std::string mend_of(Integer label, bool at_positions) {
     const bool negative = std::cmp_less(label, 0);

@@ -1,4 +1,4 @@
-// y of a NumPy archive: a class of each example, a class at each of its positions, or numbers.
+// The targets y of a NumPy archive: classes, classes per position, or numbers.
 #pragma once
 
 #include "clients/data/dataset.h"
@@ -9,8 +9,8 @@
 
 namespace fedhive::clients {
 
-/// Labels or numbers of the part, and what kind they are, for as many examples as x has. `rounded` becomes true where they were f64. `file` is
-/// for messages. Throws ConfigError as read_npz().
+/// Reads y into the part's target, labels or numbers; `count` is the number of examples in x. `rounded` becomes true if y was
+/// f64. `file` is for messages. Throws ConfigError as read_npz().
 void read_targets(const NpzArchive& archive, const std::string& file, TargetKind wanted, Examples& part, std::uint64_t count,
                   bool& rounded);
 

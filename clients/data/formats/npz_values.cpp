@@ -16,7 +16,7 @@ NpzArray open_one_each(const NpzArchive& archive, const char* name, std::uint64_
     const NpyHeader& header = array.header();
     const bool floats = header.kind() == 'f';
     const char* or_numbers = floats && std::string_view(name) == "y" ? ", or task: regression, whose targets are numbers" : "";
-    // Before the type: of one value for each class, whatever its type, the place of the largest is the class.
+    // Checked before the type: of one score per class, floats or not, argmax gives the class.
     if (header.shape.size() != 1)
         array.fail(fmt::format("has the shape {}; wanted: ({},), one integer for each example{}", header.shape_text(), count,
                                or_numbers),

@@ -1,4 +1,4 @@
-// The values of an array, one by one, and what has to be said of one that cannot be.
+// Typed access to an array's values, one by one, with error messages about single values.
 #pragma once
 
 #include "clients/data/formats/npz_archive.h"
@@ -18,7 +18,7 @@ inline constexpr std::size_t kValuesAtOnce = 1 << 20;  // values
 /// Position `at` of an array: "x[3, 0, 7]".
 std::string place_of(const char* name, const NpyHeader& header, std::uint64_t at);
 
-/// All values of the array, which are of type From, in order: take(value, position).
+/// Calls take(value, position) for all values in order; From is the array's type.
 template <typename From, typename Take>
 void for_each_value(NpzArray& array, std::uint64_t count, const Take& take) {
     std::vector<From> chunk(std::min<std::uint64_t>(count, kValuesAtOnce));
@@ -31,7 +31,7 @@ void for_each_value(NpzArray& array, std::uint64_t count, const Take& take) {
     array.expect_end();
 }
 
-/// take(value, position) of each, rounded to f32. `name` is the array's.
+/// Calls take(value, position) for all values, rounded to f32. Throws ConfigError for values that are not finite in f32.
 template <typename From, typename Take>
 void for_each_float(NpzArray& array, const char* name, std::uint64_t count, const Take& take) {
     for_each_value<From>(array, count, [&](From given, std::uint64_t at) {
@@ -48,7 +48,7 @@ void for_each_float(NpzArray& array, const char* name, std::uint64_t count, cons
     });
 }
 
-/// take(value, position) of each, in the array's own type of integers; an int of those that are smaller.
+/// Calls take(value, position) for all integers in the array's type; types smaller than int are promoted.
 template <typename Take>
 void for_each_integer(NpzArray& array, std::uint64_t count, const Take& take) {
     const bool is_signed = array.header().kind() == 'i';
@@ -68,7 +68,7 @@ void for_each_integer(NpzArray& array, std::uint64_t count, const Take& take) {
     }
 }
 
-/// An array of one integer an example, not read yet.
+/// Opens an array of one integer per example, to be read by the caller. Throws ConfigError for another shape, count or type.
 NpzArray open_one_each(const NpzArchive& archive, const char* name, std::uint64_t count);
 
 }  // namespace fedhive::clients

@@ -12,7 +12,7 @@ namespace {
 
 struct WholeNumber {
     bool negative = false;
-    std::string_view digits;  // without zeros in front; none of 0
+    std::string_view digits;  // without leading zeros; empty for 0
     bool operator==(const WholeNumber&) const = default;
 
     bool operator<(const WholeNumber& other) const {

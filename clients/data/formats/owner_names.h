@@ -1,4 +1,4 @@
-// Owners that have names: what order they are counted in.
+// Numbering of owners that have names.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,10 @@
 
 namespace fedhive::clients {
 
-/// Each owner's number, from 0. Names are the same where their bytes are. Whole numbers of any length, with blanks around or not, come first, by
-/// size, then texts, by their bytes; spellings of one number (01, 1) are by their bytes, too.
+/// Number of each entry's owner, from 0; equal bytes are one owner.
+///
+/// Order: whole numbers of any length (blanks around them ignored) by value, spellings of one value (01, 1) bytewise; then
+/// other names bytewise.
 std::vector<std::uint32_t> numbered(const std::vector<std::string>& owners);
 
 }  // namespace fedhive::clients

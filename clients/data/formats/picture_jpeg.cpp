@@ -4,7 +4,7 @@
 
 #include <array>
 #include <csetjmp>
-#include <cstdio>  // jpeglib.h needs it
+#include <cstdio>  // required by jpeglib.h
 
 #include <jpeglib.h>
 
@@ -12,9 +12,9 @@ namespace fedhive::clients {
 
 namespace {
 
-constexpr int kMostScans = 200;  // of a progressive image, which may be few bytes and much work each
+constexpr int kMostScans = 200;  // limit for progressive images, where few bytes can cost much work
 
-/// All that lives while libjpeg may jump out of a call: nothing else does.
+/// Everything with a destructor that is alive while libjpeg may longjmp out of a call.
 struct JpegReader {
     jpeg_decompress_struct info{};
     jpeg_error_mgr errors{};
@@ -23,7 +23,7 @@ struct JpegReader {
     std::array<char, JMSG_LENGTH_MAX> message{};
     std::string_view bytes;
     PictureSize size{};
-    std::uint8_t* to = nullptr;  // where pixels go; none: the head is enough
+    std::uint8_t* to = nullptr;  // destination of pixels; null: header only
 
     explicit JpegReader(std::string_view given) : bytes(given) {}
     ~JpegReader() { jpeg_destroy_decompress(&info); }
@@ -37,7 +37,7 @@ struct JpegReader {
     std::longjmp(reader.out, 1);
 }
 
-/// Below 0: what libjpeg would go on from, with made up pixels.
+/// libjpeg's warnings (level < 0) are errors: it would continue with made-up pixels.
 void hear_jpeg(j_common_ptr info, int level) {
     if (level < 0) fail_jpeg(info);
 }
@@ -67,7 +67,7 @@ void read_jpeg(JpegReader& reader) {
     jpeg_finish_decompress(&info);
 }
 
-/// Head and, where there is a place for them, pixels. Throws PictureError.
+/// Reads the header and, if `to` is set, the pixels. Throws PictureError.
 void run_jpeg(JpegReader& reader) {
     reader.info.err = jpeg_std_error(&reader.errors);
     reader.errors.error_exit = fail_jpeg;

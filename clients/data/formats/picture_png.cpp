@@ -13,7 +13,7 @@ namespace fedhive::clients {
 
 namespace {
 
-/// All that lives while libpng may jump out of a call: nothing else does.
+/// Everything with a destructor that is alive while libpng may longjmp out of a call.
 struct PngReader {
     std::string_view rest;
     std::array<char, 200> message{};
@@ -21,7 +21,7 @@ struct PngReader {
     png_infop info = nullptr;
     PictureSize size{};
     bool sixteen_bits = false;
-    std::vector<png_bytep> rows{};  // where pixels go; none: the head is enough
+    std::vector<png_bytep> rows{};  // destination of pixels; empty: header only
 
     explicit PngReader(std::string_view bytes) : rest(bytes) {}
     ~PngReader() { png_destroy_read_struct(&png, &info, nullptr); }
@@ -64,7 +64,7 @@ void read_png(PngReader& reader) {
     png_read_end(png, nullptr);
 }
 
-/// Head and, where there are rows, pixels. Throws PictureError.
+/// Reads the header and, if rows are set, the pixels. Throws PictureError.
 void run_png(PngReader& reader) {
     reader.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &reader, fail_png, keep_quiet);
     if (reader.png != nullptr) reader.info = png_create_info_struct(reader.png);

@@ -15,14 +15,14 @@ namespace fedhive::clients {
 
 namespace {
 
-// What a stream of one part is for, as its `round` key.
+// `round` keys of a part's streams.
 constexpr std::uint32_t kLabels = 0;
 constexpr std::uint32_t kNoise = 1;
 constexpr std::uint32_t kCentres = 2;
 
-constexpr std::size_t kValuesOfARange = 1'000'000;  // worth a thread
+constexpr std::size_t kValuesOfARange = 1'000'000;  // minimum per thread
 
-/// [classes, features]; scaled so that the expected squared distance of two centres is separation^2.
+/// Class centres [classes, features], scaled so that the expected squared distance of two centres is separation^2.
 std::vector<double> draw_centres(const SyntheticOptions& options, std::uint64_t seed) {
     Stream stream(seed, Purpose::TrainData, kCentres);
     const double scale = options.separation / std::sqrt(2.0 * static_cast<double>(options.num_features));
@@ -31,7 +31,7 @@ std::vector<double> draw_centres(const SyntheticOptions& options, std::uint64_t 
     return centres;
 }
 
-/// Rounded to the nearest, halves up.
+/// to = clamp(128 + 24 * (centre + noise), 0, 255), rounded to nearest, halves up.
 FEDHIVE_CLONES void to_bytes(const double* __restrict centre, const std::vector<double>& noise, std::uint8_t* __restrict to) {
     for (std::size_t feature = 0; feature < noise.size(); ++feature) {
         const double value = std::clamp(128.0 + 24.0 * (centre[feature] + noise[feature]), 0.0, 255.0);
@@ -64,7 +64,7 @@ ExampleShape shape_of(const Values& values) {
     return given_shape(values).value_or(ExampleShape{values.integer("num_features"), 1, 1});
 }
 
-/// Classes have a centre each, beside the examples.
+/// Memory of the examples and of one centre per class.
 std::vector<MemoryNeed> needs_of(const Values& values) {
     const ExampleShape shape = shape_of(values);
     const std::int64_t classes = values.integer("num_classes");

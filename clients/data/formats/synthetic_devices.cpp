@@ -1,14 +1,14 @@
-// Synthetic(alpha, beta): T. Li et al. 2020, "Federated Optimization in Heterogeneous Networks", arXiv:1812.06127, section 5.1. Each device has
-// a model and a distribution of its own, for partition scheme natural:
+// Synthetic(alpha, beta): T. Li et al. 2020, "Federated Optimization in Heterogeneous Networks", arXiv:1812.06127, section 5.1.
+// Each device has its own model and distribution, for partition scheme natural:
 //
 //   y = argmax(W_k x + b_k), W_k in R^(10 x 60), b_k in R^10, both N(u_k, 1), u_k ~ N(0, alpha)
 //   x ~ N(v_k, Sigma), Sigma diagonal with Sigma_jj = j^-1.2, v_k ~ N(B_k, 1), B_k ~ N(0, beta)
 //
 // `alike` is the paper's Synthetic IID: one model, and v_k = 0.
 //
-//   Differs   There is no key for alpha: u_k adds the same to every class's score, so it changes no label; that models differ is W_k's doing.
-//             beta is a variance, as in the paper; its program takes it as a standard deviation. Sizes are the program's, 50 + exp(N(4, 2^2))
-//             rounded down, and so is the share of the tests, a tenth, rounded up.
+//   Differs   There is no key for alpha: u_k adds the same to every class's score, so it changes no label; W_k alone makes the
+//             models differ. beta is a variance, as in the paper; its program takes it as a standard deviation. Sizes are the
+//             program's, 50 + exp(N(4, 2^2)) rounded down, and so is the share of tests, a tenth, rounded up.
 #include "aggregation/base/error.h"
 #include "aggregation/base/random.h"
 #include "clients/data/data_format.h"
@@ -27,7 +27,7 @@ constexpr std::size_t kClasses = 10;
 constexpr double kMeanSize = 50.0 + 403.4;  // exp(4 + 2^2 / 2)
 constexpr std::size_t kLeast = 50;
 
-// What a stream of a device is for, as its `round` key.
+// `round` keys of a device's streams.
 constexpr std::uint32_t kModel = 0;
 constexpr std::uint32_t kPlace = 1;
 constexpr std::uint32_t kSize = 2;
@@ -87,7 +87,7 @@ Dataset draw_devices(const Values& values, std::uint64_t seed, TargetKind) {
         add_drawn(drawn.train, device, device.size - tests, Stream(seed, Purpose::TrainData, kExamples, k), k);
         add_drawn(drawn.test, device, tests, Stream(seed, Purpose::TestData, kExamples, k), k);
     }
-    drawn.test.owners.clear();  // tests are everybody's
+    drawn.test.owners.clear();  // tests belong to no client
     return drawn;
 }
 

@@ -1,8 +1,8 @@
-// Numbers that are linear in the features, for task regression:
+// Numbers linear in the features, for task regression:
 //
 //   y = W x + b + noise e,  x_j, e_i and b_i in N(0, 1), W_ij in N(0, 1 / features)
 //
-// so that a number has variance 2 without its noise, and no model does better than a squared error of noise^2.
+// A number without its noise has variance 2; no model has an expected squared error below noise^2.
 #include "aggregation/base/error.h"
 #include "aggregation/base/random.h"
 #include "clients/data/formats/drawn.h"
@@ -17,7 +17,7 @@ namespace fedhive::clients {
 
 namespace {
 
-// What a stream is for, as its `round` key.
+// `round` keys of the streams.
 constexpr std::uint32_t kLinearTruth = 0;
 constexpr std::uint32_t kLinearExamples = 1;
 
@@ -71,7 +71,7 @@ DataShape linear_shape(const Values& values, TargetKind) {
             {TargetKind::Numbers, static_cast<std::uint32_t>(values.integer("num_targets"))}};
 }
 
-/// Features, targets and what they are made with, which exist twice while they move into the shared segment.
+/// Memory of features and targets (twice, while they are copied into the shared segment) and of the weights.
 std::vector<MemoryNeed> linear_needs(const Values& values) {
     const auto features = static_cast<double>(values.integer("num_features")),
                targets = static_cast<double>(values.integer("num_targets"));

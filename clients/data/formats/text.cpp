@@ -16,10 +16,10 @@ namespace fedhive::clients {
 
 namespace {
 
-constexpr std::size_t kShown = 40;  // bytes of a line in messages
+constexpr std::size_t kShown = 40;  // bytes of a line shown in messages
 constexpr std::uint64_t kMostWindows = std::numeric_limits<std::uint32_t>::max();
 
-/// With \n at the ends of lines, whatever they have in the file.
+/// The file's text without byte-order mark, with \n for \r\n.
 std::string plain_text(const std::filesystem::path& file) {
     std::string text = read_file(file);
     if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);
@@ -32,18 +32,18 @@ std::string plain_text(const std::filesystem::path& file) {
     return text;
 }
 
-/// Somebody's text: "ROMEO", "block 3".
+/// An owner's text; names are "ROMEO" or "block 3".
 struct Owner {
     std::string name;
     std::string text;
 };
 
-/// The texts of speakers, as they first speak.
+/// Each speaker's text, in order of first speech.
 std::vector<Owner> by_speaker(std::string_view text, const std::string& file) {
     std::vector<Owner> texts;
     std::map<std::string_view, std::size_t> known;
     std::string* speech = nullptr;
-    bool begins = true;  // a block of lines
+    bool begins = true;  // the next line may name a speaker
     for (std::size_t number = 1; !text.empty(); ++number) {
         const std::size_t end = std::min(text.find('\n'), text.size());
         const std::string_view line = text.substr(0, end);
@@ -85,13 +85,13 @@ std::uint64_t num_windows(std::size_t characters, const TextFile& text) {
     return characters <= text.sequence ? 0 : (characters - text.sequence - 1) / text.step + 1;
 }
 
-/// Of an owner's text: what is trained on, and the rest.
+/// An owner's text: training part, test part.
 std::array<std::string_view, 2> parts_of(std::string_view owner, const TextFile& text) {
     const auto tested = static_cast<std::size_t>(text.test_share * static_cast<double>(owner.size()));
     return {owner.substr(0, owner.size() - tested), owner.substr(owner.size() - tested)};
 }
 
-/// Windows of all texts, to train on and to test on.
+/// Number of windows of all texts: training, test.
 std::array<std::uint64_t, 2> windows_in(const std::vector<Owner>& texts, const TextFile& text) {
     std::array<std::uint64_t, 2> windows{};
     for (const Owner& owner : texts) {
@@ -101,7 +101,7 @@ std::array<std::uint64_t, 2> windows_in(const std::vector<Owner>& texts, const T
     return windows;
 }
 
-/// Takes out who has nothing to train on; says how many.
+/// Removes owners without a training window; returns their number.
 std::uint32_t leave_out(std::vector<Owner>& texts, const TextFile& text) {
     std::size_t longest = 0;
     const std::size_t left_out = std::erase_if(texts, [&](const Owner& owner) {
@@ -117,7 +117,7 @@ std::uint32_t leave_out(std::vector<Owner>& texts, const TextFile& text) {
     return static_cast<std::uint32_t>(left_out);
 }
 
-/// Throws ConfigError where there is nothing to test on, or more than memory and 32 bits hold.
+/// Throws ConfigError if there is no test window, or memory or 32-bit indices do not suffice.
 void check_windows(const std::array<std::uint64_t, 2>& windows, const TextFile& text) {
     const auto& [trained, tested] = windows;
     const std::string file = text.file.string();
@@ -139,7 +139,7 @@ void check_windows(const std::array<std::uint64_t, 2>& windows, const TextFile& 
                                       kMostWindows));
 }
 
-/// Of all owners' parts to train on.
+/// Alphabet of all owners' training parts.
 Characters alphabet_of(const std::vector<Owner>& texts, const TextFile& text) {
     Characters alphabet(text.unseen);
     for (const Owner& owner : texts) alphabet.show(parts_of(owner.text, text)[0]);
@@ -147,7 +147,7 @@ Characters alphabet_of(const std::vector<Owner>& texts, const TextFile& text) {
     return alphabet;
 }
 
-/// Throws ConfigError for the first character of the owner's test part that has no token.
+/// Throws ConfigError for the first character of the owner's test part without a token.
 void check_known(const Owner& owner, const TextFile& text, const Characters& alphabet) {
     const auto [train, test] = parts_of(owner.text, text);
     const auto unknown = std::ranges::find_if(test, [&](char c) { return !alphabet.knows(static_cast<std::uint8_t>(c)); });

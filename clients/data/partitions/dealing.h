@@ -1,17 +1,17 @@
-// What dealing by several schemes needs.
+// Helpers that several schemes share.
 #pragma once
 
 #include "clients/data/partition.h"
 
 namespace fedhive::clients {
 
-/// What a stream of a partition is for, as its `round` key: who gets which examples; who gives some away; how many each has …
+/// `round` keys of a partition's streams: which examples each client gets; which are moved to reach the minimum; sizes; groups.
 inline constexpr std::uint32_t kDeal = 0;
 inline constexpr std::uint32_t kRepair = 1;
 inline constexpr std::uint32_t kSizes = 2;
-inline constexpr std::uint32_t kGroups = 3;  // what a group's clients are dealt by
+inline constexpr std::uint32_t kGroups = 3;  // seeds of the partitions within groups
 
-/// `min_examples`, a key of schemes whose clients may come off with few.
+/// Key `min_examples`, for schemes that may give clients few examples.
 inline KeySpec min_examples_key() {
     return {.name = "min_examples",
             .default_value = std::int64_t{1},
@@ -19,15 +19,16 @@ inline KeySpec min_examples_key() {
             .doc = "Examples every client has at least; taken from the largest clients where the draw gave fewer."};
 }
 
-/// Throw ConfigError where there are no clients, or more examples than an index can count; and where clients would have none.
+/// Throw ConfigError if there are no clients or more examples than 32-bit indices; check_enough_examples() also if a client
+/// would get no example, or fewer than `least`.
 void check_sizes(std::size_t num_examples, std::size_t clients);
 void check_enough_examples(std::size_t num_examples, std::size_t clients);
-void check_enough_examples(std::size_t num_examples, std::size_t clients, std::size_t least);  // of each client
+void check_enough_examples(std::size_t num_examples, std::size_t clients, std::size_t least);
 
 /// 0, 1, …, num_examples - 1.
 std::vector<std::uint32_t> all_indices(std::size_t num_examples);
 
-/// Of the clients' lists.
+/// The clients' lists as one Partition.
 Partition joined(const std::vector<std::vector<std::uint32_t>>& shards);
 
 }  // namespace fedhive::clients

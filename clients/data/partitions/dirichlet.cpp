@@ -16,14 +16,14 @@ constexpr std::uint32_t kRepair = 1;  // the stream, beside kDeal
 
 using Shards = std::vector<std::vector<std::uint32_t>>;
 
-/// Clients below the minimum take random examples, one by one, from whichever client is the largest at that moment (the lower id where
-/// sizes are equal). While one is below it, another is above it, so this ends.
+/// Clients below the minimum take random examples, one at a time, from the client that is largest at that moment (ties: lower
+/// id). Terminates: while one client is below the minimum, another is above it.
 void raise_to_minimum(Shards& shards, std::size_t min_examples, std::uint64_t seed) {
     Stream stream(seed, Purpose::Partition, kRepair);
     const auto smaller = [&](std::uint32_t a, std::uint32_t b) {
         return shards[a].size() != shards[b].size() ? shards[a].size() < shards[b].size() : a > b;
     };
-    // Only donors are in the queue, and their sizes change only while they are out of it. Its top is always above the minimum.
+    // The queue holds only donors, and a donor's size changes only while it is out of the queue. Its top is above the minimum.
     std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, decltype(smaller)> donors(smaller);
     for (std::uint32_t client = 0; client < shards.size(); ++client)
         if (shards[client].size() > min_examples) donors.push(client);

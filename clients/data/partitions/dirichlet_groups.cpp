@@ -1,5 +1,4 @@
-// Clients in groups, such as hospitals of a region or phones behind an edge server: groups differ by one Dirichlet distribution, the clients in a
-// group by another.
+// Two levels of Dirichlet partitions: among groups (regions, edge servers), then among the clients of each group.
 #include "aggregation/base/error.h"
 #include "aggregation/base/random.h"
 #include "clients/data/partitions/dealing.h"
@@ -11,7 +10,7 @@ namespace fedhive::clients {
 
 namespace {
 
-/// Each group is dealt what the largest of them needs. Throws ConfigError where there are fewer examples.
+/// Throws ConfigError unless every group can get most_clients * min_examples examples, the need of the largest group.
 void check_enough_for_groups(const Deal& deal, std::size_t groups, std::size_t min_examples) {
     const std::size_t most_clients = (deal.clients + groups - 1) / groups, possible = deal.examples / (groups * most_clients);
     if (min_examples <= possible) return;
@@ -36,7 +35,8 @@ Partition partition_dirichlet_groups(const Deal& deal, std::size_t groups, doubl
         partition_dirichlet(deal.labels, deal.num_classes, groups, group_alpha, most_clients * min_examples, deal.seed);
     std::vector<std::vector<std::uint32_t>> shards;
     for (std::size_t group = 0; group < groups; ++group) {
-        // In ascending order, so that what a group has does not depend on the order in which it was dealt.
+        // Ascending, so the clients' partition depends on the group's set of examples, not on the order
+        // in which they were dealt.
         std::vector<std::uint32_t> examples(dealt.shard(group).begin(), dealt.shard(group).end());
         std::ranges::sort(examples);
         std::vector<std::int32_t> labels;

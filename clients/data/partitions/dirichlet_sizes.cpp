@@ -1,7 +1,7 @@
-// The quantity skew of Q. Li et al. 2022, "Federated Learning on Non-IID Data Silos: An Experimental Study" (arXiv:2102.02079): q ~ Dir(beta),
-// a share q_j of all examples to client j.
+// Quantity skew of Q. Li et al. 2022, "Federated Learning on Non-IID Data Silos: An Experimental Study" (arXiv:2102.02079):
+// q ~ Dir(beta); client j gets the share q_j of all examples.
 //
-// Differs   a client below min_examples gets what it misses from the largest ones; the sizes are not drawn again.
+// Differs   clients below min_examples are filled up from the largest ones; the sizes are not drawn again.
 #include "clients/data/partitions/dealing.h"
 #include "clients/data/partitions/shares.h"
 

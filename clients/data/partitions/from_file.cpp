@@ -1,4 +1,4 @@
-// Who has which examples, as a file says: a partition that another program made.
+// A partition read from a CSV file of (client, example) rows.
 #include "aggregation/base/error.h"
 #include "aggregation/base/input_file.h"
 #include "clients/data/partitions/dealing.h"
@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kHeader = "client,example";
 
-/// A cell without blanks around it, and without the quotes that it may stand in.
+/// A cell without surrounding blanks and quotes.
 std::string_view bare(std::string_view cell) {
     const auto trim = [&] {
         while (!cell.empty() && (cell.front() == ' ' || cell.front() == '\t')) cell.remove_prefix(1);
@@ -25,14 +25,14 @@ std::string_view bare(std::string_view cell) {
     return cell.substr(1, cell.size() - 2);
 }
 
-/// The two cells of a line with one comma; nothing for any other line.
+/// The two cells of a line with exactly one comma; nothing otherwise.
 std::optional<std::pair<std::string_view, std::string_view>> two_cells(std::string_view line) {
     const std::size_t comma = line.find(',');
     if (comma == std::string_view::npos || line.find(',', comma + 1) != std::string_view::npos) return {};
     return std::pair(bare(line.substr(0, comma)), bare(line.substr(comma + 1)));
 }
 
-/// The lines that are not empty, without a byte-order mark and the line's end.
+/// The file's nonempty lines, without byte-order mark and line ends.
 class Rows {
 public:
     explicit Rows(const std::filesystem::path& file) : file_(file.string()), lines_(file) {}
@@ -48,7 +48,7 @@ public:
 
     bool is_header() const { return two_cells(line_) == std::pair<std::string_view, std::string_view>("client", "example"); }
 
-    /// The present row's client and example.
+    /// Client and example of the current row.
     std::pair<std::uint64_t, std::uint64_t> numbers() const {
         std::pair<std::uint64_t, std::uint64_t> row;
         const auto is_number = [](std::string_view cell, std::uint64_t& number) {

@@ -11,7 +11,8 @@ namespace fedhive::clients {
 
 namespace {
 
-/// Examples of each client from fractions. The tolerance makes 0.29 of 100 examples 29, although 0.29 * 100 rounds to just below.
+/// Number of examples per client from fractions. The tolerance makes 0.29 of 100 examples 29, although
+/// 0.29 * 100 rounds to less.
 std::vector<std::uint64_t> sizes_from_fractions(std::size_t num_examples, std::size_t clients,
                                                 std::span<const double> fractions) {
     if (fractions.size() != clients)

@@ -1,10 +1,10 @@
-// A fixed number of labels a client: the quantity-based label imbalance, #C = k, of Q. Li et al. 2022, "Federated Learning on Non-IID Data
-// Silos: An Experimental Study" (arXiv:2102.02079). Every client is given k labels; the examples of a label are dealt in equal parts to the
-// clients that have it.
+// Label quota: every client has k labels, and a label's examples are dealt in equal parts to the clients that have it.
 //
-// Differs   a client's first label goes round all labels in a drawn order, so that with at least as many clients as labels nothing is left
-//           out; the others are drawn. Labels are those that training examples show, and one of n examples goes to n clients at most, so that
-//           every client has examples of k labels. Examples of a label that nobody has are not used.
+// Source    quantity-based label imbalance, #C = k, of Q. Li et al. 2022, "Federated Learning on Non-IID Data Silos: An
+//           Experimental Study" (arXiv:2102.02079).
+// Differs   a client's first label cycles through all labels in a drawn order, so with at least as many clients as labels every
+//           label is used; the other labels are drawn. Only labels of training examples count. A label of n examples goes to at
+//           most n clients, so that every client has examples of k labels. Examples of a label without a client are not used.
 #include "aggregation/base/error.h"
 #include "aggregation/base/random.h"
 #include "clients/data/partitions/dealing.h"
@@ -19,7 +19,7 @@ namespace {
 
 using Lists = std::vector<std::vector<std::uint32_t>>;
 
-/// Examples by label, for labels that training examples show, in ascending order.
+/// Example indices per label, for the labels of training examples, ascending.
 Lists examples_of_labels(const Deal& deal) {
     Lists by_label(static_cast<std::size_t>(deal.num_classes));
     for (std::size_t i = 0; i < deal.labels.size(); ++i)
@@ -28,9 +28,9 @@ Lists examples_of_labels(const Deal& deal) {
     return by_label;
 }
 
-/// Throws ConfigError where so many labels cannot be given to each client, with the number that can.
+/// Throws ConfigError if `quota` labels per client are impossible, with the largest possible number.
 void check_quota(std::size_t quota, const Deal& deal, const Lists& by_label) {
-    std::size_t places = 0;  // clients that labels can have, all together
+    std::size_t places = 0;  // pairs (client, label) that the examples allow
     for (const auto& examples : by_label) places += std::min(examples.size(), deal.clients);
     const std::size_t possible = places / deal.clients;
     if (quota <= possible) return;
@@ -42,7 +42,7 @@ void check_quota(std::size_t quota, const Deal& deal, const Lists& by_label) {
                                   possible));
 }
 
-/// Which clients have each of `num_labels` labels, as they are drawn.
+/// Draws each client's labels; returns the clients of each label.
 Lists drawn_owners(const Deal& deal, std::size_t num_labels, std::size_t quota) {
     std::vector<std::uint32_t> first = all_indices(num_labels);
     Stream stream(deal.seed, Purpose::Partition, kSizes);
@@ -61,12 +61,14 @@ bool has(const std::vector<std::uint32_t>& owners, std::uint32_t client) {
     return std::ranges::find(owners, client) != owners.end();
 }
 
-/// In one client's place another one; both lists keep their lengths.
+/// Replaces `client` by `by`; the list keeps its length.
 void replace(std::vector<std::uint32_t>& owners, std::uint32_t client, std::uint32_t by) {
     *std::ranges::find(owners, client) = by;
 }
 
-/// An owner of label `full` gets label `roomy` in its place. Where all of them have that already, somebody who has not takes it, and gives one of
+/// Moves one place from label `full` to label `roomy`; every client keeps its number of labels.
+///
+/// An owner of `full` that lacks `roomy` changes labels. If all have `roomy`, a client without it takes it and gives one of
 /// its labels to an owner of `full`.
 void move_one(Lists& owners, std::size_t full, std::size_t roomy, std::size_t clients) {
     for (std::size_t i = owners[full].size(); i-- > 0;) {
@@ -90,7 +92,8 @@ void move_one(Lists& owners, std::size_t full, std::size_t roomy, std::size_t cl
     throw Fault("a client has no label that another one lacks");
 }
 
-/// No label keeps more owners than it has examples. As many labels a client as before; check_quota() says that they suffice.
+/// Reduces each label's owners to the number of its examples, keeping labels per client; check_quota()
+/// ensures that it is possible.
 void fit_to_examples(Lists& owners, const Lists& by_label, const Deal& deal) {
     Stream stream(deal.seed, Purpose::Partition, kRepair);
     for (std::size_t label = 0; label < owners.size(); ++label) {

@@ -1,4 +1,4 @@
-// Sizes whose logarithms are normal.
+// Sizes proportional to exp(sigma * N(0, 1)).
 #include "clients/data/partitions/dealing.h"
 #include "clients/data/partitions/shares.h"
 

@@ -1,4 +1,4 @@
-// Each client is an owner that the data name: a writer, a speaker, a hospital, a device.
+// Each client is one owner named in the data: a writer, a speaker, a hospital, a device.
 #include "aggregation/base/error.h"
 #include "clients/data/partitions/dealing.h"
 
@@ -8,7 +8,7 @@ namespace fedhive::clients {
 
 namespace {
 
-/// Of each owner, in the order of the examples.
+/// Example indices of each owner, ascending.
 std::vector<std::vector<std::uint32_t>> examples_of_owners(std::span<const std::uint32_t> owners) {
     std::vector<std::vector<std::uint32_t>> shards(1 + *std::max_element(owners.begin(), owners.end()));
     for (std::size_t i = 0; i < owners.size(); ++i) shards[owners[i]].push_back(static_cast<std::uint32_t>(i));

@@ -1,4 +1,4 @@
-// Sizes that follow a power law over the clients' ranks; who has which rank is drawn.
+// Sizes proportional to rank^-exponent; ranks are drawn.
 #include "clients/data/partitions/dealing.h"
 #include "clients/data/partitions/shares.h"
 
@@ -21,7 +21,7 @@ PartitionScheme power_law_sizes() {
                 std::vector<double> weights(deal.clients);
                 std::iota(weights.begin(), weights.end(), 1.0);
                 Stream stream(deal.seed, Purpose::Partition, kSizes);
-                shuffle(std::span(weights), stream);  // now the ranks
+                shuffle(std::span(weights), stream);  // now the ranks, in random order
                 for (double& weight : weights) weight = std::pow(weight, -values.number("exponent"));
                 return deal_by_weights(deal, std::move(weights), static_cast<std::size_t>(values.integer("min_examples")));
             }};

@@ -19,7 +19,7 @@ Partition partition_shards(std::span<const std::int32_t> labels, std::size_t cli
 
     const std::size_t num_shards = clients * shards_per_client;
     const std::size_t size = labels.size() / num_shards;
-    const std::size_t num_short = num_shards - labels.size() % num_shards;  // the ones after them are longer by one
+    const std::size_t num_short = num_shards - labels.size() % num_shards;  // the runs from this index on are longer by 1
     std::vector<std::uint32_t> order = all_indices(num_shards);
     Stream stream(seed, Purpose::Partition, kDeal);
     shuffle(std::span(order), stream);

@@ -12,12 +12,12 @@ namespace fedhive::clients {
 
 namespace {
 
-/// Logarithm of a Gamma(alpha, 1) draw: for small alpha the draw itself would underflow to 0, its logarithm does not.
+/// Logarithm of a Gamma(alpha, 1) draw. For small alpha the draw would underflow to 0; its logarithm does not.
 /// Source: Marsaglia and Tsang 2000, doi:10.1145/358407.358414, with their boost from alpha + 1 for alpha < 1.
 double log_gamma_draw(double alpha, Stream& stream) {
     if (alpha < 1.0) {
         const double boosted = log_gamma_draw(alpha + 1.0, stream);
-        // The bound keeps the quotient finite whatever alpha > 0 is.
+        // The bound keeps the quotient finite for any alpha > 0.
         return boosted + std::log(1.0 - stream.uniform()) / std::max(alpha, 1e-300);
     }
     const double d = alpha - 1.0 / 3.0;
@@ -31,11 +31,11 @@ double log_gamma_draw(double alpha, Stream& stream) {
     }
 }
 
-/// Clients below the minimum get as many as they miss, one by one, from whoever has most at that moment (the lower client where sizes are
-/// equal). While one is below it, another is above it, so this ends.
+/// Clients below the minimum take examples, one at a time, from the client that is largest at that moment (ties: lower client).
+/// Terminates: while one client is below the minimum, another is above it.
 void raise_sizes(std::vector<std::size_t>& sizes, std::size_t min_examples) {
     const auto smaller = [&](std::size_t a, std::size_t b) { return sizes[a] != sizes[b] ? sizes[a] < sizes[b] : a > b; };
-    // Only donors are in the queue, and their sizes change only while they are out of it.
+    // The queue holds only donors, and a donor's size changes only while it is out of the queue.
     std::priority_queue<std::size_t, std::vector<std::size_t>, decltype(smaller)> donors(smaller);
     for (std::size_t client = 0; client < sizes.size(); ++client)
         if (sizes[client] > min_examples) donors.push(client);

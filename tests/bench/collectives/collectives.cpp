@@ -1,10 +1,12 @@
-// What collectives cost: real processes over one shared segment, each operation for 1 KiB to 64 MiB and 2, 4, 8 ranks, as CSV on stdout.
+// Cost of collectives: real processes over one shared segment, each operation for 1 KiB to 64 MiB and 2,
+// 4, 8 ranks. CSV on stdout.
 //
 //   collectives [--max-bytes N] [--repeats N]
 //
-// bytes is the length of the buffer, with the parts of all ranks where there are parts. A repeat begins with a barrier and lasts as long
-// as its slowest rank, waking included; the first three are not counted. bytes_per_s is of the best. memcpy is one process's, of as
-// many bytes between two of the buffers. After the last repeat each rank compares its whole result; the program fails when one is wrong.
+// bytes is the buffer's length, including all ranks' parts. A repeat begins with a barrier and lasts as long as its slowest
+// rank, including wake-up; the first three are not counted. bytes_per_s is of the best repeat. memcpy is one process copying as
+// many bytes between two of the buffers. After the last repeat each rank verifies its whole result; the
+// program fails if one is wrong.
 #include "tests/support/ranks.h"
 
 #include <CLI/CLI.hpp>
@@ -22,7 +24,7 @@ using testing::Ranks;
 namespace {
 
 constexpr std::size_t kWarmUp = 3;
-constexpr std::size_t kSmall = std::size_t{1} << 20;  // below, ten times as many repeats
+constexpr std::size_t kSmall = std::size_t{1} << 20;  // below it, ten times as many repeats
 
 /// Small integers, so that sums are exact.
 float value(std::size_t rank, std::size_t i) { return static_cast<float>((i + 3 * rank) % 251); }
@@ -33,7 +35,7 @@ float sum(const Communicator& own, std::size_t i) {
     return total;
 }
 
-/// `count` is floats in the buffer. first and end bound what the operation leaves at this rank, expected is what.
+/// A collective: `count` is the floats in the buffer; the result at this rank is [first, end), with the values `expected`.
 struct Operation {
     const char* name;
     const char* algorithm;
@@ -81,7 +83,7 @@ constexpr Operation kOperations[] = {
 constexpr Operation kBarrier{"barrier", "dissemination", [](Communicator& own, std::size_t) { own.barrier(); }, none,
                              none,      of_root};
 
-/// One measured call at one rank; in shared memory, [repeat][rank].
+/// Seconds of one call at one rank; in shared memory [repeat][rank].
 using Seconds = double;
 
 void run_rank(Communicator& own, const Operation& operation, std::size_t count, std::span<Seconds> times) {
@@ -97,7 +99,7 @@ void run_rank(Communicator& own, const Operation& operation, std::size_t count, 
         if (floats[i] != operation.expected(own, count, i)) throw std::runtime_error(fmt::format("{} at {}", floats[i], i));
 }
 
-/// Seconds of the counted repeats, the best first.
+/// Seconds of the counted repeats, ascending.
 std::vector<Seconds> measure(Ranks& ranks, const Operation& operation, std::size_t bytes, std::size_t repeats) {
     repeats = (bytes < kSmall ? 10 * repeats : repeats) + kWarmUp;
     const aggregation::SharedSegment segment("fedhive-times", repeats * ranks.size() * sizeof(Seconds));
@@ -117,7 +119,7 @@ std::vector<Seconds> measure(Ranks& ranks, const Operation& operation, std::size
     return slowest;
 }
 
-/// Bytes in a second, best of as many repeats.
+/// Bytes per second of the best of as many repeats.
 double measure_memcpy(const Ranks& ranks, std::size_t bytes, std::size_t repeats) {
     repeats = (bytes < kSmall ? 10 * repeats : repeats) + kWarmUp;
     Seconds best = 1e9;

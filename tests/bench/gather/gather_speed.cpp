@@ -1,7 +1,8 @@
-// A batch gathered as training gathers it, beside what LibTorch has for it: index_select, and where the examples are bytes its conversion and its
-// normalisation in place. One thread, each batch by the one and then by the other, out of the order of a shuffled epoch.
+// Batch gather as in training, compared with LibTorch's index_select plus, for bytes, conversion and in-place normalisation.
+// One thread; the two alternate batch by batch, in the order of a shuffled epoch.
 //
-//   gather_speed EXAMPLES CHANNELS SIDE u8|f32 BATCH EPOCHS     prints for each epoch {"ours_s": …, "theirs_s": …}: seconds of its batches
+//   gather_speed EXAMPLES CHANNELS SIDE u8|f32 BATCH EPOCHS     per epoch prints {"ours_s": …, "theirs_s": …}: seconds of its
+//   batches
 #include "aggregation/base/clock.h"
 #include "aggregation/base/error.h"
 #include "aggregation/base/random.h"
@@ -26,7 +27,7 @@ using namespace fedhive::clients;
 
 namespace {
 
-constexpr double kMean = 0.47, kStd = 0.25;  // of bytes; floats come as they are
+constexpr double kMean = 0.47, kStd = 0.25;  // for bytes; floats are not normalised
 
 struct Given {
     std::size_t examples = 0;
@@ -105,7 +106,7 @@ void measure(const Given& given) {
         const at::Tensor indices =
             at::from_blob(order.data(), {static_cast<std::int64_t>(order.size())}, at::kInt).to(at::kLong);
         double ours_s = 0.0, theirs_s = 0.0;
-        // Batches of one and of the other in turn, so that neither finds in a cache what the other has just brought there.
+        // Alternate the two over disjoint batches, so that neither finds the other's data in a cache.
         for (std::size_t at = 0, turn = 0; at + given.batch <= order.size(); at += given.batch, ++turn) {
             const std::span<const std::uint32_t> later = std::span(order).subspan(std::min(order.size(), at + 2 * given.batch));
             const std::int64_t start = now_ns();
@@ -121,7 +122,7 @@ void measure(const Given& given) {
         sides.theirs(indices.narrow(0, 0, static_cast<std::int64_t>(given.batch)));
         FEDHIVE_CHECK(sides.agree(), "the two have gathered other batches");
         if (epoch > 0)
-            fmt::print("{{\"ours_s\": {:.9f}, \"theirs_s\": {:.9f}}}\n", ours_s, theirs_s);  // the first one warms up
+            fmt::print("{{\"ours_s\": {:.9f}, \"theirs_s\": {:.9f}}}\n", ours_s, theirs_s);  // epoch 0 is the warm-up
     }
 }
 

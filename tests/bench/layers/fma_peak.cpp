@@ -8,10 +8,10 @@ namespace fedhive::bench {
 
 namespace {
 
-// More sums than a multiply-add takes cycles times how many begin in one, and few enough for the registers. They begin with other numbers: equal
-// ones would be computed once.
+// Independent sums: more than latency times throughput of a multiply-add, and few enough for the registers. Their initial
+// values differ, since the compiler would compute equal ones once.
 constexpr std::size_t kSums = 12;
-constexpr float kFactor = 0.999F, kTerm = 1e-3F;  // towards 1: no number is too large or too small
+constexpr float kFactor = 0.999F, kTerm = 1e-3F;  // converges to 1: no overflow and no denormals
 
 #if defined(__x86_64__)
 __attribute__((target("avx512f"))) float by_avx512(std::size_t turns) {

@@ -1,8 +1,8 @@
-// Where a local step of the direct engine goes, layer by layer, beside LibTorch's time for the same layers and beside what the
-// core could do at most: `fedhive bench --layers`.
+// Time of the direct engine's local step by layer, compared with LibTorch's time for the same layers and with the core's peak:
+// `fedhive bench --layers`.
 //
-//   layer_speed CONFIG SECONDS [KEY=VALUE…]      measures so long, one thread, everything in turn; prints a JSON object, times in seconds.
-//                                                docs/speed.md says what is in it
+//   layer_speed CONFIG SECONDS [KEY=VALUE…]      measures for SECONDS, one thread, everything in turn; prints a JSON object
+//                                                with times in seconds, described in docs/speed.md
 #include "aggregation/base/error.h"
 #include "clients/engine/direct_step.h"
 #include "clients/engine/libtorch_step.h"
@@ -27,7 +27,7 @@ using clients::direct::Part;
 
 namespace {
 
-/// An operation, with the sums of its pieces of a step.
+/// An operation, with the sum of its pieces in a step.
 struct Measured {
     LibtorchLayers::Layers layers;
     bool asked_for = true;  // the input gradient is needed
@@ -43,7 +43,7 @@ void add_by_number(const std::vector<PlannedLayer>& layers, std::map<std::string
     }
 }
 
-/// Multiplications of one example's forward pass, each with an addition, where the layer is a product with weights.
+/// Multiply-adds of one example's forward pass if the layer is a product with weights.
 double products_of(const PlannedLayer& layer) {
     const std::string& kind = layer.kind->name;
     if (kind == "linear") return clients::num_values(layer.fit.parameters.front().shape);
@@ -58,7 +58,7 @@ double seconds_of(const Work& work) {
     return seconds_between(start, now_ns());
 }
 
-/// As JSON has it: null where there is nothing of the kind.
+/// JSON value: null if nothing was measured.
 nlohmann::json told(double seconds) { return std::isfinite(seconds) ? nlohmann::json(seconds) : nlohmann::json(); }
 
 class Bench {
@@ -84,7 +84,7 @@ public:
         do {
             const double fma_s = seconds_of([&] { fma_ = multiply_and_add(kernels(), 50'000); });
             peak_ = std::max(peak_, fma_.flops / fma_s);
-            // A few after each other: the first one finds what the others' work has left of the caches.
+            // Runs of the same kind: the first one suffers from the caches that the other kinds left behind.
             for (int i = 0; i < 3; ++i) shorten(step_s_, step(direct_));
             for (int i = 0; i < 3; ++i) profiled_step();
             for (int i = 0; i < 2; ++i) shorten(libtorch_step_s_, step(libtorch_));
@@ -116,7 +116,7 @@ private:
     static std::string kernels() { return std::string(clients::direct::kernels().name); }
     static void shorten(double& least, double seconds) { least = std::min(least, seconds); }
 
-    /// A client's first, from the model that the experiment begins with: all steps are the same one.
+    /// Seconds of a client's first step from the experiment's initial model; all steps are the same.
     double step(clients::TrainingStep& step) {
         clients::ClientStart start;
         start.global = global_;
@@ -137,7 +137,7 @@ private:
         network_.set_profiler(nullptr);
     }
 
-    /// In forward order.
+    /// Finds the operations, in forward order.
     void find_operations() {
         profiled_step();
         for (const LayerProfiler::Piece& piece : profiler_.pieces()) {
@@ -152,7 +152,7 @@ private:
         }
     }
 
-    /// The first layer with weights: its input gradient is not needed.
+    /// The first layer with weights; its input gradient is not needed.
     const PlannedLayer* first_with_weights() const {
         const auto first = std::ranges::find_if(plan_, &PlannedLayer::has_parameters);
         return first == plan_.end() ? nullptr : &*first;

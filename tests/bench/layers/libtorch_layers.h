@@ -1,4 +1,4 @@
-// The same layers by LibTorch, whose convolutions are oneDNN's: forward and backward of what the direct engine does as one.
+// LibTorch's forward and backward (convolutions by oneDNN) of the layers that the direct engine runs as one operation.
 #pragma once
 
 #include "aggregation/base/clock.h"
@@ -18,17 +18,17 @@ class LibtorchLayers {
 public:
     using Layers = std::vector<const clients::PlannedLayer*>;
 
-    /// Seconds at least; infinite where there is nothing of the kind.
+    /// Minimal seconds; infinite if not measured.
     struct Figures {
         double forward = kNever, data_gradient = kNever, weight_gradient = kNever;
     };
 
-    /// Whether it has a pass of its own for each of them: a residual is a sum of other layers.
+    /// Whether LibTorch can time the layers one by one: not for a residual, which contains layers.
     static bool has(const Layers& layers) {
         return !layers.empty() && std::ranges::none_of(layers, [](const auto* layer) { return layer->kind->holds_layers; });
     }
 
-    /// One after the other, on batches of drawn examples; what comes in has a gradient where `asked_for`.
+    /// The layers in sequence, with random inputs of `batch` examples; the input gradient is timed only if `asked_for`.
     LibtorchLayers(const Layers& layers, std::int64_t batch, bool asked_for) : asked_for_(asked_for) {
         std::vector<std::int64_t> in{batch};
         in.insert(in.end(), layers.front()->in.begin(), layers.front()->in.end());
@@ -44,11 +44,11 @@ public:
         y_gradient_ = at::randn(forward().sizes());
     }
 
-    /// Once more.
+    /// Measures once more.
     void run() {
         at::Tensor y;
         shorten(figures_.forward, seconds_of([&] { y = forward(); }));
-        // The pass through what has no parameters is the same either way: the difference is the parameters' own.
+        // Layers without parameters cost the same in both passes; the difference is the parameters' share.
         if (asked_for_) shorten(figures_.data_gradient, seconds_of([&] { back(y, {x_}); }));
         if (parameters_.empty()) return;
         std::vector<at::Tensor> all = parameters_;

@@ -1,4 +1,4 @@
-"""A client in Flower. Ray's processes import this module, so that each keeps the data and one model from one client to the next."""
+"""A client in Flower. Ray's processes import this module, so that each keeps the data and one model for all of its clients."""
 import functools
 
 import torch

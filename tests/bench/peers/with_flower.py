@@ -1,7 +1,7 @@
 """The workload in Flower's simulation engine: python3 with_flower.py WORKLOAD.json
 
-Ray actors with one CPU each train the clients (flower_client.py) with the same loop as with_multiprocessing.py; the strategy is Flower's FedAvg,
-which weights by examples, and only looks at the clock. Flower draws the cohort.
+Ray actors with one CPU each train the clients (flower_client.py) with the same loop as with_multiprocessing.py. The strategy is
+Flower's FedAvg, weighted by examples, with a timer added. Flower draws the cohort.
 """
 import logging
 import os
@@ -39,7 +39,7 @@ class TimedFedAvg(FedAvg):
         return result
 
     def check(self, replies):
-        """All of the cohort answered, and every answer cost its number of local steps."""
+        """Checks that the whole cohort answered, with the right number of local steps each."""
         if len(replies) != self.workload.cohort or any(reply.has_error() for reply in replies):
             raise SystemExit("clients failed")
         for reply in replies:

@@ -1,8 +1,8 @@
 """FedAvg by hand with torch.multiprocessing: python3 with_multiprocessing.py WORKLOAD.json
 
-Persistent processes, one thread each. The data, the server's parameters and one running sum a process lie in shared memory; the parameters of
-a process's model are views of one flat vector, so that a client starts with one copy and ends with one addition. The largest clients come
-first, from a shared counter.
+Persistent processes with one thread each. Shared memory contains the data, the server's parameters and one running sum per
+process; the parameters of a process's model are views of one flat vector, so that a client starts with one copy and ends with
+one addition. A shared counter hands out clients, the largest first.
 """
 import os
 import sys
@@ -15,7 +15,7 @@ from workload import Workload, accuracy, build_model, say, say_ready, shards, te
 
 
 def flatten(model):
-    """One vector that from now on holds the model's parameters."""
+    """Returns one vector that holds the model's parameters from now on."""
     parameters = list(model.parameters())
     flat = torch.cat([parameter.detach().flatten() for parameter in parameters])
     for parameter, part in zip(parameters, flat.split([parameter.numel() for parameter in parameters])):
@@ -24,7 +24,7 @@ def flatten(model):
 
 
 class Shared:
-    """What all processes see."""
+    """Shared by all processes."""
 
     def __init__(self, workload, processes):
         model = build_model(workload)
@@ -43,7 +43,7 @@ class Shared:
 
 
 def train_cohort(rank, shared, model, local, cohort, workload):
-    """This process's part of a round: a weighted sum over the clients that it trained."""
+    """This process's part of a round: the weighted sum over the clients that it trained."""
     total = sum(workload.examples[client] for client in cohort)
     mine = shared.sums[rank].zero_()
     while (place := shared.take()) < len(cohort):
@@ -81,7 +81,7 @@ def main():
     torch.set_num_threads(1)
     torch.manual_seed(1)
     shared = Shared(workload, workload.processes)
-    # No parallel region has run yet, so a plain fork is safe, and quicker than to import PyTorch again.
+    # No parallel region has run yet, so a plain fork is safe, and faster than importing PyTorch again.
     multiprocessing.start_processes(run, (shared, workload), nprocs=workload.processes, start_method="fork")
     workload.check_steps(int(shared.steps.sum()))
 

@@ -1,7 +1,8 @@
 """The workload in pfl-research: torchrun --standalone --nproc-per-node 2 with_pfl.py WORKLOAD.json
 
-Its simulated backend in its multi-process mode (torch.distributed, one process a CPU, one thread each), federated averaging, updates weighted by
-examples. The clients' data are tensor data sets made once; where clients differ in size, pfl is told so and balances its processes.
+Its simulated backend in multi-process mode (torch.distributed, one process per CPU, one thread each), federated averaging,
+updates weighted by examples. The clients' data are tensor data sets created once; if clients differ in size, pfl is told so and
+balances its processes.
 """
 import functools
 import itertools
@@ -28,7 +29,7 @@ from workload import MODELS, Workload, accuracy, say, say_ready, shards, test_da
 
 
 def pfl_model(workload):
-    """The model with what pfl asks of it."""
+    """The model with the methods that pfl requires."""
 
     class Model(MODELS[workload.model]):
         num_steps = 0
@@ -38,7 +39,7 @@ def pfl_model(workload):
             return functional.cross_entropy(self(x), y)
 
         def metrics(self, x, y):
-            return {}  # pfl asks for it in the first round, whatever the evaluation frequency; nothing is evaluated on clients
+            return {}  # pfl calls it in the first round, whatever the evaluation frequency; clients evaluate nothing
 
     return Model(workload).train()
 
@@ -72,7 +73,7 @@ def federated_data(workload):
 
 
 def leave():
-    """Ends without Python's and PyTorch's own end, which aborts now and then: "terminate called without an active exception"."""
+    """Exits without Python's and PyTorch's cleanup, which sometimes aborts: "terminate called without an active exception"."""
     for sampler in multiprocess.active_children():
         sampler.terminate()
         sampler.join()

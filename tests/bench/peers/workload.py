@@ -1,4 +1,4 @@
-"""What the peers share: a workload file, fedhive's models in PyTorch, the data as tensors, and the lines that are printed."""
+"""Shared by the peers: the workload file, fedhive's models in PyTorch, the data as tensors, and the output lines."""
 import json
 import math
 import os
@@ -12,7 +12,7 @@ from torch.nn import functional
 
 
 class Workload:
-    """A workload as tests/bench describes it: {"model": "lr", "shape": [1, 28, 28], "examples": [12, 40, …], …}."""
+    """A workload in the form of tests/bench: {"model": "lr", "shape": [1, 28, 28], "examples": [12, 40, …], …}."""
 
     def __init__(self, path):
         for key, value in json.loads(Path(path).read_text()).items():
@@ -29,7 +29,7 @@ class Workload:
         return self.evaluate_every > 0 and (round_index + 1) % self.evaluate_every == 0
 
     def check_steps(self, num_steps):
-        """Every cohort is known, so is the number of local steps: a side that left some out must not be called fast."""
+        """Checks cohort and local steps, which are known: a side that omits some must not be called fast."""
         rounds = range(self.rounds)
         expected = sum(self.steps_of(self.examples[client]) for index in rounds for client in self.cohort_of(index))
         if num_steps != expected:
@@ -89,7 +89,7 @@ class CnnM(nn.Module):
         self.dropout = workload.dropout
 
     def forward(self, x):
-        # Pooled first, as fedhive and the ideal loop do: the same values, and ReLU has a quarter of them.
+        # Pool before ReLU, as fedhive and the ideal loop: the same values, with ReLU on a quarter of them.
         x = functional.relu(functional.max_pool2d(self.conv2(functional.relu(self.conv1(x))), 2))
         if self.dropout:
             x = functional.dropout(x, 0.25, self.training)
@@ -126,7 +126,7 @@ def draw(workload, count, seed):
 
 
 def train_data(workload):
-    """All clients' examples, f32 and ready to be sliced, their shards one after the other; and their labels."""
+    """All clients' examples, f32 and ready for slicing, shard after shard; and their labels."""
     count = sum(workload.examples)
     return read_mnist(workload.root, "train", count) if workload.data == "mnist" else draw(workload, count, 1)
 
@@ -138,12 +138,12 @@ def test_data(workload):
 
 
 def shards(workload, images, labels):
-    """Views: a pair of tensors for each client."""
+    """Views: a pair of tensors per client."""
     return list(zip(images.split(workload.examples), labels.split(workload.examples)))
 
 
 def sgd_step(parameters, velocities, workload):
-    """By hand: torch.optim.SGD takes 60 us more a step, which is half a step of logistic regression."""
+    """By hand: torch.optim.SGD takes 60 us more per step, which is half a step of logistic regression."""
     with torch.no_grad():
         for parameter, velocity in zip(parameters, velocities):
             if workload.momentum > 0:
@@ -154,7 +154,7 @@ def sgd_step(parameters, velocities, workload):
 
 
 def train_client(model, images, labels, workload):
-    """Local epochs of SGD on one client, with a momentum that starts afresh; returns the number of steps."""
+    """Local epochs of SGD on one client, with zero initial momentum; returns the number of steps."""
     model.train()
     parameters = list(model.parameters())
     velocities = [torch.zeros_like(parameter) if workload.momentum > 0 else None for parameter in parameters]
@@ -181,10 +181,10 @@ def say(**values):
 
 
 def started_at(process):
-    """When a process was started, in seconds since the machine was."""
+    """Start of a process, in seconds since the machine's start."""
     return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[19]) / os.sysconf("SC_CLK_TCK")
 
 
 def say_ready(process):
-    """Seconds since the process that the user started, with imports and everything."""
+    """Seconds since the start of the process that the user started, including imports."""
     say(ready_s=round(time.clock_gettime(time.CLOCK_BOOTTIME) - started_at(process), 3))

@@ -1,5 +1,7 @@
-"""Two network namespaces of this machine as two hosts: joined by a pair of virtual Ethernet devices under a token bucket, or, for a wire with a
-latency, by a TUN device in each and a process between them that hands packets on when their time has come. Needs root, ip and tc."""
+"""Simulates two hosts by two network namespaces. Needs root, ip and tc.
+
+They are connected by virtual Ethernet devices with a token bucket or, for a wire with a latency, by a TUN device in each and a
+process in between that delays the packets."""
 import collections, ctypes, fcntl, multiprocessing, os, select, struct, subprocess, time
 from pathlib import Path
 
@@ -18,7 +20,7 @@ def device(number):
 
 
 def join(gbit, latency_s=0.0):
-    """The process between them, where there is one; to be given to part()."""
+    """The process in between, if there is one; to be passed to part()."""
     for host in HOSTS:
         ip("netns", "add", host)
         ip("-n", host, "link", "set", "lo", "up")
@@ -64,7 +66,7 @@ def bytes_sent():
 
 
 def open_tun(number):
-    """Of that host: a device lies in the namespace that its opener is in at that moment."""
+    """Opens the host's device: a device belongs to the namespace of its opener at that moment."""
     with open(f"/run/netns/{HOSTS[number]}") as namespace:
         if ctypes.CDLL(None, use_errno=True).setns(namespace.fileno(), CLONE_NEWNET) != 0:
             raise OSError(ctypes.get_errno(), "setns")
@@ -74,12 +76,12 @@ def open_tun(number):
 
 
 def hand_on(gbit, latency_s, there, up):
-    """Each direction is a wire of its own: a packet leaves when those before it have, and arrives after the latency. Nothing is dropped."""
+    """Two independent directions: a packet leaves after those before it and arrives after the latency. Nothing is dropped."""
     os.nice(-20)  # a wire does not wait for a processor
     ends = [open_tun(0), open_tun(1)]
     there.set()
     up.wait()
-    on_the_way = [collections.deque(), collections.deque()]  # (when, packet), towards the other end
+    on_the_way = [collections.deque(), collections.deque()]  # (time, packet), towards the other end
     free_at = [0.0, 0.0]
     while True:
         now = time.monotonic()

@@ -30,7 +30,7 @@ Examples random_examples(ExampleShape shape, std::size_t size, ValueType type = 
     return examples;
 }
 
-/// Value `at` of all, as a float.
+/// Value `at` of the part as a float.
 float value_of(const Examples& examples, std::size_t at) {
     if (examples.type == ValueType::U8) return examples.values[at];
     if (examples.type == ValueType::I32) {
@@ -70,7 +70,8 @@ void check_against_reference(ExampleShape shape, const std::vector<double>& mean
     for (std::size_t i = 0; i < indices.size(); ++i) CHECK(labels[i] == examples.labels[indices[i]]);
 }
 
-/// What each thread of the kernel does, run here value by value: the bits of BatchGather, from the beginning of the order and after `cursor`.
+/// Runs the kernel's per-thread function on the host for every value: same bits as BatchGather, from the start of the order and
+/// from `cursor`.
 void check_device_twin(ExampleShape shape, const std::vector<double>& mean, const std::vector<double>& std,
                        ValueType type = ValueType::U8) {
     const Examples examples = random_examples(shape, 9, type);
@@ -173,7 +174,7 @@ TEST_SUITE("BatchGather") {
                              doctest::Contains("on a device"), Fault);
     }
 
-    /// An index that nobody has checked yet is only refused when it is gathered.
+    /// Prefetching does not check indices: an invalid one is refused only when it is gathered.
     TEST_CASE("WhatComesNextChangesNothing") {
         const ExampleShape shape{1, 28, 28};
         const Examples examples = random_examples(shape, 40);

@@ -26,7 +26,7 @@ void put(const TemporaryFolder& folder, const std::string& name, const std::stri
     std::ofstream(folder.path() / name, std::ios::binary) << bytes;
 }
 
-/// Records of labels and pixels that tell where they stand: plane p of example i is first + 16 * i + p.
+/// Records with recognisable contents: plane p of example i has the value first + 16 * i + p.
 std::string records(const std::vector<std::vector<int>>& labels, std::size_t first = 0) {
     std::string bytes;
     for (std::size_t i = 0; i < labels.size(); ++i) {
@@ -37,7 +37,7 @@ std::string records(const std::vector<std::vector<int>>& labels, std::size_t fir
     return bytes;
 }
 
-/// CIFAR-10 with two examples a file.
+/// CIFAR-10 files with two examples each.
 struct TenClasses {
     TenClasses() {
         for (int batch = 1; batch <= 5; ++batch)
@@ -75,7 +75,7 @@ TEST_SUITE("Cifar") {
         CHECK(read.test.labels == std::vector<std::int32_t>{0, 7});
         CHECK(read.train.values[0] == 0);
         CHECK(read.train.values[kPixels / 3] == 1);                 // green
-        CHECK(read.train.values[kPixels + 2 * kPixels / 3] == 18);  // blue of the second
+        CHECK(read.train.values[kPixels + 2 * kPixels / 3] == 18);  // blue, second example
     }
 
     TEST_CASE("ClassesOfAHundredAreFineOrCoarse") {

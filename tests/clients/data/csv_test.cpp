@@ -33,7 +33,7 @@ std::vector<float> features_of(const Examples& part) {
     return values;
 }
 
-/// That reading this training file ends in that message, behind the file's name.
+/// Expects that reading this training file throws that message after the file's name.
 void expect_csv_refused(const std::string& train, const std::string& message) {
     const CsvFixture fixture(train);
     CHECK_THROWS_WITH_AS(fixture.read(), (fixture.files.train.string() + message).c_str(), ConfigError);
@@ -69,7 +69,7 @@ TEST_SUITE("Csv") {
         fixture.files.numbers = true;
         CHECK_THROWS_WITH_AS(fixture.read(), doctest::Contains(":1: target: columns 1 and 4 are both called 'low'"),
                              ConfigError);
-        // Of the test file's owners nothing is wanted but that they are no feature.
+        // The test file's owners are only excluded from the features; nothing else is checked.
         const CsvFixture tested(kTrain, "age,who,sick,who,pressure\n1,2,2,2,9\n");
         CHECK_THROWS_WITH_AS(
             tested.read(), (tested.files.test.string() + ":1: client: columns 2 and 4 are both called 'who'" + wanted).c_str(),
@@ -90,7 +90,7 @@ TEST_SUITE("Csv") {
         };
         CHECK(owners_of({"01", "1", "001", "+1", "1.0"}) == std::vector<std::uint32_t>{2, 3, 1, 0, 4});
         CHECK(owners_of({"north ", "north", "\"north\"", " north", "North"}) == std::vector<std::uint32_t>{3, 2, 2, 0, 1});
-        // Numbers come by size, with blanks or not, and of any length.
+        // Numbers are ordered by value, with blanks or not, and of any length.
         CHECK(owners_of({"10", " 9", "-3", "-20", "0", "x", "9"}) == std::vector<std::uint32_t>{5, 3, 1, 0, 2, 6, 4});
         CHECK(owners_of({"18446744073709551616", "9223372036854775808", "a", "-9223372036854775809", "7"}) ==
               std::vector<std::uint32_t>{3, 2, 4, 0, 1});

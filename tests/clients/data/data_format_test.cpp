@@ -10,7 +10,7 @@ namespace fedhive::clients {
 
 namespace {
 
-/// What the format says before it reads, and what it then reads.
+/// The format's shape() must match the data that read() returns.
 void check_shape(const char* name, const Values& given, TargetKind wanted = TargetKind::Class) {
     CAPTURE(name);
     const DataFormat& format = data_format(name);

@@ -58,7 +58,7 @@ TEST_SUITE("Dataset") {
     }
 
     TEST_CASE("ChangesInTwoWordsDoNotCancel") {
-        // The last byte of a word reaches only the top bits in a plain multiplication hash; all pairs must still differ.
+        // A plain multiplicative hash moves the last byte of a word into the top bits only; all pairs must still differ.
         Dataset dataset{.train = {{1, 1, 16}, std::vector<std::uint8_t>(16), {0}}, .test = small().test, .num_classes = 2};
         std::set<std::uint64_t> seen;
         for (int first = 0; first < 256; ++first) {

@@ -1,4 +1,4 @@
-// The examples in device memory: uploaded once, opened by each worker, closed before they are freed.
+// Examples in device memory: uploaded once, opened by each worker, closed before they are freed.
 #include "aggregation/base/error.h"
 #include "clients/data/formats/synthetic.h"
 #include "clients/data/partitions/schemes.h"
@@ -21,7 +21,7 @@ SharedDataset small_dataset() {
     return SharedDataset::create(draw_synthetic({30, 7, 3, 5, 1.0}, 1), partition_contiguous(30, 3));
 }
 
-/// The double's device memory is host memory, so it can be read here.
+/// The driver double's device memory is host memory, so the test can read it.
 void same_examples(const ExamplesView& on_device, const ExamplesView& on_host) {
     CHECK(on_device.space == MemorySpace::Cuda);
     CHECK(on_device.shape == on_host.shape);
@@ -43,7 +43,7 @@ TEST_SUITE("DeviceData") {
             same_examples(dataset.test(MemorySpace::Cuda), dataset.test());
             CHECK(books.allocations.size() == 1);
             CHECK(books.handles.size() == 1);
-            for (CudaDriverDouble* driver : {&worker, &other, &worker}) {  // the first one is started again
+            for (CudaDriverDouble* driver : {&worker, &other, &worker}) {  // the first worker is restarted
                 SharedDataset opened = SharedDataset::open(dataset.descriptor(), dataset.map());
                 opened.open_on_device(*driver, handle);
                 same_examples(opened.train(MemorySpace::Cuda), dataset.train());

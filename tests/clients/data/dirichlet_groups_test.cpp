@@ -1,4 +1,4 @@
-// Dirichlet in two levels: each level against its own distribution, and not the other one's.
+// Two-level Dirichlet partition: each level follows its own distribution, and not the other level's.
 #include "aggregation/base/error.h"
 #include "clients/data/partitions/schemes.h"
 
@@ -27,7 +27,8 @@ Partition dealt(const std::vector<std::int32_t>& labels, std::size_t clients, st
     return partition_dirichlet_groups({labels, classes, clients, seed}, groups, group_alpha, alpha, minimum);
 }
 
-/// Shares of one label: group 0's of all, and the first client's of what its group has, in group 0 and in group 1.
+/// Shares of one label: of all examples in group 0; of group 0's examples at its first client; of group
+/// 1's at its first client.
 struct Shares {
     std::vector<double> of_group, of_client, of_other_client;
 };
@@ -44,7 +45,7 @@ Shares drawn_shares(double group_alpha, double alpha) {
             const auto count = [&](std::size_t client) { return static_cast<double>(counts[client][label]); };
             const double group = count(0) + count(1), other = count(2) + count(3);
             shares.of_group.push_back(group / kPerLabel);
-            if (group < 100 || other < 100) continue;  // too few to tell a share
+            if (group < 100 || other < 100) continue;  // too few for an estimate
             shares.of_client.push_back(count(0) / group);
             shares.of_other_client.push_back(count(2) / other);
         }
@@ -79,7 +80,7 @@ TEST_SUITE("PartitionDirichletGroups") {
             CHECK(mean_of(shares.of_client) == doctest::Approx(0.5).epsilon(0.05));
             const double variance = 0.25 / (2.0 * alpha + 1.0);
             CHECK(covariance(shares.of_client, shares.of_client) / variance == doctest::Approx(1.0).epsilon(0.05));
-            // One group's clients know nothing of another's.
+            // Clients of different groups are independent.
             CHECK(std::abs(covariance(shares.of_client, shares.of_other_client)) < 0.1 * variance);
         }
     }
@@ -106,7 +107,7 @@ TEST_SUITE("PartitionDirichletGroups") {
         const Partition one = dealt(labels, 6, 2, 1.0, 1.0, 1, 3);
         CHECK(one.fingerprint() == dealt(labels, 6, 2, 1.0, 1.0, 1, 3).fingerprint());
         CHECK(one.fingerprint() != dealt(labels, 6, 2, 1.0, 1.0, 1, 4).fingerprint());
-        // A single group: the second level alone.
+        // A single group: only the second level.
         CHECK(dealt(labels, 6, 1, 1.0, 1.0, 1, 3).fingerprint() != dealt(labels, 6, 1, 1.0, 1.0, 1, 4).fingerprint());
     }
 
@@ -126,7 +127,7 @@ TEST_SUITE("PartitionDirichletGroups") {
         const std::vector<std::int32_t> labels = sorted_labels(2, 6);
         CHECK_THROWS_WITH_AS(dealt(labels, 4, 5, 1.0, 1.0, 1, 1), "5 groups of 4 clients; allowed: 1 to 4", ConfigError);
         CHECK_THROWS_AS(dealt(labels, 4, 2, 1.0, 1.0, 4, 1), ConfigError);
-        // Three groups of up to two clients are dealt six clients' examples, though there are five clients.
+        // Each of the three groups is dealt examples for two clients, six in all, although there are five clients.
         CHECK_THROWS_WITH_AS(
             dealt(sorted_labels(1, 11), 5, 3, 1.0, 1.0, 2, 1),
             "3 groups of up to 2 clients with at least 2 examples each, but only 11 examples; at most 1 each are "

@@ -18,7 +18,7 @@ struct Size {
 
 constexpr Size kSizes[] = {{1, 1}, {12, 1}, {12, 3}, {13, 3}, {14, 3}, {7, 7}, {1000, 7}, {403, 2}, {3, 8}, {1, 5}};
 
-/// All ranks' samples, put together again in the order in which they were dealt.
+/// All ranks' samples, merged in the order in which they were dealt.
 std::vector<std::uint32_t> dealt(const Size& size, std::uint64_t seed, std::uint32_t epoch) {
     std::vector<std::vector<std::uint32_t>> samples;
     for (std::uint32_t rank = 0; rank < size.ranks; ++rank)

@@ -1,4 +1,4 @@
-// Feature skew against its definition: images turned by hand, noise by its moments.
+// Feature skew against its definition: rotated images by hand, noise by its moments.
 #include "clients/data/feature_skew.h"
 
 #include "aggregation/base/error.h"
@@ -35,7 +35,7 @@ std::vector<float> floats_of(const Examples& part) {
     return values;
 }
 
-/// Client k has so many neighbours.
+/// Each client holds `each` consecutive examples.
 Partition neighbours(std::size_t clients, std::size_t each) {
     Partition partition{std::vector<std::uint32_t>(clients * each), std::vector<std::uint64_t>(clients + 1)};
     std::iota(partition.indices.begin(), partition.indices.end(), 0U);
@@ -72,7 +72,7 @@ TEST_SUITE("FeatureSkew") {
         floats.train.shape = {1, 2, 2};
         const float values[]{1, 2, 3, 4};
         std::memcpy(floats.train.values.data(), values, sizeof values);
-        skew_features(floats, {{0}, {0, 0, 1}}, {4, 0.0}, 1);  // client 1 has it
+        skew_features(floats, {{0}, {0, 0, 1}}, {4, 0.0}, 1);  // client 1 holds it
         CHECK(floats_of(floats.train) == std::vector<float>{2, 4, 1, 3});
     }
 
@@ -112,7 +112,7 @@ TEST_SUITE("FeatureSkew") {
 
     TEST_CASE("BytesWithNoiseAreFloatsAndNothingIsCutOff") {
         Dataset data{bytes_part({1, 20, 20}, 4), bytes_part({1, 20, 20}, 1), 1};
-        skew_features(data, neighbours(2, 1), {1, 1.0}, 1);  // examples 2 and 3 are nobody's
+        skew_features(data, neighbours(2, 1), {1, 1.0}, 1);  // nobody holds examples 2 and 3
         CHECK(data.train.type == ValueType::F32);
         CHECK(data.test.type == ValueType::F32);
         const std::vector<float> train = floats_of(data.train), test = floats_of(data.test);

@@ -1,4 +1,4 @@
-// Batches gathered by the kernel, value by value as on the host.
+// Batches gathered by the kernel equal the host's bit by bit.
 #include "aggregation/base/random.h"
 #include "aggregation/math/vector_ops.h"
 #include "clients/data/batches.h"
@@ -29,7 +29,7 @@ DeviceArray<T> on_device(const std::vector<T>& values) {
     return copy;
 }
 
-/// Written as floats, whatever they are, and so read.
+/// Copies device memory to the host, through floats whatever T is.
 template <typename T>
 std::vector<T> on_host(const T* values, std::size_t size) {
     std::vector<T> copy(size);
@@ -40,7 +40,7 @@ std::vector<T> on_host(const T* values, std::size_t size) {
     return copy;
 }
 
-/// Batches of `rows` examples, from the beginning of a list and from the place where a cursor stands.
+/// Gathers batches of `rows` examples, from the start of a list and from a cursor.
 void kernel_has_the_bits_of_the_host(ExampleShape shape, const Normalization& normalization, std::size_t rows,
                                      ValueType type = ValueType::U8) {
     constexpr std::size_t kExamples = 40, kCursor = 5, kBehind = 3;
@@ -73,7 +73,7 @@ void kernel_has_the_bits_of_the_host(ExampleShape shape, const Normalization& no
     for (const bool at_cursor : {false, true}) {
         std::vector<float> expected((rows + kBehind) * num_values, -99.0F);
         std::vector<std::int64_t> expected_labels(rows + kBehind, -99);
-        const auto got = on_device(expected);  // what lies behind the batch has to stay
+        const auto got = on_device(expected);  // values after the batch must stay
         const auto got_labels = on_device(expected_labels);
         gather.gather({shape, values, labels, aggregation::MemorySpace::Host, type},
                       std::span(order).subspan(at_cursor ? kCursor : 0, rows), expected.data(),
@@ -87,7 +87,7 @@ void kernel_has_the_bits_of_the_host(ExampleShape shape, const Normalization& no
     }
 }
 
-/// Five targets for each example of two values: more than a row has threads.
+/// Five targets per example of two values: more targets than the row has threads.
 void kernel_gathers_targets(TargetKind kind) {
     constexpr std::uint32_t kWidth = 5;
     const bool are_numbers = kind == TargetKind::Numbers;
@@ -133,7 +133,7 @@ TEST_SUITE("GatherKernel") {
         if (const std::string reason = aggregation::testing::no_gpu_reason(); !reason.empty()) FEDHIVE_SKIP(reason);
         kernel_has_the_bits_of_the_host({1, 28, 28}, {{0.1307}, {0.3081}}, 33);
         kernel_has_the_bits_of_the_host({3, 5, 7}, {{0.1, 0.2, 0.3}, {0.5, 0.6, 0.7}}, 1);
-        kernel_has_the_bits_of_the_host({1, 16, 16}, {}, 10);  // one whole block a row
+        kernel_has_the_bits_of_the_host({1, 16, 16}, {}, 10);  // exactly one block per row
         kernel_has_the_bits_of_the_host({1, 1, 1}, {}, 0);
         kernel_has_the_bits_of_the_host({3, 5, 7}, {{0.1, 0.2, 0.3}, {0.5, 0.6, 0.7}}, 33, ValueType::F32);
         kernel_has_the_bits_of_the_host({20, 1, 1}, {}, 7, ValueType::F32);

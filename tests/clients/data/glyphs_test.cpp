@@ -57,7 +57,7 @@ TEST_SUITE("Glyphs") {
     }
 
     TEST_CASE("PixelsOfSeedOneAreTheKnownOnes") {
-        // Changing this number changes every result on glyphs: say so in the change log.
+        // A change of this number changes every result on glyphs; it belongs into the change log.
         CHECK(draw_glyphs(1000, 100, 1).fingerprint() == 3737908555412066539U);
     }
 }

@@ -11,7 +11,7 @@ namespace fedhive::clients {
 
 namespace {
 
-/// Clients with so many examples each; the examples' numbers fall, so that their order is not that of the numbers.
+/// Clients with these numbers of examples; indices descend, so that their order is not sorted order.
 Partition dealt(const std::vector<std::size_t>& sizes) {
     Partition partition{{}, {0}};
     for (const std::size_t size : sizes) partition.offsets.push_back(partition.offsets.back() + size);
@@ -28,7 +28,7 @@ std::vector<std::size_t> sizes_of(const Partition& partition) {
 
 std::vector<std::uint32_t> list_of(std::span<const std::uint32_t> indices) { return {indices.begin(), indices.end()}; }
 
-/// The places in its shard that a client holds out.
+/// Positions in its shard that a client holds out.
 std::vector<std::size_t> places_of(const Partition& all, const Split& split, std::size_t client) {
     std::vector<std::size_t> places;
     const auto shard = all.shard(client);
@@ -54,7 +54,7 @@ TEST_SUITE("HoldOut") {
         for (std::size_t client = 0; client < 3; ++client) {
             const std::vector<std::uint32_t> trained = list_of(split.trained.shard(client));
             const std::vector<std::uint32_t> held_out = list_of(split.held_out.shard(client));
-            // Numbers fall in a shard, so both parts have to fall, and merge to the shard.
+            // Indices descend in a shard, so both parts must descend and merge to the shard.
             std::vector<std::uint32_t> merged;
             std::merge(trained.begin(), trained.end(), held_out.begin(), held_out.end(), std::back_inserter(merged),
                        std::greater<>());
@@ -79,7 +79,7 @@ TEST_SUITE("HoldOut") {
         CHECK(split.trained.offsets == all.offsets);
         CHECK(sizes_of(split.held_out) == std::vector<std::size_t>{0, 0});
         CHECK(split.fingerprint() == all.fingerprint());
-        // Of another share, or of single examples only, it is another, or the same.
+        // The fingerprint changes with the share; if every client has a single example it stays, since nothing is held out.
         CHECK(hold_out(all, 0.2, 7).fingerprint() != all.fingerprint());
         CHECK(hold_out(all, 0.2, 7).fingerprint() != hold_out(all, 0.4, 7).fingerprint());
         CHECK(hold_out(dealt({1, 1}), 0.2, 7).fingerprint() == dealt({1, 1}).fingerprint());

@@ -1,4 +1,4 @@
-// A small IDX data set in a folder of its own, and the ways to damage it.
+// A small IDX data set in a temporary folder, with helpers to damage it.
 #pragma once
 
 #include "tests/support/temporary_folder.h"
@@ -40,7 +40,7 @@ inline void write_gzip(const std::filesystem::path& path, const Bytes& bytes) {
         throw std::runtime_error("cannot write " + path.string());
 }
 
-/// Images whose bytes are a mix of position and `salt`.
+/// Images with bytes that depend on position and `salt`.
 inline Bytes idx_images(std::uint32_t count, std::uint32_t height, std::uint32_t width, std::uint32_t salt) {
     Bytes bytes;
     for (const std::uint32_t word : {0x803U, count, height, width}) append_word(bytes, word);

@@ -18,7 +18,7 @@ const char* const kTrainLabels = "train-labels-idx1-ubyte";
 const char* const kTestImages = "t10k-images-idx3-ubyte";
 const char* const kTestLabels = "t10k-labels-idx1-ubyte";
 
-/// The message of the ConfigError that reading must end in; any other end fails the test.
+/// The message of the ConfigError that reading throws; any other outcome fails the test.
 std::string error_of(const std::filesystem::path& root, std::int64_t num_classes = 0) {
     try {
         read_idx(root, num_classes);
@@ -29,7 +29,7 @@ std::string error_of(const std::filesystem::path& root, std::int64_t num_classes
     return {};
 }
 
-/// Replaces one file of a fresh fixture, plain and compressed, and expects the message to name it and to contain `text`.
+/// Replaces one file of a fresh fixture, plain and compressed; the error must name the file and contain `text`.
 void check_refused(const std::string& name, const Bytes& content, const std::string& text) {
     for (const bool compressed : {false, true}) {
         const IdxFixture fixture(compressed);
@@ -93,7 +93,7 @@ TEST_SUITE("Idx") {
         CHECK(read_idx(fixture.root()).test.labels == std::vector<std::int32_t>{1, 1});
     }
 
-    /// The fixture's files under other names, in a folder of their own.
+    /// Renames the fixture's files.
     const auto renamed = [](const IdxFixture& fixture, const std::string& part, const std::string& other) {
         for (const char* kind : {"images-idx3-ubyte", "labels-idx1-ubyte"}) {
             std::filesystem::rename(fixture.file(part + "-" + kind), fixture.file(other + kind));
@@ -113,7 +113,7 @@ TEST_SUITE("Idx") {
                     const std::string ending = kind == "images" ? "idx3-ubyte" : "idx1-ubyte";
                     const std::string name = kaggle.file(part + kind + "-" + ending);
                     std::filesystem::rename(name, kaggle.file(part + kind + "." + ending));
-                    std::filesystem::create_directory(name);  // as Kaggle's archive has it
+                    std::filesystem::create_directory(name);  // as in Kaggle's archive
                 }
             CHECK(read_idx(kaggle.root()).fingerprint() == fingerprint);
         }
@@ -250,7 +250,7 @@ TEST_SUITE("Idx") {
             CHECK_MESSAGE(message.starts_with(path + ": "), message);
             CHECK_MESSAGE(message.find(text) != std::string::npos, message);
         };
-        // Every proper prefix, the one that lacks only a byte of the checksum included.
+        // Every proper prefix, including the one that lacks the last byte of the checksum.
         for (std::size_t size = 2; size < whole.size(); ++size)
             expect(without_tail(whole, whole.size() - size), "is truncated");
         Bytes wrong_checksum = whole;

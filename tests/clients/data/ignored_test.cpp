@@ -1,4 +1,4 @@
-// Targets of -100: read, counted, and kept apart from classes.
+// Targets of -100: read, counted, and not counted as a class.
 #include "clients/data/ignored.h"
 
 #include "aggregation/base/error.h"
@@ -47,7 +47,7 @@ TEST_SUITE("Ignored") {
         mark_ignored(dataset);
         CHECK(dataset.train.target == TargetShape{TargetKind::ClassEach, 2, true});
         CHECK(dataset.test.target.ignores);
-        CHECK(dataset.fingerprint() == unmarked);  // the labels say it
+        CHECK(dataset.fingerprint() == unmarked);  // follows from the labels
 
         const ExamplesView view{.shape = dataset.train.shape,
                                 .values = dataset.train.values,

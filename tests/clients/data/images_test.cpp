@@ -18,12 +18,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Of tests/clients/data/pictures.
+/// A file of tests/clients/data/pictures.
 std::string picture(const std::string& name) {
     return content_of(testing::source_folder() / "tests/clients/data/pictures" / name);
 }
 
-/// Two classes, cat and dog, of grey images, 13 x 10.
+/// Grey images of 13 x 10 in two classes, cat and dog.
 struct ImagesFixture {
     testing::TemporaryFolder folder;
     ImageFolders folders{folder.path() / "train", folder.path() / "test"};
@@ -39,7 +39,7 @@ struct ImagesFixture {
     void expect_refused(const std::string& message) const {
         CHECK_THROWS_WITH_AS(read_images(folders), message.c_str(), ConfigError);
     }
-    /// That this content under that name, beside what can be read, ends in that message.
+    /// Expects that one file with this content, beside valid ones, makes reading throw that message.
     void expect_file_refused(const std::string& file, const std::string& content, const std::string& message) const {
         put(file, content);
         expect_refused(path(file) + message);
@@ -47,7 +47,7 @@ struct ImagesFixture {
     }
 };
 
-/// What is read of the picture as the only one of a part.
+/// Reads the picture as the only one of a part.
 Examples read_picture(const std::string& name, std::optional<std::int64_t> channels) {
     const testing::TemporaryFolder folder;
     fs::create_directories(folder.path() / "all");
@@ -55,7 +55,7 @@ Examples read_picture(const std::string& name, std::optional<std::int64_t> chann
     return read_images({folder.path(), folder.path(), channels}).train;
 }
 
-/// The largest difference of a pixel from what Pillow has read in the same file.
+/// Largest difference of a pixel from Pillow's result for the same file.
 int largest_difference(const std::string& name, std::int64_t channels, bool given = true) {
     const Examples read = read_picture(name, given ? std::optional(channels) : std::nullopt);
     const std::string pixels = picture(name + ".pixels");
@@ -83,7 +83,7 @@ std::string png_chunk(const std::string& kind, const std::string& data) {
     return big_endian(static_cast<std::uint32_t>(data.size())) + body + big_endian(static_cast<std::uint32_t>(sum));
 }
 
-/// A PNG that promises so many pixels of three bytes, and has none.
+/// A PNG whose header promises this size at three bytes per pixel, without any pixels.
 std::string promising_png(std::uint32_t height, std::uint32_t width) {
     return picture("grey.png").substr(0, 8) +
            png_chunk("IHDR", big_endian(width) + big_endian(height) + std::string("\x08\x02\0\0\0", 5)) + png_chunk("IDAT", "");
@@ -191,7 +191,7 @@ TEST_SUITE("Images") {
             "train/dog/2.png", picture("colour.png"),
             fmt::format(": has colours, but {} is grey; set data.channels to 1, for grey, or 3", first));
         fixture.put("train/dog/2.png", picture("colour.png"));
-        fixture.put("train/dog/3.png", "");  // a later one is not told
+        fixture.put("train/dog/3.png", "");  // only the first error is reported
         fixture.expect_refused(fmt::format("{}: has colours, but {} is grey; set data.channels to 1, for grey, or 3",
                                            fixture.path("train/dog/2.png"), first));
         fs::remove(fixture.path("train/dog/3.png"));

@@ -13,7 +13,7 @@ namespace fedhive::clients {
 
 namespace {
 
-/// A folder for each part; whose files a test writes.
+/// A folder per part; the tests write their files.
 struct LeafFixture {
     testing::TemporaryFolder folder;
     LeafFiles files{folder.path() / "train", folder.path() / "test"};
@@ -27,7 +27,7 @@ struct LeafFixture {
     Dataset read() const { return read_leaf(files); }
 };
 
-/// A file with these users, as LEAF writes it: `data` is what stands in user_data.
+/// A file with these users in LEAF's form; `data` is the contents of user_data.
 std::string leaf_json(const std::string& users, const std::string& counts, const std::string& data) {
     return R"({"users": )" + users + R"(, "num_samples": )" + counts + R"(, "user_data": )" + data + "}";
 }
@@ -42,13 +42,13 @@ std::vector<float> numbers_of(const Examples& part) {
     return values;
 }
 
-/// That reading this training file ends in that message, behind the file's name.
+/// Expects that reading this training file throws that message after the file's name.
 void expect_leaf_refused(const std::string& train, const std::string& message) {
     const LeafFixture fixture(train, kTestJson);
     CHECK_THROWS_WITH_AS(fixture.read(), ((fixture.files.train / "a.json").string() + message).c_str(), ConfigError);
 }
 
-/// The same of a file with one user, ann, and what stands in her object.
+/// The same for a file with one user, ann, and the contents of her object.
 void expect_user_refused(const std::string& user, const std::string& message) {
     expect_leaf_refused(R"({"user_data": {"ann": )" + user + "}}", ": user 'ann': " + message);
 }
@@ -123,7 +123,7 @@ TEST_SUITE("Leaf") {
         write_content(play.path() / "play.txt", "ANN:\nhello there\n\nBO:\nwho is it\n");
         const Dataset text =
             read_text({.file = play.path() / "play.txt", .sequence = 4, .test_share = 0.5, .unseen = Unseen::Class});
-        // What LEAF makes of the same lines: ann's 12 characters and bo's 10, the first halves to train on.
+        // As LEAF converts the same lines: ann's 12 characters and bo's 10, the first halves for training.
         LeafFixture fixture(
             R"({"users": ["ann", "bo"], "hierarchies": ["PLAY", "PLAY"], "num_samples": [2, 1], "user_data": {
             "ann": {"raw": [["x"], {"y": 1}], "x": ["hell", "ello"], "y": ["o", " "]}, "bo": {"x": ["who "], "y": ["i"]}}})",
@@ -168,7 +168,7 @@ TEST_SUITE("Leaf") {
                                       kTestJson);
             CHECK_THROWS_WITH_AS(damaged.read(), doctest::Contains("a.json: byte 3"), ConfigError);
         }
-        // Over the window's end as well.
+        // The error position is right beyond the window of the file, too.
         const std::string far = R"({"user_data": {"ann": {"x": [)" + std::string(300'000, ' ') + "[1, 2]], !";
         expect_leaf_refused(
             far, fmt::format(": byte {0} of {0}: is no JSON: invalid literal; last read: '2]], !'; expected string literal; "

@@ -1,4 +1,4 @@
-// Looks: drawn as they should be, and what they make of an image on either side.
+// Looks: their distribution, and their effect on images on host and device.
 #include "clients/data/looks.h"
 
 #include "aggregation/base/error.h"
@@ -25,7 +25,7 @@ std::vector<std::uint32_t> looks_of(const Augmentation& augmentation, const Look
     return looks;
 }
 
-/// How often each shift down, each to the right and each side was drawn.
+/// Counts of each shift down, each shift right and each orientation.
 struct Seen {
     explicit Seen(const Augmentation& augmentation, const std::vector<std::uint32_t>& looks)
         : down(2 * augmentation.padding + 1), right(down.size()), place(down.size() * down.size() * 2), mirrored(2) {
@@ -44,7 +44,7 @@ struct Seen {
     std::vector<std::size_t> down, right, place, mirrored;
 };
 
-/// The plain way: a frame around the image, a piece cut out of it, perhaps mirrored.
+/// Reference: pads the image with zeros, crops, then mirrors.
 float seen_in_frame(const std::vector<float>& image, const ExampleShape& shape, const element::Look& look, std::int32_t padding,
                     std::int64_t channel, std::int64_t y, std::int64_t x) {
     const std::int64_t width = shape.width + 2 * padding, height = shape.height + 2 * padding;
@@ -179,7 +179,7 @@ TEST_SUITE("Looks") {
     TEST_CASE("ImagesAreSeenAsCutOutOfAFrameAndMirrored") {
         check_images({1, 5, 7}, ValueType::U8, 2);
         check_images({3, 6, 4}, ValueType::F32, 1);
-        check_images({2, 3, 3}, ValueType::U8, 9);  // some are all frame
+        check_images({2, 3, 3}, ValueType::U8, 9);  // some crops contain only padding
         check_images({3, 8, 8}, ValueType::U8, 0);
         check_images({1, 2, 2}, ValueType::F32, Augmentation::kMostPadding);
     }

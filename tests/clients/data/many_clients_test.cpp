@@ -1,4 +1,4 @@
-// Dealing to very many clients: in how little time, and still soundly.
+// Partitions for very many clients: fast, and still sound.
 #include "clients/data/partitions/schemes.h"
 
 #include <doctest/doctest.h>
@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kExamples = 60'000, kManyClients = 1'000;
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;  // which takes its time
+constexpr bool kSanitized = true;  // slower
 #else
 constexpr bool kSanitized = false;
 #endif
@@ -31,7 +31,7 @@ TEST_SUITE("ManyClients") {
         std::iota(all.begin(), all.end(), 0U);
         for (const std::size_t min_examples : {0, 1, 10, 60}) {
             CAPTURE(min_examples);
-            double least_s = std::numeric_limits<double>::infinity();  // of the processor, which others use as well
+            double least_s = std::numeric_limits<double>::infinity();  // minimum, since other processes use the processor, too
             for (int repeat = 0; repeat < 3; ++repeat) {
                 const std::clock_t begin = std::clock();
                 Partition partition = partition_dirichlet(labels, 10, kManyClients, 0.01, min_examples, 5);

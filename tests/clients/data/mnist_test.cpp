@@ -1,4 +1,4 @@
-// The real MNIST files, where somebody has fetched them.
+// The real MNIST files, if they were fetched.
 #include "clients/data/formats/idx.h"
 #include "tests/conformance/dataset_conformance.h"
 #include "tests/support/places.h"

@@ -1,4 +1,4 @@
-// Small NumPy archives, written as numpy.savez and numpy.savez_compressed do, and the ways to damage them.
+// Small NumPy archives, written as by numpy.savez and numpy.savez_compressed, with helpers to damage them.
 #pragma once
 
 #include "tests/support/temporary_folder.h"
@@ -21,7 +21,7 @@ std::string raw(const std::vector<T>& values) {
     return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
 }
 
-/// A .npy file with that head, in which `order` is True or False, and these bytes.
+/// A .npy file with that header (`order`: True or False) and these bytes.
 inline std::string npy(const std::string& dtype, const std::string& shape, const std::string& data,
                        const char* order = "False") {
     const std::string quoted = dtype.starts_with('[') ? dtype : "'" + dtype + "'";
@@ -34,7 +34,7 @@ inline std::string npy(const std::string& dtype, const std::string& shape, const
     return file + head + data;
 }
 
-using Arrays = std::map<std::string, std::string>;  // by name, .npy files
+using Arrays = std::map<std::string, std::string>;  // name -> .npy file
 
 inline std::string content_of(const std::filesystem::path& path) {
     std::ifstream file(path, std::ios::binary);
@@ -64,7 +64,7 @@ inline void write_npz(const std::filesystem::path& path, const Arrays& arrays, b
     if (zip_close(archive) != 0) throw std::runtime_error("cannot close " + path.string());
 }
 
-/// train.npz and test.npz: six examples of three f32, two more of them, three classes.
+/// train.npz with six examples of three f32, test.npz with two; three classes.
 class NpzFixture {
 public:
     explicit NpzFixture(bool compressed = false) : compressed_(compressed) {

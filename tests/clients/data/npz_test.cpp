@@ -18,7 +18,7 @@ Dataset read(const NpzFixture& fixture, std::int64_t num_classes = 0) {
     return read_npz({fixture.file("train"), fixture.file("test")}, num_classes);
 }
 
-/// The message of the ConfigError that reading must end in; any other end fails the test.
+/// The message of the ConfigError that reading throws; any other outcome fails the test.
 std::string npz_error(const NpzFixture& fixture, std::int64_t num_classes = 0) {
     try {
         read(fixture, num_classes);
@@ -29,7 +29,7 @@ std::string npz_error(const NpzFixture& fixture, std::int64_t num_classes = 0) {
     return {};
 }
 
-/// With this array in place of the training file's: the message names file and array, and contains `text`.
+/// Replaces one array of the training file; the error must name file and array and contain `text`.
 void expect_refused(const std::string& array, const std::string& content, const std::string& text) {
     for (const bool compressed : {false, true}) {
         const NpzFixture fixture(compressed);
@@ -121,7 +121,7 @@ TEST_SUITE("Npz") {
         CHECK(tokens().train.shape == ExampleShape{3, 1, 1, 7});
         CHECK(tokens(300).test.shape == ExampleShape{3, 1, 1, 300});
         CHECK(tokens().train.type == ValueType::U8);
-        // Which bytes are tokens is a part of what data are.
+        // The fingerprint distinguishes tokens from numbers.
         CHECK(tokens().fingerprint() != read(fixture).fingerprint());
         CHECK_THROWS_WITH_AS(
             tokens(6),
@@ -317,7 +317,7 @@ TEST_SUITE("Npz") {
         CHECK(message_for("").find("is no whole .npz archive") != std::string::npos);
         CHECK(message_for(NpzFixture::train()["x"]).find("mend it: numpy.savez") != std::string::npos);
         std::string changed = whole;
-        changed[whole.find("NUMPY") + 130] ^= 1;  // a value of x, so that its checksum is wrong
+        changed[whole.find("NUMPY") + 130] ^= 1;  // a value of x, which makes its checksum wrong
         CHECK(message_for(changed).find("x: cannot be read: CRC error") != std::string::npos);
         write_npz(fixture.file("train"), NpzFixture::train(), false, "secret");
         CHECK(npz_error(fixture).find("x: is encrypted; wanted: an archive without a password") != std::string::npos);
@@ -328,7 +328,7 @@ TEST_SUITE("Npz") {
     TEST_CASE("MemberThatClaimsMoreThanItsBytesCanBecomeIsRefused") {
         const NpzFixture fixture(true);
         std::string content = content_of(fixture.file("train"));
-        // The sizes of the first member in the central directory, behind its signature: compressed at 20, uncompressed at 24.
+        // Sizes of the first member in the central directory, relative to its signature: compressed at 20, uncompressed at 24.
         const std::size_t central = content.find("PK\1\2");
         REQUIRE(central != std::string::npos);
         content.replace(central + 24, 4, std::string("\xF0\xFF\xFF\x7F", 4));

@@ -1,4 +1,4 @@
-// Schemes of unequal sizes, of so many labels a client, and of a file.
+// Schemes of unequal sizes, of a label quota, and from a file.
 #include "aggregation/base/error.h"
 #include "aggregation/base/random.h"
 #include "clients/data/partition.h"
@@ -43,7 +43,7 @@ bool all_dealt_once(const Partition& partition, std::size_t examples) {
     return partition.indices.size() == examples && seen.size() == examples && *seen.rbegin() == examples - 1;
 }
 
-/// How many labels each client has examples of.
+/// Number of distinct labels of each client.
 std::vector<std::int64_t> labels_of_clients(const Partition& partition, const std::vector<std::int32_t>& labels,
                                             std::int64_t classes) {
     std::vector<std::int64_t> result;
@@ -139,7 +139,7 @@ TEST_SUITE("PartitionSizes") {
         auto sizes = dealt_sizes(dealt("power_law_sizes", {{"exponent", 1.0}}, even_labels(11'000, 10), 6));
         CHECK_FALSE(std::is_sorted(sizes.rbegin(), sizes.rend()));  // ranks are drawn
         std::sort(sizes.rbegin(), sizes.rend());
-        // 11,000 / (1 + 1/2 + … + 1/6) = 4489.8, and its half, third, …
+        // 11,000 / (1 + 1/2 + … + 1/6) = 4489.8, and a half, a third, … of it
         CHECK(sizes == std::vector<std::size_t>{4490, 2245, 1497, 1122, 898, 748});
     }
 
@@ -169,7 +169,7 @@ TEST_SUITE("PartitionLabelQuota") {
 
     TEST_CASE("LabelsBeyondTheFirstAreDrawn") {
         const auto labels = even_labels(1000, 10);
-        // Of 400 clients each has two labels: each of the 45 pairs is as likely.
+        // Each of 400 clients has two labels; all 45 pairs are equally likely.
         const auto many = even_labels(40'000, 10);
         const Partition partition = dealt("label_quota", {}, many, 4000);
         std::vector<std::size_t> seen(100);
@@ -199,7 +199,7 @@ TEST_SUITE("PartitionLabelQuota") {
 
     TEST_CASE("LabelsThatNoExampleHasAreNotDealt") {
         std::vector<std::int32_t> labels = even_labels(300, 3);
-        for (std::int32_t& label : labels) label = label == 0 ? 4 : label;  // 1, 2 and 4 of 50 classes
+        for (std::int32_t& label : labels) label = label == 0 ? 4 : label;  // only 1, 2 and 4 of 50 classes
         for (const std::int64_t quota : {1, 2, 3}) {
             const Partition partition = dealt("label_quota", {{"labels_per_client", quota}}, labels, 6, 1, 50);
             CHECK(all_dealt_once(partition, 300));
@@ -215,7 +215,7 @@ TEST_SUITE("PartitionLabelQuota") {
         for (std::uint64_t seed = 0; seed < 400; ++seed) {
             const std::size_t clients = 1 + draw.below(8);
             std::vector<std::int32_t> labels;
-            std::size_t places = 0;  // that labels have for clients
+            std::size_t places = 0;  // pairs (client, label) that the examples allow
             for (std::int32_t label = 0; label < 6; ++label) {
                 const std::size_t examples = draw.below(2) == 0 ? draw.below(4) : draw.below(20);
                 labels.insert(labels.end(), examples, label);
@@ -258,7 +258,7 @@ TEST_SUITE("PartitionFromFile") {
         const Partition partition = read("client,example\r\n2,5\r\n0,1\r\n2,0\r\n1,3");
         CHECK(dealt_sizes(partition) == std::vector<std::size_t>{1, 1, 2});
         CHECK(partition.indices == std::vector<std::uint32_t>{1, 3, 5, 0});
-        // As spreadsheets and R write it.
+        // Quotes, byte-order mark and line ends as spreadsheets and R write them.
         const Partition quoted = read("\xEF\xBB\xBF\"client\",\"example\"\r\n\"2\",\"5\"\r\n0, 1\r\n2,0\n\n\"1\",3\n\r\n\n");
         CHECK(quoted.fingerprint() == partition.fingerprint());
         const auto refused = [&](const std::string& text, const std::string& why) {
@@ -271,7 +271,7 @@ TEST_SUITE("PartitionFromFile") {
         refused("client,example\n0,1\n1,1\n", ":3: example: 1 is dealt twice");
         for (const char* row : {"0", "0,", "a,1", "0,1,", "-1,2", "\"0,1", "0\"1\",1", "99999999999999999999,1"})
             refused(std::string("client,example\n") + row + "\n", ":2: is no row; allowed: client,example");
-        clients = 0;  // as many as the file names
+        clients = 0;  // the file determines the number
         CHECK(read("client,example\n2,5\n0,1\n2,0\n1,3\n").fingerprint() == partition.fingerprint());
         refused("client,example\n2,5\n0,1\n", ": has no row of client 1; wanted: clients from 0 to 2, each with an example");
         refused("client,example\n6,5\n", ":2: client: there is no client 6; allowed: 0 to 5, since each has an example");

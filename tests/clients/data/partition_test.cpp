@@ -42,7 +42,7 @@ std::vector<std::vector<std::uint64_t>> label_histogram(const Partition& partiti
     return counts;
 }
 
-/// Offsets rise from 0 to the end, indices are in range and none is dealt twice.
+/// Offsets ascend from 0 to the end, indices are in range and unique.
 void check_sound(const Partition& partition, std::size_t num_examples, std::size_t clients) {
     REQUIRE(partition.offsets.size() == clients + 1);
     CHECK(partition.offsets.front() == 0);
@@ -59,7 +59,7 @@ void check_complete(const Partition& partition, std::size_t num_examples, std::s
     CHECK(partition.indices.size() == num_examples);
 }
 
-/// The same seed deals the same way; another one does not, where there is anything to choose.
+/// The same seed gives the same partition, and another seed another one unless only one is possible.
 template <typename Deal>
 void check_seeded(Deal deal) {
     const Partition one = deal(std::uint64_t{1});
@@ -71,7 +71,7 @@ void check_seeded(Deal deal) {
 
 constexpr std::size_t kOfEachLabel = 1000;
 
-/// Shares of 10,000 labels, each dealt to four clients independently of the others: one client's of each, in turn.
+/// Shares of many labels, each dealt independently to four clients: one share per label, of each client in turn.
 std::vector<double> drawn_shares(double alpha) {
     constexpr std::size_t kManyLabels = 500;
     std::vector<std::int32_t> labels(kManyLabels * kOfEachLabel);
@@ -307,7 +307,7 @@ TEST_SUITE("PartitionDirichlet") {
             const std::vector<double> shares = drawn_shares(alpha);
             if (testing::kFewDraws) continue;
             const double bound = testing::kolmogorov_bound(shares.size());
-            CHECK(distance(shares, alpha) < bound);  // and of no alpha that is a quarter larger, or a fifth smaller
+            CHECK(distance(shares, alpha) < bound);  // and not of an alpha a quarter larger or a fifth smaller
             CHECK(distance(shares, 1.25 * alpha) > bound);
             CHECK(distance(shares, alpha / 1.25) > bound);
         }

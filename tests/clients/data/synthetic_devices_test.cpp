@@ -16,7 +16,7 @@ namespace {
 using testing::distance_from_normal;
 using testing::kolmogorov_bound;
 
-constexpr std::size_t kManyDevices = testing::draws(2000);  // so many places tell a normal from a uniform of its variance
+constexpr std::size_t kManyDevices = testing::draws(2000);  // enough to tell a normal from a uniform of equal variance
 
 Dataset draw(std::uint64_t seed, std::int64_t devices = 30, double place_spread = 1.0, bool alike = false) {
     const DataFormat& format = data_format("synthetic_devices");
@@ -30,7 +30,7 @@ float feature(const Examples& part, std::size_t example, std::size_t j) {
     return value;
 }
 
-/// What a device's examples lie around.
+/// Empirical centre of a device's examples.
 struct Place {
     std::array<double, 60> means{};  // by feature
     double mean = 0.0;               // of all features
@@ -51,11 +51,11 @@ std::vector<Place> places_of(const Examples& part, std::size_t devices) {
     return places;
 }
 
-/// Of feature j, from 0, around its device's mean.
+/// Variance of feature j (from 0) around its device's mean.
 double scatter_variance(std::size_t j) { return std::pow(static_cast<double>(j + 1), -1.2); }
 
-/// How alike the models are: the mean cosine, over pairs of devices and labels with ten examples or more in both, of the directions in which a
-/// device's examples of the label lie from all its examples.
+/// Similarity of the devices' models: mean cosine between the directions from a device's mean to its mean for a label, over
+/// pairs of devices with ten examples of the label each.
 double agreement_of(const Examples& part, std::size_t devices) {
     using Vector = std::array<double, 60>;
     std::vector<Vector> sums(devices * 11);  // of each label's examples, and of all
@@ -74,7 +74,7 @@ double agreement_of(const Examples& part, std::size_t devices) {
                    sums[device * 11 + 10][j] / counts[device * 11 + 10];
             square += d[j] * d[j];
         }
-        for (double& value : d) value /= std::sqrt(std::max(square, 1e-12));  // 0 where it has no other label
+        for (double& value : d) value /= std::sqrt(std::max(square, 1e-12));  // 0 if the device has a single label
         return d;
     };
     double cosines = 0.0, pairs = 0.0;
@@ -107,14 +107,14 @@ TEST_SUITE("SyntheticDevices") {
         std::size_t tests = 0;
         for (const std::size_t size : sizes) {
             CHECK(size >= 45);
-            tests += size / 9;  // of n, a tenth rounded up are tests, the others in `size`: n / 9 or one more
+            tests += size / 9;  // a device's tests are a tenth of its n examples, rounded up: size / 9 or one more
         }
         CHECK(drawn.test.size() >= tests);
         CHECK(drawn.test.size() <= tests + 30);
     }
 
     TEST_CASE("PlacesOfDevicesAreNormalAndTheirSpreadIsAVariance") {
-        // A device's features lie around v_k of N(B_k, 1), their mean around B_k of N(0, beta).
+        // A device's features scatter around v_k ~ N(B_k, 1), and their mean around B_k ~ N(0, beta).
         std::vector<double> near, far;
         for (const Place& place : places_of(draw(3, 200, 0.0).train, 200))
             for (std::size_t j = 0; j < 60; ++j)

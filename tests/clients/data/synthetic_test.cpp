@@ -57,7 +57,7 @@ TEST_SUITE("Synthetic") {
     }
 
     TEST_CASE("ValuesOfSeedOneAreTheKnownOnes") {
-        // On every machine. Changing this number changes every result on such data: say so in the change log.
+        // The same on every machine. A change of this number changes every result on such data; it belongs into the change log.
         CHECK(draw_synthetic({}, 1).fingerprint() == 3127214002265978456U);
     }
 
@@ -79,7 +79,7 @@ TEST_SUITE("Synthetic") {
             .num_train = 20000, .num_test = 20000, .num_classes = 100, .num_features = 50, .separation = 5};
         const Dataset data = draw_synthetic(options, 1);
         const auto train = class_means(data.train, 100), test = class_means(data.test, 100);
-        // A mean of 200 examples is its centre's coordinate, of variance 5^2 / (2 * 50), and 1 / 200 of theirs.
+        // The mean of 200 examples has the variance of its centre's coordinate, 5^2 / (2 * 50), plus 1 / 200 of theirs.
         std::vector<double> coordinates, examples;
         for (const auto& mean : train) coordinates.insert(coordinates.end(), mean.begin(), mean.end());
         const double bound = testing::kolmogorov_bound(coordinates.size());
@@ -96,7 +96,7 @@ TEST_SUITE("Synthetic") {
               testing::kolmogorov_bound(examples.size()));
         double same = 0;
         for (std::size_t label = 0; label < 100; ++label) same = std::max(same, squared_distance(train[label], test[label]));
-        CHECK(same < 1.5);  // 50 features, two means of 200 examples each: 0.5 expected, of two classes 25
+        CHECK(same < 1.5);  // 50 features, two means of 200 examples each: 0.5 expected, for two different classes 25
     }
 
     TEST_CASE("MoreSeparationIsEasier") {

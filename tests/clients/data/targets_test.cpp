@@ -1,4 +1,5 @@
-// Targets that are numbers, or a class at each position: read by each format that has them, gathered, and kept apart in the shared segment.
+// Targets that are numbers, or a class per position: read by the formats that support them, gathered, and
+// stored in the shared segment.
 #include "aggregation/base/error.h"
 #include "aggregation/base/random.h"
 #include "clients/data/batches.h"
@@ -21,7 +22,7 @@ namespace {
 
 constexpr TargetShape kPairs{TargetKind::Numbers, 2};
 
-/// Archives of three training examples of two features, and one test example, with these targets.
+/// Archives of three training examples of two features and one test example, with these targets.
 struct Archives {
     testing::TemporaryFolder folder;
     NpzFiles files{folder.path() / "train.npz", folder.path() / "test.npz"};
@@ -37,7 +38,7 @@ struct Archives {
 
 std::string pairs(const std::vector<double>& numbers) { return npy("<f8", "(3, 2)", raw(numbers)); }
 
-/// Three examples of a value each, with two numbers or with two labels.
+/// Three examples of one value each, with two numbers or two labels.
 Examples three(TargetKind kind) {
     Examples part{{1, 1, 1}, {10, 20, 30}, {}};
     part.target = {kind, 2};
@@ -194,7 +195,7 @@ TEST_SUITE("Targets") {
     TEST_CASE("SegmentKeepsTargetsApart") {
         for (const TargetKind kind : {TargetKind::Numbers, TargetKind::ClassEach}) {
             Dataset dataset{three(kind), three(kind), kind == TargetKind::Numbers ? 0 : 6};
-            for (Examples* part : {&dataset.train, &dataset.test}) {  // targets of several cache lines
+            for (Examples* part : {&dataset.train, &dataset.test}) {  // targets span several cache lines
                 part->target.width = 20;
                 if (kind == TargetKind::Numbers)
                     part->numbers.resize(60, 0.25F);
@@ -232,7 +233,7 @@ TEST_SUITE("Targets") {
                 CHECK(labels == std::vector<std::int64_t>{4, 5, 0, 1, -99});
                 CHECK_THROWS_AS(gather.gather(view, order, values.data(), {.numbers = numbers.data()}), Fault);
             }
-            // One value an example, and more targets than values, by the elements of a kernel.
+            // One value per example and more targets than values, by the kernel's per-thread function.
             std::vector<float> found_values(2), found_numbers(5, -99.0F);
             std::vector<std::int64_t> found_labels(5, -99);
             element::GatherTerms terms{part.values.data(),

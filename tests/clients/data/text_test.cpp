@@ -10,7 +10,7 @@ namespace fedhive::clients {
 
 namespace {
 
-/// Who says what: A "abcab\ncab\n", 10 characters; B "cc\n"; C nothing.
+/// Speeches: A "abcab\ncab\n", 10 characters; B "cc\n"; C nothing.
 const std::string kPlay = "A:\nabcab\n\nB:\ncc\n\nC:\n\nA:\ncab\n";
 
 struct TextFixture {
@@ -19,7 +19,7 @@ struct TextFixture {
 
     explicit TextFixture(const std::string& content = kPlay) { write_content(text.file, content); }
     Dataset read() const { return read_text(text); }
-    /// The windows of a part as texts, with what follows.
+    /// The windows of a part as texts, each with its label.
     std::vector<std::string> windows(const Examples& part, const std::string& vocabulary) const {
         std::vector<std::string> texts;
         for (std::size_t i = 0; i < part.size(); ++i) {
@@ -31,7 +31,7 @@ struct TextFixture {
     }
 };
 
-/// That reading ends in that message, behind the file's name.
+/// Expects that reading throws that message after the file's name.
 void expect_text_refused(const TextFixture& fixture, const std::string& message) {
     CHECK_THROWS_WITH_AS(fixture.read(), (fixture.text.file.string() + message).c_str(), ConfigError);
 }
@@ -48,7 +48,7 @@ TEST_SUITE("Text") {
         CHECK(dataset.train.shape == ExampleShape{2, 1, 1, 4});
         CHECK(dataset.train.type == ValueType::U8);
         CHECK(dataset.num_classes == 4);
-        // Names, empty lines and what B says too little of are no part of it; neither does a window reach over to the tests.
+        // Names, empty lines and B (too short) are excluded; no window crosses into the test part.
         CHECK(fixture.windows(dataset.train, "\nabc") == Texts{"ab>c", "bc>a", "ca>b", "ab>\n"});
         CHECK(fixture.windows(dataset.test, "\nabc") == Texts{"ca>b", "ab>\n"});
         CHECK(dataset.train.owners == std::vector<std::uint32_t>{0, 0, 0, 0});
@@ -70,7 +70,7 @@ TEST_SUITE("Text") {
         const Dataset dataset = fixture.read();
         CHECK(dataset.train.owners == std::vector<std::uint32_t>{0, 0, 0, 0, 0, 0, 1, 1, 1, 1});
         CHECK(dataset.owners_left_out == 1);
-        // Without a test part of her own, Amy stays.
+        // Amy stays although her text has no test window.
         CHECK(dataset.test.size() == 2 + 1);
     }
 
@@ -124,7 +124,7 @@ TEST_SUITE("Text") {
         CHECK(dataset.train.shape == ExampleShape{2, 1, 1, 5});
         CHECK(fixture.windows(dataset.train, "\nabx?").front() == "ab>a");
         CHECK(fixture.windows(dataset.test, "\nabx?") == Texts{"ab>?", "b?>\n", "ab>a", "ba>\n"});
-        // As many where the tests have no other: the model's size is not told by them.
+        // The number of classes is the same if tests have no other character: it does not depend on them.
         TextFixture known("A:\nabab\nxaba\n\nB:\nbaba\nbaba\n");
         CHECK(known.read().num_classes == 4);
         known.text.unseen = Unseen::Class;

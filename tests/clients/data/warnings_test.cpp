@@ -110,7 +110,7 @@ TEST_SUITE("DataWarnings") {
         }
         CHECK(turns({240, 320, 3}));
         CHECK_FALSE(turns({240, 320, 3}, ValueType::F32));
-        // Images as they should be, small ones, a row of features, ECGs of 12 leads, several bands.
+        // Valid images, also small ones, features in a row, ECGs of 12 leads, several bands.
         for (const ExampleShape& shape : {ExampleShape{3, 32, 32},
                                           {1, 28, 28},
                                           {1, 28, 1},
@@ -153,7 +153,7 @@ TEST_SUITE("DataWarnings") {
         CHECK(text_of(warnings("Unnamed: 0,age,sick\n", "17,30,0\n3,20,1\n8,20,0\n")) ==
               "train: the first column is 'Unnamed: 0'" + advice);
         CHECK(warnings(",age,sick\n", "0,30,0\n1,20,1\n1,20,0\n").empty());    // a feature of 0 and 1
-        CHECK(warnings(",age,sick\n", "0,30,0\n1.5,20,1\n2,20,0\n").empty());  // no count
+        CHECK(warnings(",age,sick\n", "0,30,0\n1.5,20,1\n2,20,0\n").empty());  // not a count
         CHECK(warnings("day,age,sick\n", "0,30,0\n1,20,1\n2,20,0\n").empty());
         files.header = false;
         files.target = {"2"};

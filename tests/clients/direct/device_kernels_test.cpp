@@ -1,4 +1,4 @@
-// The kernels of the direct engine, with the bits of the same arithmetic by one thread on the host, whatever lies in shared memory.
+// CUDA kernels of the direct engine: the bits of the same arithmetic by one thread on the host, for any use of shared memory.
 #ifdef FEDHIVE_WITH_CUDA
 
 #include "aggregation/memory/param_buffer.h"
@@ -36,7 +36,7 @@ Floats download(aggregation::ConstParamSpan from) {
     return values;
 }
 
-/// A run's network and data on the device.
+/// A run's network and data in device memory.
 struct OnDevice {
     explicit OnDevice(DeviceRun& on_host) : run(on_host), global(run.global.size(), MemorySpace::Cuda) {
         layers.write(run.plan.layers);
@@ -103,7 +103,7 @@ TEST_SUITE("DeviceKernels") {
             const device::kernels::Client both[] = {{kFirstSteps[0], kNumSteps[0], &losses[0]},
                                                     {kFirstSteps[1], kNumSteps[1], &losses[1]}};
             clients.write(both);
-            // Everything in shared memory; a part; nothing but one example.
+            // Everything in shared memory; a part of it; only one example.
             const std::uint32_t most = aggregation::cuda_versions().shared_bytes_per_block;
             const std::uint32_t little = 2 * device::least_bytes(run.network),
                                 some = little + 16 * (run.network.num_floats / 4 + 1);
@@ -148,7 +148,7 @@ TEST_SUITE("DeviceKernels") {
             const aggregation::ParamBuffer gradient(run.gradient.size(), MemorySpace::Cuda);
             aggregation::PinnedArray<double> loss(MemorySpace::Cuda);
             loss.reserve(1);
-            loss[0] = 1.5;  // added to
+            loss[0] = 1.5;  // accumulated
             enqueue(
                 device::kernels::compute_gradient(launch, on.global.span().data, kSteps[1], gradient.span().data, &loss[0]));
             const Floats found = download(gradient);
@@ -177,7 +177,7 @@ TEST_SUITE("DeviceKernels") {
         device::kernels::Launch launch;
         launch.shared_bytes = 1U << 30;  // more than any device has
         device::kernels::Training training;
-        CHECK(device::kernels::train(launch, training) == nullptr);  // of nobody there is no launch
+        CHECK(device::kernels::train(launch, training) == nullptr);  // no launch for no clients
         training.num_clients = 1;
         for (const device::kernels::CudaError error : {device::kernels::train(launch, training),
                                                        device::kernels::compute_gradient(launch, nullptr, {}, nullptr, nullptr),

@@ -1,4 +1,4 @@
-// What a block of threads does, by a single thread on the host over ordinary memory: a model, examples, a global model to start from.
+// The work of a thread block, by a single host thread over ordinary memory, with a model, examples and an initial global model.
 #pragma once
 
 #include "aggregation/base/random.h"
@@ -46,7 +46,7 @@ struct DeviceRun {
             order.push_back((i * 11 + 3) % examples);
         }
         local = global;
-        gradient.assign(network.trainable, 7.0F);  // what was there is written over
+        gradient.assign(network.trainable, 7.0F);  // old values must be overwritten
         velocity.assign(network.trainable, 7.0F);
         values.assign(std::size_t{rows} * network.row, NAN);
         outcomes.resize(rows);
@@ -66,7 +66,7 @@ struct DeviceRun {
     }
     device::Workspace work() { return {local.data(), gradient.data(), velocity.data(), values.data(), outcomes.data(), group}; }
 
-    /// The same batch where the engine on the host takes it.
+    /// The same batch for the host's engine.
     clients::direct::Batch batch(const device::Step& step) {
         host_examples.clear();
         host_labels.clear();
@@ -89,7 +89,7 @@ struct DeviceRun {
     std::uint32_t group;
     float one = 1.0F, zero = 0.0F;
     Floats global, data, local, gradient, velocity, values, host_examples;
-    Floats numbers, host_numbers;  // in place of labels
+    Floats numbers, host_numbers;  // instead of labels
     std::vector<std::int32_t> labels;
     std::vector<std::int64_t> host_labels;
     std::vector<std::uint32_t> order;
@@ -102,7 +102,7 @@ inline double norm_of(const Floats& values) {
     return std::sqrt(squares);
 }
 
-/// The Euclidean distance as a part of what `expected` itself is.
+/// |found - expected| / |expected|.
 inline double distance(const Floats& found, const Floats& expected) {
     Floats off(found);
     for (std::size_t i = 0; i < off.size(); ++i) off[i] -= expected[i];

@@ -1,5 +1,5 @@
-// The arithmetic of a block of threads, by one thread on the host, beside the engine on the host: gradients, steps, a client's epochs,
-// evaluations; and what lies where. The kernels themselves: device_kernels_test.cpp.
+// The arithmetic of a thread block, by one host thread, against the host's engine: gradients, steps, a client's epochs,
+// evaluations; also the placement in memory. The kernels: device_kernels_test.cpp.
 #include "aggregation/base/error.h"
 #include "aggregation/math/client_optimizer.h"
 #include "tests/clients/direct/device_run.h"
@@ -33,7 +33,7 @@ std::vector<ModelSpec> trained() {
     return all;
 }
 
-/// A client's steps on the host: three of 16, 16 and 7 examples, twice.
+/// A client's steps on the host: two epochs of 16, 16 and 7 examples.
 std::vector<device::Step> epochs() { return {{0, 16, 1}, {16, 16, 2}, {32, 7, 3}, {1, 16, 4}, {17, 16, 5}, {33, 7, 6}}; }
 
 }  // namespace
@@ -54,7 +54,8 @@ TEST_SUITE("DeviceArithmetic") {
                     return Floats(of.begin() + static_cast<std::ptrdiff_t>(entry.offset),
                                   of.begin() + static_cast<std::ptrdiff_t>(entry.offset + entry.size));
                 };
-                // Where a tensor's gradient is all but nothing, as a bias' before a norm, its rounding is measured by the whole.
+                // Gradients of tensors near 0, such as a bias before a norm, are compared relative to
+                // the whole gradient's norm.
                 Floats off = part(run.gradient);
                 for (std::size_t i = 0; i < off.size(); ++i) off[i] -= expected[entry.offset + i];
                 CHECK(norm_of(off) <= 1e-5 * std::max(norm_of(part(expected)), 1e-2 * norm_of(expected)));
@@ -79,9 +80,8 @@ TEST_SUITE("DeviceArithmetic") {
         for (const ModelSpec& spec : trained())
             for (const aggregation::SgdOptions& sgd : kSgd)
                 for (const float mu : {0.0F, 0.5F}) {
-                    if (spec.name.get() == "mnist_cnn" && mu == 0.0F) continue;  // it takes long
-                    if (fedhive::testing::kFewDraws && (mu == 0.0F || !sgd.nesterov))
-                        continue;  // all that there is to it, once
+                    if (spec.name.get() == "mnist_cnn" && mu == 0.0F) continue;                  // it takes long
+                    if (fedhive::testing::kFewDraws && (mu == 0.0F || !sgd.nesterov)) continue;  // one setting covers it
                     DeviceRun run(spec, 4);
                     const std::vector<device::Step> steps = epochs();
                     const device::Descent descent{sgd.lr, sgd.momentum, sgd.weight_decay, mu, sgd.nesterov};

@@ -1,5 +1,5 @@
-// Lists of layers that seeds draw, every kind first and last and behind every other: their steps beside the reference in double, and beside
-// themselves by other kernels.
+// Random lists of layers, each kind in first and last position and after each other kind: steps against the reference in
+// double, and against other kernel sets.
 #include "aggregation/base/random.h"
 #include "clients/models/layer_kind.h"
 #include "tests/support/drawn_lists/comparison.h"
@@ -27,11 +27,11 @@ testing::DrawnStep draw_step(std::uint64_t seed) {
 
 using Kinds = std::set<std::string>;
 const Kinds kOfImages{"conv2d", "max_pool", "avg_pool", "group_norm", "dropout2d"};
-const Kinds kOfRows{"linear", "layer_norm"};  // layer_norm also of a sequence
+const Kinds kOfRows{"linear", "layer_norm"};  // layer_norm takes sequences, too
 const Kinds kMakesRows{"flatten", "linear", "layer_norm"};
 const Kinds kLacking{"gelu", "batch_norm", "lstm", "position", "attention", "last_position"};
 
-/// What the shapes of examples, layers and answers allow to stand side by side.
+/// Whether the shapes of examples, layers and outputs allow `behind` directly after `before`.
 bool may_follow(const std::string& before, const std::string& behind) {
     const auto is_end = [](const std::string& name) { return name == kModel || name == kResidual; };
     if (is_end(before) && is_end(behind)) return false;

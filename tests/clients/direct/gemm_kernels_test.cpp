@@ -15,7 +15,7 @@ TEST_SUITE("DirectGemmKernels") {
         constexpr float kRate = 0.3F, kDecay = 0.1F;
         Draws draws(1);
         for (int i = 0; i < 60; ++i) {
-            // Every tenth is several strips of columns wide.
+            // Every tenth case spans several strips of columns.
             const std::size_t rows = draws.size(1, 30), columns = i % 10 == 0 ? draws.size(300, 700) : draws.size(1, 70),
                               outer = draws.size(1, 3), inner = i % 10 == 0 ? draws.size(20, 60) : draws.size(1, 9);
             CAPTURE(rows);
@@ -59,7 +59,7 @@ TEST_SUITE("DirectGemmKernels") {
         }
     }
 
-    // As a linear layer steps its weights, with batches that descend_by_rows() takes and with larger ones.
+    // Weight steps of a linear layer, with batches small enough for descend_by_rows() and with larger ones.
     TEST_CASE("SmallBatchesDescendWithTheBitsOfLargeOnes") {
         constexpr float kRate = 0.3F;
         Draws draws(22);

@@ -123,7 +123,7 @@ TEST_SUITE("DirectKernels") {
         for (const std::size_t channels : {1U, 10U, 16U, 20U, 33U}) {
             const std::size_t pixels = 3, padded = (channels + 15) / 16 * 16;
             Floats upper = draws.floats(2 * pixels * padded), lower = draws.floats(2 * pixels * padded);
-            lower[0] = upper[0] = 5.0F;         // equal: the upper one
+            lower[0] = upper[0] = 5.0F;         // equal, so the upper one wins
             lower[padded + 2 * padded] = kNan;  // the second window's last value
             const Floats bias = draws.floats(channels), scale = [&] {
                 Floats values(channels, 2.0F);
@@ -254,7 +254,7 @@ TEST_SUITE("DirectKernels") {
             const std::size_t rows = 5;
             Floats scores = draws.floats(rows * classes);
             for (float& score : scores) score *= 10.0F;
-            scores[1] = 500.0F;  // the others vanish
+            scores[1] = 500.0F;  // the others underflow to 0
             scores[classes] = -500.0F;
             std::vector<std::int64_t> labels(rows);
             for (std::int64_t& label : labels) label = static_cast<std::int64_t>(draws.size(0, classes - 1));
@@ -321,7 +321,8 @@ TEST_SUITE("DirectKernels") {
                 return y;
             };
             const Floats found = agreed([&](const Kernels& kernels) { return dropout(kernels, 0x1234'5678'9ABCU, 7); });
-            // Five standard errors, of the share and of the products of neighbours, keys one bit apart, and places 28 apart.
+            // Five standard errors, for the share and for correlations of neighbours, of keys one bit apart,
+            // and of positions 28 apart.
             const auto dropped = [](float value) { return value == 0.0F ? 1.0 : 0.0; };
             const double error = 5.0 * std::sqrt(p * (1.0 - p) / size);
             double share = 0.0;

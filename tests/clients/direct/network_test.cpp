@@ -1,4 +1,4 @@
-// Networks of the direct engine: gradients against finite differences, bits against other kernels and other batches, and what it cannot do.
+// Networks of the direct engine: gradients against finite differences, bits against other kernels and batches, and refusals.
 #include "clients/direct/network.h"
 
 #include "aggregation/base/error.h"
@@ -24,14 +24,14 @@ using fedhive::testing::kInput;
 using fedhive::testing::listed_model;
 using fedhive::testing::networks;
 
-/// With a layer that has more inputs than are stepped at a time.
+/// A network with a layer of more inputs than one step processes at a time.
 ModelSpec wide_network() {
     LayerList layers;
     layers.add("flatten").add("linear", {1100}).add("relu").add("linear");
     return listed_model(layers, kInput, 5);
 }
 
-/// A network with all that it takes, drawn.
+/// A network with random parameters, examples and targets.
 struct Case {
     explicit Case(const ModelSpec& spec, const direct::Kernels& kernels = direct::kernels()) : network(spec, kernels) {
         Stream stream(11, Purpose::ModelInit);
@@ -39,7 +39,7 @@ struct Case {
         for (const auto& entry : network.layout().entries())
             for (std::size_t i = 0; i < entry.size; ++i)
                 parameters[entry.offset + i] = static_cast<float>(0.4 * stream.normal());
-        gradient.assign(network.layout().num_trainable(), 7.0F);  // what was there is written over
+        gradient.assign(network.layout().num_trainable(), 7.0F);  // old values must be overwritten
         examples.resize(kBatch * network.inputs());
         for (float& value : examples) value = fedhive::testing::draw_value(spec.input, stream);
         if (spec.target.kind == TargetKind::Numbers)
@@ -74,7 +74,7 @@ TEST_SUITE("DirectNetwork") {
             one.loss();
             const Floats gradient = one.gradient;
             Stream directions(3, Purpose::Sampling);
-            // Along directions within one tensor each, so that a wrong one is not lost among the others.
+            // Each direction lies within one tensor, so that an error in one is not hidden by the others.
             for (const auto& entry : one.network.layout().entries()) {
                 CAPTURE(entry.name);
                 const Floats before = one.parameters;
@@ -173,7 +173,7 @@ TEST_SUITE("DirectNetwork") {
                 for (int i = 0; i < 3; ++i) {
                     optimizer.begin_step();
                     other.begin_step();
-                    // The first step goes from one place to another, as a client's does.
+                    // The first step reads from another vector than it writes, as a client's does.
                     const Floats before = both.parameters;
                     if (i == 0) std::fill_n(both.parameters.begin(), trainable, NAN);
                     const direct::Descent descent{both.parameters.data(), &optimizer, i == 0 ? before.data() : nullptr};
@@ -191,7 +191,7 @@ TEST_SUITE("DirectNetwork") {
         LayerList layers;
         layers.add("flatten").add("linear");
         direct::Network network(fedhive::testing::listed_regression(layers, {1, 1, 1}, 2));
-        // A bias of (1, 3) beside weights of 0: what is off is (-2, 3) and (1, 2).
+        // A bias of (1, 3) with weights of 0: the errors are (-2, 3) and (1, 2).
         Floats parameters(network.layout().num_floats(), 0.0F), gradient(network.layout().num_trainable());
         const std::size_t bias = network.layout().entries()[1].offset;
         parameters[bias] = 1.0F;
@@ -201,7 +201,7 @@ TEST_SUITE("DirectNetwork") {
         CHECK(network.train(parameters.data(), gradient.data(), batch, 0) == (4 + 9 + 1 + 4) / 4.0);
         CHECK(gradient[bias] == 2 * (-2 + 1) / 4.0F);
         CHECK(gradient[bias + 1] == 2 * (3 + 2) / 4.0F);
-        CHECK(gradient[0] == 2 * (-2 * 1 + 1 * 2) / 4.0F);  // times the examples
+        CHECK(gradient[0] == 2 * (-2 * 1 + 1 * 2) / 4.0F);  // times the number of examples
         CHECK(gradient[1] == 2 * (3 * 1 + 2 * 2) / 4.0F);
         const auto quality = evaluation_of(network, parameters, batch);
         CHECK(quality.loss_sum == (4 + 9) / 2.0 + (1 + 4) / 2.0);
@@ -213,17 +213,17 @@ TEST_SUITE("DirectNetwork") {
         LayerList layers;
         layers.add("embedding", {1, 4}).add("flatten").add("linear");
         direct::Network network(listed_model(layers, {2, 1, 1, 3}, 0, {TargetKind::Numbers, 1}));
-        // Rows of (10, 20, 30, 40), of which the data know three, and weights of (1, 2).
+        // A table of (10, 20, 30, 40) for three tokens, and weights of (1, 2).
         const std::size_t weight = network.layout().entries()[1].offset, bias = network.layout().entries()[2].offset;
         Floats parameters(network.layout().num_floats()), gradient(network.layout().num_trainable(), 7.0F);
         std::ranges::copy(Floats{10, 20, 30, 40}, parameters.begin());
         parameters[weight] = 1;
         parameters[weight + 1] = 2;
-        Floats examples{2, 1, 0, 0};  // 30 + 2 * 20 = 70, of which 50 are told; 10 + 2 * 10 = 30, of which none
+        Floats examples{2, 1, 0, 0};  // 30 + 2 * 20 = 70, target 50; 10 + 2 * 10 = 30, target 0
         const Floats numbers{50, 0};
         const direct::Batch batch{examples.data(), nullptr, 2, numbers.data()};
         CHECK(network.train(parameters.data(), gradient.data(), batch, 0) == (20 * 20 + 30 * 30) / 2.0);
-        // The answers' gradients are 20 and 30: token 0 stands in both places of the second example, token 3 nowhere.
+        // Output gradients are 20 and 30. Token 0 is at both positions of the second example, token 3 nowhere.
         CHECK(Floats(gradient.begin(), gradient.begin() + 4) == Floats{30 * (1 + 2), 20 * 2, 20 * 1, 0});
         CHECK(gradient[weight] == 20 * 30 + 30 * 10);
         CHECK(gradient[weight + 1] == 20 * 20 + 30 * 10);

@@ -1,4 +1,4 @@
-// Networks that suites of the direct engine train: on the host, and by one block of threads.
+// Networks for suites of the direct engine, on the host and by one thread block.
 #pragma once
 
 #include "aggregation/base/random.h"
@@ -17,7 +17,8 @@ inline float draw_value(const clients::ExampleShape& shape, Stream& stream) {
                                 : static_cast<float>(stream.normal());
 }
 
-/// Every operation and both losses, in orders that are fused and in others. Smooth for finite differences, but for pools and ReLUs.
+/// Every operation and both losses, in orders that are fused and in orders that are not. Smooth for finite differences, apart
+/// from pools and ReLUs.
 inline std::vector<clients::ModelSpec> networks() {
     clients::LayerList pooled, strided, residual, rows, dropped, plain_pool;
     pooled.add("conv2d", {6, 3, 1, 1}).add("relu").add("max_pool", {2}).add("conv2d", {17, 2}).add("max_pool", {2});

@@ -1,4 +1,4 @@
-// The kernels of norms against plain loops in double, and those of all instruction sets against each other, bit by bit.
+// The kernels of norms against plain loops in double, and all instruction sets against each other, bit by bit.
 #include "tests/clients/direct/kernel_sets.h"
 
 #include <algorithm>
@@ -34,7 +34,7 @@ TEST_SUITE("NormKernels") {
             };
             const float* cut = relu ? y.data() : nullptr;
             const Floats sums = agreed([&](const Kernels& kernels) {
-                std::vector<double> all(4 * channels, 7.0);  // what was there is written over
+                std::vector<double> all(4 * channels, 7.0);  // old values must be overwritten
                 double *plain = all.data(), *squares = plain + channels, *of_g = squares + channels, *along = of_g + channels;
                 kernels.channel_sums({x.data(), nullptr, pixels, channels, plain});
                 kernels.channel_sums({x.data(), mean.data(), pixels, channels, squares});

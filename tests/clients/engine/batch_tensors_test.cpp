@@ -85,7 +85,7 @@ TEST_SUITE("BatchTensors") {
         }
         const std::vector<std::uint32_t> others{5, 5, 199}, beyond{200};
         check({others});
-        check({std::span(order).first(10)});  // which is no longer on the device
+        check({std::span(order).first(10)});  // no longer in device memory
         CHECK_THROWS_WITH_AS(on_device.expect(dataset.train(MemorySpace::Cuda), {beyond}),
                              doctest::Contains("example 200 of 200"), Fault);
     }

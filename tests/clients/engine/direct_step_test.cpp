@@ -1,4 +1,5 @@
-// The direct engine against LibTorch: the same gradients, losses, steps and evaluations up to rounding, on named models and on lists of layers.
+// The direct engine against LibTorch: equal gradients, losses, steps and evaluations up to rounding, on named
+// models and lists of layers.
 #include "clients/engine/direct_step.h"
 
 #include "aggregation/base/random.h"
@@ -18,7 +19,7 @@ using namespace fedhive::clients;
 
 namespace {
 
-/// Lists that a seed draws: convolutions of all widths, strides and paddings with anything between them.
+/// A random list: convolutions of all widths, strides and paddings with other layers between them.
 LayerList random_layers(Stream& stream) {
     LayerList layers;
     const auto one_of = [&](std::initializer_list<float> values) { return *(values.begin() + stream.below(values.size())); };
@@ -62,7 +63,7 @@ std::vector<ModelSpec> models() {
     for (int i = 0; i < 12; ++i)
         specs.push_back(
             testing::listed_model(random_layers(stream), i % 2 == 0 ? ExampleShape{1, 28, 28} : ExampleShape{3, 17, 20}));
-    LayerList tiled;  // of each padding, on odd lines and even ones
+    LayerList tiled;  // each padding, on odd and even sizes
     tiled.add("conv2d", {16, 3, 1, 0}).add("tanh").add("conv2d", {32, 3, 1, 0}).add("relu").add("conv2d", {48, 3, 1, 2});
     tiled.add("group_norm", {3})
         .add("relu")
@@ -82,7 +83,7 @@ std::vector<ModelSpec> models() {
     return specs;
 }
 
-/// Bytes without ties within a pool, where both engines are right and may differ.
+/// Byte images without ties within a pool: with ties both engines are right and may differ.
 struct Drawn {
     explicit Drawn(const ModelSpec& spec) : values(64 * spec.input.num_values()) {
         Stream stream(9, Purpose::TrainData);

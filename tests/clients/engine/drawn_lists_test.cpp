@@ -1,5 +1,5 @@
-// Lists of layers that seeds draw, by LibTorch in double: beside it the direct engine, and the reference that it is held against where there is
-// no LibTorch.
+// Random lists of layers by LibTorch in double, against the direct engine and against the reference that
+// programs without LibTorch use.
 #include "aggregation/base/random.h"
 #include "clients/engine/losses.h"
 #include "clients/models/classifier.h"
@@ -60,7 +60,7 @@ TEST_SUITE("DrawnLists") {
         for (std::uint64_t seed = 0; seed < 400; ++seed) {
             Stream stream(seed, Purpose::Sampling);
             const testing::Choose choose = [&](std::uint64_t below) { return stream.below(below); };
-            // Dropout of nothing: LibTorch draws by itself.
+            // Without dropout, whose random numbers LibTorch draws differently.
             const ModelSpec spec = testing::draw_model(choose, false);
             const testing::DrawnStep step(spec, testing::draw_batch_size(choose), seed);
             CAPTURE(seed);

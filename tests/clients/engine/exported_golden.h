@@ -1,4 +1,4 @@
-// The golden files of tests/golden/exported as models, and what PyTorch's Python computed with them.
+// The golden files of tests/golden/exported as models, and PyTorch's results for them.
 #pragma once
 
 #include "clients/models/flat_model.h"
@@ -24,7 +24,7 @@ using namespace fedhive::clients;
 inline constexpr ExampleShape kExample{1, 12, 12}, kTokens{6, 1, 1, 11};
 inline constexpr std::int64_t kClasses = 4;
 
-/// The golden files, and the data that each of them takes.
+/// The golden files with the data that each takes.
 inline const std::map<std::string, DataShape>& networks() {
     static const DataShape image{kExample, kClasses}, tokens{kTokens, kClasses}, next{kTokens, kTokens.vocabulary},
         each{kTokens, kTokens.vocabulary, {TargetKind::ClassEach, static_cast<std::uint32_t>(kTokens.channels)}};
@@ -51,7 +51,7 @@ struct Exported {
         initial_parameters(spec, frozen_layout(spec), 1, frozen);
     }
 
-    /// With the file's own tensors.
+    /// The model with the file's own tensors.
     FlatModel model() const {
         FlatModel made(spec, aggregation::MemorySpace::Host, frozen);
         initial_parameters(spec, made.layout(), 1, made.parameters());
@@ -63,7 +63,7 @@ struct Exported {
     std::vector<float> frozen;
 };
 
-/// What PyTorch's Python computed.
+/// Results computed by PyTorch's Python.
 struct Figures {
     explicit Figures(const std::string& name) : state(sim::read_state(golden_file(name + ".safetensors"))) {
         const LibtorchInfo here = libtorch_info();
@@ -76,14 +76,14 @@ struct Figures {
         std::string bytes(found.data);
         return at::from_blob(bytes.data(), sizes, type).clone();
     }
-    /// As batches have them: tokens are f32, too.
+    /// The examples in a batch's form: tokens are f32, too.
     at::Tensor examples() const { return tensor("x").to(at::kFloat); }
     at::Tensor loss(const at::Tensor& scores) const {
         return at::cross_entropy_loss(scores.flatten(0, -2), tensor("y").flatten());
     }
     double number(const std::string& name) const { return std::strtod(state.metadata.at(name).c_str(), nullptr); }
 
-    /// To the last bit where Python ran with the same instructions on a processor of the same maker.
+    /// Equal to the last bit if Python ran with the same instructions on a processor of the same maker; else up to rounding.
     void check_close(double ours, double theirs, const std::string& what) const {
         const double most = same_machine ? 0.0 : 1e-5 * std::max(1.0, std::abs(theirs));
         CHECK_MESSAGE(std::abs(ours - theirs) <= most, what << ": " << ours << " and " << theirs);

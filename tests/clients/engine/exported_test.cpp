@@ -1,4 +1,4 @@
-// Graphs of torch.export computed by LibTorch: against what PyTorch's Python computed (tests/golden/exported), and what must not be computed.
+// Graphs of torch.export computed by LibTorch, against PyTorch's Python (tests/golden/exported), and graphs that are refused.
 #include "aggregation/base/error.h"
 #include "clients/engine/libtorch_guard.h"
 #include "clients/exported/operations.h"
@@ -123,7 +123,7 @@ TEST_SUITE("ExportedNetwork") {
     TEST_CASE("GoodFilesAreRehearsedAndLeaveNoMark") {
         for (const auto& [name, data] : networks())
             CHECK_MESSAGE(rehearsed(ExportedFile(name).bytes(), kMostBytes, data, name == "eval_norms") == "none", name);
-        CHECK(rehearsed(ExportedFile("cnn").archive()) == "none");  // what the tests below alter
+        CHECK(rehearsed(ExportedFile("cnn").archive()) == "none");  // valid, before the alterations below
     }
 
     TEST_CASE("ArgumentsThatDoNotFitTheSchemaAreRefused") {
@@ -208,11 +208,11 @@ TEST_SUITE("ExportedNetwork") {
         std::vector<std::string> names;
         for (const aggregation::LayoutEntry& entry : model.layout().entries()) names.push_back(entry.name);
         CHECK(names == std::vector<std::string>{"conv.weight", "norm.weight", "norm.bias", "between.weight", "between.bias",
-                                                "head.weight", "head.bias"});  // nothing moves
+                                                "head.weight", "head.bias"});  // no moved buffers
         model.module().train();
         const at::Tensor x = Figures("eval_norms").examples(), trained = model.module().forward(x);
         CHECK(
-            at::allclose(trained.narrow(0, 0, 1), model.module().forward(x.narrow(0, 0, 1))));  // whatever is beside an example
+            at::allclose(trained.narrow(0, 0, 1), model.module().forward(x.narrow(0, 0, 1))));  // independent of other examples
         model.module().eval();
         CHECK(at::equal(trained, model.module().forward(x)));
     }

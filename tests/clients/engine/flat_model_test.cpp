@@ -115,7 +115,7 @@ TEST_SUITE("Models") {
 
     TEST_CASE("InitialParametersFillTheRangeThatPyTorchGivesThem") {
         for (const std::string& name : names_of(model_catalog())) {
-            if (name.starts_with("char_")) continue;  // whose layers are in layers_test.cpp
+            if (name.starts_with("char_")) continue;  // covered by layers_test.cpp
             Classifier model(image_spec(name));
             model.initialise();
             double bound = 0.0;  // of the last weight's layer

@@ -1,4 +1,4 @@
-// The local step of the ideal loop on a GPU, on the CPU: what is measured has to train.
+// The local step of the ideal GPU loop, run on the CPU: it must train correctly to be a valid measure.
 #include "tests/bench/flat_step.h"
 #include "clients/trainers/engine.h"
 
@@ -30,11 +30,11 @@ TEST_SUITE("FlatStep") {
             CAPTURE(momentum);
             testing::FlatStep step(spec, aggregation::MemorySpace::Host, 0.1, momentum);
             const at::Tensor global = first_model(spec, step.layout());
-            // The same by autograd, tensor by tensor.
+            // Reference: the same by autograd, tensor by tensor.
             FlatModel model(spec, aggregation::MemorySpace::Host);
             const auto expected = at::from_blob(model.parameters().data, {global.numel()});
             expected.copy_(global);
-            for (int round = 0; round < 2; ++round) {  // the second begins as the first one did
+            for (int round = 0; round < 2; ++round) {  // the second round starts like the first
                 step.begin(global);
                 expected.copy_(global);
                 std::vector<at::Tensor> velocity;

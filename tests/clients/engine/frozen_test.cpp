@@ -1,4 +1,4 @@
-// Parameters that nobody trains: what is left steps as it does in the whole model, and they stay where they lie.
+// Frozen parameters: the others are trained as in the whole model, and the frozen ones stay unchanged.
 #include "clients/data/formats/glyphs.h"
 #include "clients/models/flat_model.h"
 #include "clients/models/model_plan.h"
@@ -16,7 +16,7 @@ namespace {
 
 constexpr aggregation::SgdOptions kSgd{0.05F, 0.0F, 0.0F, false};
 
-/// A model with some of it frozen, where the whole one begins.
+/// A model with some parameters frozen, and the initial values of the whole one.
 struct Frozen {
     Frozen(const ModelSpec& whole, const std::vector<std::string>& patterns) : spec(whole) {
         spec.frozen = NamePatterns::of(patterns);

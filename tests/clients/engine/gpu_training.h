@@ -1,4 +1,4 @@
-// Whether LibTorch can train on a GPU here.
+// Whether LibTorch can train on a GPU of this machine.
 #pragma once
 
 #include "tests/aggregation/spans.h"
@@ -9,7 +9,7 @@
 
 namespace fedhive::testing {
 
-/// Why it cannot; empty where it can.
+/// Reason why it cannot; empty if it can.
 inline std::string no_training_on_gpu() {
     const std::string reason = aggregation::testing::no_gpu_reason();
     if (!reason.empty()) return reason;

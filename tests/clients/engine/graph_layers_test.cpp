@@ -1,4 +1,4 @@
-// Graphs of torch.export run as lists of layers compute what the graph computes, by LibTorch and by the direct engine.
+// Lists of layers made from torch.export graphs compute the same as the graph, by LibTorch and by the direct engine.
 #include "clients/direct/network.h"
 #include "clients/engine/libtorch_guard.h"
 #include "tests/clients/engine/exported_golden.h"
@@ -24,7 +24,7 @@ Exported as_layers(const std::string& name) {
     return exported;
 }
 
-/// Within 1e-5 of the largest of them.
+/// Absolute difference at most 1e-5 times the largest value, or 1 if that is larger.
 void check_near(aggregation::ConstParamSpan ours, aggregation::ConstParamSpan theirs, const std::string& what) {
     REQUIRE(ours.size == theirs.size);
     float largest = 1.0F;
@@ -33,7 +33,7 @@ void check_near(aggregation::ConstParamSpan ours, aggregation::ConstParamSpan th
         CHECK_MESSAGE(std::abs(ours.data[i] - theirs.data[i]) <= 1e-5F * largest, what << "[" << i << "]");
 }
 
-/// A training pass with dropout from the same seed: the loss; gradient and buffers stay in the model.
+/// Runs a training pass with dropout from a fixed seed; returns the loss. Gradient and buffers stay in the model.
 double train(FlatModel& model, const Figures& figures) {
     model.module().train();
     seed_generator(at::kCPU, 9);
@@ -43,7 +43,7 @@ double train(FlatModel& model, const Figures& figures) {
     return loss.item<double>();
 }
 
-/// The golden CNN without its head: what flatten gives are the scores.
+/// The golden CNN without its head: flatten's output is the scores.
 std::string without_head() {
     testing::ExportedFile file("cnn");
     nlohmann::json &graph = file.model["graph_module"]["graph"], &signature = file.model["graph_module"]["signature"];
@@ -95,7 +95,7 @@ TEST_SUITE("GraphAsLayers") {
             CAPTURE(name);
             const Exported exported = as_layers(name);
             if (!direct::misfit(exported.spec).empty()) {
-                CHECK(name == "bn_cnn");  // its batch norm
+                CHECK(name == "bn_cnn");  // it has a batch norm
                 continue;
             }
             const Figures figures(name);
@@ -119,7 +119,7 @@ TEST_SUITE("GraphAsLayers") {
         const Exported whole("cnn");
         ModelSpec spec = whole.spec;
         spec.exported = file.handle();
-        spec.num_classes = program_of(whole.spec).tensors[4].sizes[1];  // what the head takes
+        spec.num_classes = program_of(whole.spec).tensors[4].sizes[1];  // the head's input
         REQUIRE(kept_as_graph(spec, program_of(spec)).empty());
         FlatModel graph(spec, aggregation::MemorySpace::Host);
         initial_parameters(spec, graph.layout(), 1, graph.parameters());

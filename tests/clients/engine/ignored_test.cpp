@@ -1,4 +1,4 @@
-// Targets of -100 in every engine: a batch with some is the batch of the others, and one of nothing else leaves the model where it is.
+// Targets of -100 in every engine: they have no effect on a batch, and a batch of only such targets leaves the model unchanged.
 #include "clients/data/ignored.h"
 
 #include "aggregation/base/random.h"
@@ -26,7 +26,7 @@ using aggregation::SgdOptions;
 
 namespace {
 
-/// Of 64 examples the odd ones from 20 on, and all from 40 on, are ignored.
+/// 64 examples; ignored are the odd ones from 20 on, and all from 40 on.
 Dataset drawn() {
     Dataset dataset = draw_synthetic({64, 32, 4, 12, 2.0}, 7);
     for (std::size_t i = 20; i < 64; ++i)
@@ -60,7 +60,7 @@ struct IgnoredBench {
         steps["plain"] = std::make_unique<fedhive::testing::PlainStep>(plain, examples, sgd);
     }
 
-    /// The model after a step, and the loss.
+    /// The model after one step; also the loss.
     std::vector<float> stepped(TrainingStep& step, const std::vector<std::uint32_t>& batch, double& loss) const {
         ClientStart start;
         start.global = global;
@@ -125,7 +125,7 @@ TEST_SUITE("IgnoredTargets") {
             std::vector<float> update(bench.global.size());
             const std::vector<std::uint32_t> some = from_to(30, 50), none = from_to(44, 60), counted = from_to(30, 40, 2);
             const double with = train_client(*step, plan, {}, 0, 0, some, bench.global, update).train_loss;
-            CHECK(with == step->loss_sum() / 5.0);  // of twenty
+            CHECK(with == step->loss_sum() / 5.0);  // of twenty examples, five are counted
             CHECK(with > 0.0);
             const ClientResult without = train_client(*step, plan, {}, 0, 0, none, bench.global, update);
             CHECK(without.train_loss == 0.0);
@@ -156,7 +156,7 @@ TEST_SUITE("IgnoredTargets") {
             CHECK(all.loss_sum == doctest::Approx(others.loss_sum).epsilon(1e-6));
             CHECK(all.correct == others.correct);
             CHECK(all.among_five == others.among_five);
-            CHECK(all.among_five == 30);  // of four classes
+            CHECK(all.among_five == 30);  // there are only four classes
         }
     }
 }

@@ -1,4 +1,4 @@
-// Lists of layers by LibTorch: each kind under vmap against one client at a time, and cut in two against whole.
+// Lists of layers by LibTorch: each kind under vmap against single clients, and a cut model against the whole.
 #include "clients/engine/vmap_step.h"
 #include "clients/models/cut.h"
 #include "clients/trainers/engine.h"
@@ -26,20 +26,20 @@ using namespace fedhive::testing;
 
 namespace {
 
-/// On images, or on tokens where an embedding takes them.
+/// A model on images, or on tokens if it begins with an embedding.
 ModelSpec listed(const LayerList& layers) {
     const bool tokens = layer_catalog()[layers.entries().front().kind].takes_tokens;
     return listed_model(layers, tokens ? ExampleShape{12, 1, 1, 7} : ExampleShape{1, 28, 28});
 }
 
-/// Channels of two, then rows: batch norm of both kinds.
+/// Batch norm of two channels, then of features in a row.
 LayerList with_statistics() {
     LayerList layers;
     layers.add("conv2d", {2, 4, 4}).add("residual").add("batch_norm").add("relu").end().add("flatten").add("batch_norm");
     return layers.add("linear");
 }
 
-/// Batch norm of examples of two values, which the last layer gives as they are.
+/// Batch norm of examples of two values; the last layer returns them unchanged.
 ModelSpec plain_batch_norm() {
     ModelSpec spec = listed(LayerList().add("flatten").add("batch_norm").add("linear"));
     spec.input = {2, 1, 1};
@@ -47,7 +47,7 @@ ModelSpec plain_batch_norm() {
     return spec;
 }
 
-/// A network around each kind that many clients can train at once, small, without dropout that would be drawn.
+/// Small networks that cover each kind that several clients can train at once; dropout would be random and is left out.
 std::vector<LayerList> kinds_of_networks() {
     LayerList convolutions, norms, residuals, plain;
     convolutions.add("conv2d", {4, 5, 2, 2}).add("relu").add("max_pool", {2}).add("conv2d", {6, 3, 1, 1, 2});
@@ -156,7 +156,8 @@ TEST_SUITE("Layers") {
                 return [root](double value) { return std::clamp((value * root + 1.0) / 2.0, 0.0, 1.0); };
             };
             CHECK(kolmogorov_distance(values, within(8.0)) < kolmogorov_bound(values.size()));
-            CHECK(kolmogorov_distance(values, within(std::sqrt(200.0))) > kolmogorov_bound(values.size()));  // of its inputs
+            // The bound depends on the state's size, not on the inputs'.
+            CHECK(kolmogorov_distance(values, within(std::sqrt(200.0))) > kolmogorov_bound(values.size()));
         }
     }
 
@@ -247,12 +248,12 @@ TEST_SUITE("Layers") {
 
         const double one = 1.0 / std::sqrt(1.0 + 1e-5), two = 2.0 / std::sqrt(4.0 + 1e-5);
         CHECK(at::allclose(model.forward(x), at::tensor({-one, -two, one, two}, at::kFloat).view({2, 2})));
-        CHECK(at::allclose(mean, at::tensor({0.2F, 0.7F})));      // a tenth of 2 and 7
-        CHECK(at::allclose(variance, at::tensor({1.1F, 1.7F})));  // nine tenths of 1 and a tenth of 2 and 8
+        CHECK(at::allclose(mean, at::tensor({0.2F, 0.7F})));      // 0.1 times the batch's 2 and 7
+        CHECK(at::allclose(variance, at::tensor({1.1F, 1.7F})));  // 0.9 times 1 plus 0.1 times 2 and 8
 
         const at::Tensor by_statistics = (x.view({2, 2}) - mean) / (variance + 1e-5).sqrt();
         const std::vector<at::Tensor> before{mean.clone(), variance.clone()};
-        // One example has no variance.
+        // A single example has no variance, so running statistics are used.
         CHECK(at::allclose(model.forward(x.narrow(0, 0, 1)), by_statistics.narrow(0, 0, 1)));
         model.eval();
         CHECK(at::allclose(model.forward(x), by_statistics));
@@ -283,7 +284,7 @@ TEST_SUITE("Layers") {
             optimizer.begin_step();
             model.descend(optimizer);
             const Floats after = aggregation::testing::download(model.parameters());
-            CHECK(before[layout.entries()[11].offset] != 1.0F);  // the forward pass has moved it
+            CHECK(before[layout.entries()[11].offset] != 1.0F);  // the forward pass has changed it
             for (const aggregation::LayoutEntry& entry : layout.entries())
                 CHECK((before[entry.offset] == after[entry.offset]) == (entry.kind == aggregation::TensorKind::Buffer));
         }

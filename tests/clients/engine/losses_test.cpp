@@ -1,4 +1,4 @@
-// Losses and what evaluations sum, against numbers worked out by hand.
+// Losses and sums of evaluations, against values computed by hand.
 #include "clients/engine/losses.h"
 
 #include "clients/engine/libtorch_step.h"
@@ -50,12 +50,12 @@ ModelSpec linear(std::uint32_t numbers) {
     return named_model("linear_regression", {2, 1, 1}, 0, {}, {TargetKind::Numbers, numbers});
 }
 
-/// The place of a value in the flat model.
+/// Index of a tensor's value in the flat model.
 std::size_t place(const FlatModel& model, std::size_t tensor, std::size_t value) {
     return model.layout().entries()[tensor].offset + value;
 }
 
-/// w = (1, 2), b = 0.5: answers 3.5 and 2.5.
+/// w = (1, 2), b = 0.5: outputs 3.5 and 2.5.
 std::vector<float> first_model(const FlatModel& model) {
     std::vector<float> global(model.layout().num_floats(), 0.0F);
     global[place(model, 0, 0)] = 1.0F;
@@ -64,7 +64,7 @@ std::vector<float> first_model(const FlatModel& model) {
     return global;
 }
 
-/// PyTorch's own, written out: cross_entropy with ignore_index.
+/// PyTorch's own loss: cross_entropy with ignore_index.
 at::Tensor reference_loss(const at::Tensor& scores, const at::Tensor& classes) {
     return at::cross_entropy_loss(scores.flatten(0, -2), classes.flatten(), {}, at::Reduction::Mean, -100);
 }
@@ -106,8 +106,8 @@ TEST_SUITE("Losses") {
         step.begin(start);
         const std::array<std::uint32_t, 2> both{0, 1};
         step.step(both);
-        CHECK(step.loss_sum() == (9 + 0 + 16 + 4) / 2.0);  // means of two numbers, over two examples
-        const float* found = step.parameters().data;       // biases go up by a quarter of twice the targets' sums
+        CHECK(step.loss_sum() == (9 + 0 + 16 + 4) / 2.0);  // means over two numbers, summed over two examples
+        const float* found = step.parameters().data;       // biases change by 1/4 of twice the targets' sums
         CHECK(found[place(model, 1, 0)] == 3.5F);
         CHECK(found[place(model, 1, 1)] == 1.0F);
     }
@@ -134,7 +134,7 @@ TEST_SUITE("Losses") {
     }
 
     TEST_CASE("PositionsLossIsTheMeanOfTheirs") {
-        // Probabilities of two positions' three classes, for two examples; the classes told have 1/2, 1/4, 1/4 and 1/4.
+        // Probabilities of three classes at two positions of two examples; the targets' are 1/2, 1/4, 1/4 and 1/4.
         const at::Tensor answers = at::tensor({0.5F, 0.25F, 0.25F, 0.5F, 0.25F, 0.25F,  //
                                                0.25F, 0.5F, 0.25F, 0.25F, 0.25F, 0.5F})
                                        .log()
@@ -153,10 +153,10 @@ TEST_SUITE("Losses") {
     }
 
     TEST_CASE("AmongTheFiveAreWhomTheDirectEngineCountsEqualScoresAndLostOnesToo") {
-        // Scores from 0 to 3, so that many are equal; of seven classes, each in turn is the label.
+        // Scores from 0 to 3, many of them equal; each of seven classes is the label in turn.
         at::Tensor scores = at::arange(30 * 7, at::kFloat).square().remainder(11).remainder(4).view({30, 7}).contiguous();
         scores[28][6] = NAN;
-        scores[29][1] = NAN;  // the label's own
+        scores[29][1] = NAN;  // the label's own score
         std::uint64_t expected = 0;
         const at::Tensor classes = at::arange(30, at::kLong).remainder(7);
         for (std::int64_t row = 0; row < 30; ++row)
@@ -194,7 +194,7 @@ TEST_SUITE("Losses") {
         const MeanLoss found = mean_loss(scores, classes, each);
         const at::Tensor wanted = reference_loss(scores, classes);
         CHECK(at::equal(found.mean, wanted));
-        CHECK(found.counted.item<float>() == 1.5F);  // three of two an example
+        CHECK(found.counted.item<float>() == 1.5F);  // three of two per example
         CHECK(at::equal(gradient_of(found.mean, scores), gradient_of(wanted, scores)));
         const MeanLoss of_first = mean_loss(scores.select(1, 0), classes.select(1, 0), one);
         CHECK(at::equal(of_first.mean, reference_loss(scores.select(1, 0), classes.select(1, 0))));
@@ -212,7 +212,7 @@ TEST_SUITE("Losses") {
         at::Tensor classes = at::arange(12, at::kLong).remainder(4).view({2, 3, 2}).clone(),
                    weights = at::full({2, 3}, 1.0F / 3.0F);
         classes[0][1][0] = kIgnored;
-        classes[1][0] = kIgnored;  // and the last of this row only fills it up
+        classes[1][0] = kIgnored;  // the last target of this row is padding
         weights[1][0] = weights[1][1] = 0.5F;
         weights[1][2] = 0.0F;
         const TargetShape each{TargetKind::ClassEach, 2, true};

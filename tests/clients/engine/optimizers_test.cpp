@@ -1,4 +1,4 @@
-// Clients' optimisers against PyTorch's own, step by step.
+// Client optimisers against PyTorch's, step by step.
 #include "aggregation/math/client_optimizer.h"
 #include "tests/aggregation/spans.h"
 
@@ -27,7 +27,7 @@ at::Tensor tensor_of(std::vector<float>& values) {
     return at::from_blob(values.data(), {static_cast<std::int64_t>(values.size())}, at::kFloat);
 }
 
-/// Both take the same gradients; theirs is called with parameters, gradient, two states and the step from 1.
+/// Both take the same gradients; `theirs` is called with parameters, gradient, two states and the step number from 1.
 template <typename Theirs>
 void is_pytorchs(const OptimizerOptions& options, Theirs theirs) {
     std::vector<float> ours = aggregation::testing::random_floats(kSize, 1), reference = ours;

@@ -1,4 +1,4 @@
-// The plain engine of programs without LibTorch, against LibTorch: the same gradients and losses up to rounding.
+// The plain engine of programs without LibTorch, against LibTorch: equal gradients and losses up to rounding.
 #include "clients/trainers/engine.h"
 #include "tests/support/plain_engine/steps.h"
 

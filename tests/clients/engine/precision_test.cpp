@@ -1,4 +1,4 @@
-// Local steps in other precisions, on the CPU.
+// Local steps in lower precision, on the CPU.
 #include "clients/data/formats/synthetic.h"
 #include "clients/engine/libtorch_step.h"
 #include "clients/engine/precision_scope.h"
@@ -24,7 +24,7 @@ struct Trained {
     double loss_before = 0.0, loss_after = 0.0;  // by evaluation
 };
 
-/// One client on a data set that is easy to learn.
+/// Trains one client on an easy data set.
 Trained train(Precision precision) {
     const Dataset dataset = draw_synthetic({200, 20, 4, 12, 2.0}, 7);
     const ExamplesView examples{dataset.train.shape, dataset.train.values, dataset.train.labels};
@@ -51,7 +51,7 @@ TEST_SUITE("Precision") {
         const Trained f32 = train(Precision::F32), bf16 = train(Precision::BF16);
         CHECK(bf16.result.update_hash != f32.result.update_hash);
         CHECK(bf16.result.update_hash == train(Precision::BF16).result.update_hash);
-        CHECK(bf16.loss_before == f32.loss_before);  // evaluation is f32
+        CHECK(bf16.loss_before == f32.loss_before);  // evaluation is in f32
         CHECK(bf16.loss_after < 0.96 * bf16.loss_before);
         CHECK(bf16.loss_after == doctest::Approx(f32.loss_after).epsilon(0.01));
         CHECK(bf16.result.update_norm == doctest::Approx(f32.result.update_norm).epsilon(0.05));

@@ -1,4 +1,5 @@
-// Padded steps against those that leave out who rests, on the host; batched steps on a GPU against the host's, recorded ones against padded ones.
+// Padded steps against steps without idle rows, on the host; batched steps on a GPU against the host's; recorded
+// steps against padded ones.
 #include "clients/engine/recorded_step.h"
 
 #include "aggregation/base/error.h"
@@ -25,7 +26,7 @@ struct RowsSetting {
 const RowsSetting kSettings[] = {
     {}, {{0.05F, 0.9F, 0.01F, true}, {}}, {{0.05F, 0.0F, 0.1F, false}, {0.5F}}, {{0.05F, 0.9F, 0.0F, false}, {0.5F}}};
 
-/// Clients that end one after the other, the last one first, as workers order them: the last bits may differ, nothing else.
+/// Clients that end one after the other, the last first, in the workers' order. Only the last bits may differ.
 void check_near(Clients& all, TrainingStep& engine, Clients& expected, Objective objective) {
     const auto clients = all.clients({30, 13, 8, 5, 1});
     const auto wanted = expected.at_once(clients, objective);
@@ -50,8 +51,8 @@ void add_bits(std::vector<std::uint64_t>& bits, std::span<const ClientResult> re
     }
 }
 
-/// Updates and losses of groups trained one after the other by the same step, on a GPU: other numbers of rows, with a proximal term and
-/// without, and the first group again at the end.
+/// Updates and losses of groups trained in turn by the same step on a GPU, with different numbers of rows, with and without a
+/// proximal term, and the first group again at the end.
 std::vector<std::uint64_t> bits_of_groups(bool dropout, const SgdOptions& optimizer, bool graph) {
     Clients all("mnist_cnn", optimizer, dropout, MemorySpace::Cuda);
     std::unique_ptr<TrainingStep> recorded;
@@ -86,10 +87,10 @@ TEST_SUITE("PaddedStep") {
     }
 
     TEST_CASE("PaddedRowsBitsDoNotDependOnWhenOthersEnd") {
-        Clients all("mnist_cnn", SgdOptions{0.05F, 0.9F, 0.01F, false}, true);  // dropout is drawn for the whole shape
+        Clients all("mnist_cnn", SgdOptions{0.05F, 0.9F, 0.01F, false}, true);  // masks are drawn for the whole shape
         all.batched.fix_places(all.plan.batch_size);
         const auto before = all.at_once(all.clients(kUnequal));
-        const auto after = all.at_once(all.clients({13, 7, 2, 30, 1}));  // the first has the same examples
+        const auto after = all.at_once(all.clients({13, 7, 2, 30, 1}));  // the first row has the same examples
         CHECK(after[0].update_hash == before[0].update_hash);
         CHECK(after[0].train_loss == before[0].train_loss);
         CHECK(after[1].update_hash != before[1].update_hash);

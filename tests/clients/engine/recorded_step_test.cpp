@@ -34,8 +34,8 @@ struct StepSetting {
     Precision precision = Precision::F32;
 };
 
-/// Hashes of several clients, one after the other with the same step: other lengths, so with ragged last batches of several sizes, and the
-/// first one again at the end.
+/// Hashes of several clients trained in turn by the same step: their lengths differ, so last batches have several sizes, and
+/// the first client comes again at the end.
 std::vector<std::uint64_t> hashes(const StepSetting& setting, bool graph) {
     prepare_libtorch(1);
     SharedDataset dataset = SharedDataset::create(draw_glyphs(300, 10, 1), partition_contiguous(300, 3));
@@ -121,7 +121,7 @@ TEST_SUITE("RecordedStep") {
         std::iota(order.begin(), order.end(), 3U);
         recorded->begin(start);
         plain.begin(start);
-        for (const std::size_t at : {0UL, 8UL, 24UL, 0UL}) {  // the second follows the first; the others do not
+        for (const std::size_t at : {0UL, 8UL, 24UL, 0UL}) {  // only the second batch is the one announced before
             const RowBatch batch{std::span(order).subspan(at, 8), {}, std::span(order).subspan(at + 8)};
             recorded->compute_gradients({&batch, 1});
             plain.compute_gradients({&batch, 1});

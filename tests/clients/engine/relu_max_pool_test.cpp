@@ -27,7 +27,7 @@ Pooled run(const at::Tensor& input, Pool pool) {
     return {y.detach(), x.grad()};
 }
 
-/// Bits, so that NaN equals NaN and 0 is not -0.
+/// Bitwise equality: NaN equals NaN, 0 differs from -0.
 bool same_bits(const at::Tensor& a, const at::Tensor& b) {
     return a.sizes() == b.sizes() && a.contiguous().view(at::kInt).equal(b.contiguous().view(at::kInt));
 }
@@ -38,7 +38,7 @@ void check_as_libtorch(const at::Tensor& input) {
     const Pooled after = run(input, [](const at::Tensor& x) { return at::relu(at::max_pool2d(x, 2)); });
     const Pooled before = run(input, [](const at::Tensor& x) { return at::max_pool2d(at::relu(x), 2); });
     CHECK(same_bits(ours.values, after.values));
-    CHECK(same_bits(ours.gradient.abs(), after.gradient.abs()));  // LibTorch's zeros carry signs here and there
+    CHECK(same_bits(ours.gradient.abs(), after.gradient.abs()));  // LibTorch's zeros are sometimes negative
     CHECK(same_bits(ours.values, before.values));
     CHECK(ours.gradient.equal(before.gradient));
 }

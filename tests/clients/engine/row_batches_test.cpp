@@ -22,7 +22,7 @@ const std::vector<std::vector<std::uint32_t>> kFilledUp{{7, 3, 11, 7}, {0, 0, 0,
 
 SharedDataset glyph_dataset() { return SharedDataset::create(draw_glyphs(20, 5, 1), partition_contiguous(20, 4)); }
 
-/// Rows of three, none and two examples, filled up to four each.
+/// Rows of three, none and two examples, padded to four each.
 void check_filled_up(const RowBatches& batches, const ExamplesView& on_host) {
     BatchTensors one(on_host.shape, kRowNormalization, at::kCPU);
     REQUIRE(batches.examples.sizes() == at::IntArrayRef({3, 4, 1, 28, 28}));
@@ -91,7 +91,7 @@ TEST_SUITE("RowBatches") {
         dataset.upload(aggregation::cuda_driver());
         RowBatches batches(dataset.train(MemorySpace::Cuda), kRowNormalization, at::Device(at::kCUDA, 0));
         const std::vector<RowBatch> rows{{kFirst}, {}, {kThird}}, others{{kThird}, {kFirst}, {kFirst}};
-        // Many lists on their way at once: none may be written over before it has gone up.
+        // Many lists in transfer at once: none may be overwritten before it was copied.
         std::vector<at::Tensor> kept;
         for (int i = 0; i < 200; ++i) {
             batches.list(i % 2 == 0 ? rows : others, 4);

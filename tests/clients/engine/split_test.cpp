@@ -45,7 +45,7 @@ ModelSpec glyph_spec(std::string_view name, bool dropout = false) {
 
 Cut glyph_cut(const ModelSpec& spec, std::string_view layer) { return cut_after(spec, model_layout(spec), layer); }
 
-/// What the halves of one process share. When one half fails, the other's wait ends too.
+/// A channel between two halves in one process. A failure of one half ends the other's wait.
 class ThreadChannel final : public SplitChannel {
 public:
     explicit ThreadChannel(std::size_t floats)
@@ -57,13 +57,13 @@ public:
     void send_gradient(std::size_t count) override { send(down_, count); }
     std::size_t receive_gradient() override { return receive(down_); }
 
-    /// The first reason given is kept.
+    /// Keeps the first reason.
     void close(const std::string& reason) {
         const std::lock_guard lock(mutex_);
         if (closed_.empty()) closed_ = reason;
         changed_.notify_all();
     }
-    const std::string& closed() const { return closed_; }  // once both halves have ended
+    const std::string& closed() const { return closed_; }  // valid once both halves have ended
 
 private:
     using Mail = std::optional<std::size_t>;
@@ -88,7 +88,7 @@ private:
     aggregation::ParamBuffer activations_, gradient_;
 };
 
-/// A channel whose other half always says the same.
+/// A channel whose other half always sends the same.
 struct ScriptedChannel final : SplitChannel {
     ScriptedChannel(std::size_t floats, std::size_t count)
         : up(floats, MemorySpace::Host), down(floats, MemorySpace::Host), other_count(count) {}
@@ -128,7 +128,7 @@ struct Round {
     }
 
     ClientResult run(TrainingStep& step, aggregation::ConstParamSpan from, ParamSpan update) const {
-        at::set_num_threads(1);  // each thread has a number of its own
+        at::set_num_threads(1);  // the thread count is a setting of each thread
         LocalStep local(step);
         return train_client(local, plan, objective, 4, 9, shard, from, update);
     }
@@ -141,7 +141,7 @@ struct Round {
         return {bits_of(update), loss};
     }
 
-    /// The same by two halves, where each half's model holds NaN in place of the other's part.
+    /// Trains by two halves; each half's model has NaN in the other's part.
     Outcome split(const Cut& cut) const {
         FlatModel lower(spec, MemorySpace::Host);
         FlatModel upper(spec, MemorySpace::Host);

@@ -1,4 +1,4 @@
-// LibTorch's steps, of one client and of many, eager, padded and recorded, against what every step promises.
+// LibTorch's steps for one and for several clients, eager, padded and recorded, against the contract of steps.
 #include "clients/engine/recorded_step.h"
 #include "clients/worker/supervised_step.h"
 #include "tests/clients/engine/gpu_training.h"
@@ -24,12 +24,12 @@ namespace {
 
 constexpr std::size_t kLargestBatch = 16;
 
-/// What is tested, with all that it refers to.
+/// The object under test and everything it refers to.
 struct Held {
     Held(std::string_view name, const OptimizerOptions& optimizer, bool dropout, MemorySpace space)
         : clients(name, optimizer, dropout, space) {}
     Clients clients;
-    std::unique_ptr<TrainingStep> own;  // over one of the clients' steps
+    std::unique_ptr<TrainingStep> own;  // wraps one of the clients' steps
     WorkerCell cell;
 };
 

@@ -8,7 +8,7 @@ namespace {
 
 Argument named(const std::string& name) { return {.kind = Argument::Kind::Tensor, .text = name}; }
 
-/// x, through operations that take each other's results: {"view.default", "linear.default"}.
+/// A graph that applies operations to x in sequence: {"view.default", "linear.default"}.
 Graph chain_of(const std::vector<std::string>& operations) {
     Graph graph{.inputs = {named("weight"), named("x")}, .outputs = {}, .nodes = {}};
     std::string value = "x";

@@ -1,4 +1,4 @@
-// Files of torch.export as data: what is read of good ones, and every way in which one may be wrong that is found without LibTorch.
+// Reader of torch.export files as data: contents of valid files, and every error that is detected without LibTorch.
 #include "clients/exported/program.h"
 
 #include "aggregation/base/error.h"
@@ -28,7 +28,7 @@ std::string problem_of(const std::string& bytes) {
     return "none";
 }
 
-/// Expects a refusal with that text in it.
+/// Expects a ConfigError with that text for the altered file.
 void check_refused(const std::string& name, const std::string& text, const std::function<void(ExportedFile&)>& alter) {
     ExportedFile file(name);
     alter(file);
@@ -126,7 +126,7 @@ TEST_SUITE("ExportedProgram") {
 
     TEST_CASE("DamagedArchivesAreRefused") {
         ExportedFile file("cnn");
-        REQUIRE(problem_of(file.archive()) == "none");  // what the others alter
+        REQUIRE(problem_of(file.archive()) == "none");  // valid, before the alterations below
         const std::string whole = file.bytes();
         for (std::size_t keep : {whole.size() - 10, whole.size() / 2, std::size_t{40}})
             CHECK(problem_of(whole.substr(0, keep)).find("is no whole archive") != std::string::npos);
@@ -156,7 +156,7 @@ TEST_SUITE("ExportedProgram") {
         ExportedFile file("cnn");
         std::string bytes = testing::archive_of({{"a/models/b.json", std::string(1000, ' ')}});
         const std::size_t at = bytes.find("PK\1\2");
-        bytes[at + 10] = bytes[8] = 8;  // deflated, as it says
+        bytes[at + 10] = bytes[8] = 8;  // the header says deflated
         CHECK_MESSAGE(problem_of(bytes).find("is compressed") != std::string::npos, problem_of(bytes));
     }
 
@@ -343,7 +343,7 @@ TEST_SUITE("ExportedProgram") {
 
     TEST_CASE("StridesOtherThanRowMajorAreReadInOrder") {
         ExportedFile file("cnn");
-        file.meta("head.weight", "strides", {as_int(1), as_int(4)});  // as if it were transposed
+        file.meta("head.weight", "strides", {as_int(1), as_int(4)});  // as if transposed
         const std::string bytes = file.archive();
         const Program program = read(bytes);
         const auto weight = std::ranges::find(program.tensors, std::string("head.weight"), &StoredTensor::name);

@@ -1,4 +1,4 @@
-// Layers of transformers: what they make of a sequence, and how many parameters the named model of them has.
+// Layers of transformers: outputs' shapes, FLOPs, and the named model's parameter count.
 #include "clients/models/model_plan.h"
 #include "tests/support/small_model.h"
 
@@ -27,8 +27,8 @@ TEST_SUITE("Attention") {
         }
         CHECK(names == std::vector<std::string>{"in_proj_weight", "in_proj_bias", "out_proj.weight", "out_proj.bias"});
         CHECK(shapes == std::vector<Shape>{{18, 6}, {18}, {6, 6}, {6}});
-        // Queries, keys and values with their biases, the queries' scale; each of three heads' scores of 12 x 12, three operations a score,
-        // what they weigh; and the last product.
+        // Queries, keys and values with biases, the scaling of queries; per head (3) the 12 x 12 scores, three operations per
+        // score, the weighted sum; the output projection.
         CHECK(plan[2].fit.flops ==
               12.0 * 2 * 6 * 18 + 12 * 6 + 3.0 * 144 * 2 * 2 + 3.0 * 144 * 3 + 3.0 * 144 * 2 * 2 + 12.0 * 2 * 6 * 6);
         CHECK(plan[3].fit.out == Shape{12, 6});
@@ -43,7 +43,7 @@ TEST_SUITE("Attention") {
     }
 
     TEST_CASE("TransformerHasGpt2sParameters") {
-        // A table of tokens, one of positions; a block of D features has 12 D^2 + 13 D, and D more twice behind all of them; and softmax.
+        // Tables of tokens and positions; 12 D^2 + 13 D per block of D features; the final norm's 2 D; softmax.
         for (const auto& [dim, heads, blocks] : {std::array{64.0, 4.0, 2.0}, std::array{12.0, 3.0, 8.0}}) {
             const double expected = 65 * dim + 80 * dim + blocks * (12 * dim * dim + 13 * dim) + 2 * dim + (dim + 1) * 65;
             for (const TargetKind kind : {TargetKind::Class, TargetKind::ClassEach}) {

@@ -1,4 +1,4 @@
-// Graphs of torch.export as lists of layers: which become one, under which names, and every way in which one that nearly does must not.
+// Graphs of torch.export as lists of layers: conversions, parameter names, and every near miss that must stay a graph.
 #include "clients/models/graph_layers.h"
 
 #include "clients/exported/roles.h"
@@ -34,7 +34,7 @@ ModelSpec token_spec() {
 
 exported::Program program_in(const std::string& bytes) { return exported::read_program(std::as_bytes(std::span(bytes))); }
 
-/// Why that file stays a graph.
+/// The reason why the file stays a graph.
 std::string kept(const std::string& bytes, const ModelSpec& spec = image_spec()) {
     return kept_as_graph(spec, program_in(bytes));
 }
@@ -228,7 +228,7 @@ TEST_SUITE("GraphLayers") {
         });
         check_kept("cnn", "gives what nobody uses",
                    [](ExportedFile& file) { file.insert(2, "tanh.default", "relu", Json::object(), "lost"); });
-        // Two sums that both come from one value, crosswise: no residual lies in another.
+        // Two sums of the same two values, crosswise: residuals do not nest this way.
         check_kept("cnn", "is used several times, and not as a residual does", [](ExportedFile& file) {
             file.insert(2, "tanh.default", "relu", Json::object(), "a");
             file.insert(3, "gelu.default", "relu", Json::object(), "b");
@@ -253,7 +253,7 @@ TEST_SUITE("GraphLayers") {
             };
         };
         check_kept("cnn", "writes to 'relu', which is used otherwise", written("tanh_.default"));
-        // In evaluation dropout gives its operand itself, and so the write goes further than it looks.
+        // In evaluation dropout's output aliases its operand, so the in-place write affects the operand, too.
         check_kept("cnn", "writes to 'seen', which is used otherwise", [](ExportedFile& file) {
             file.insert(2, "dropout.default", "relu", {{"p", real(0.5)}, {"train", flag(true)}}, "seen");
             file.nodes()[2]["inputs"][0]["name"] = "input";

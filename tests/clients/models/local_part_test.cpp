@@ -1,4 +1,4 @@
-// Where a model's part that is each client's own lies, and what is done with it.
+// The local part of a model: its location and the operations on it.
 #include "clients/models/local_part.h"
 
 #include "clients/models/model_plan.h"
@@ -13,7 +13,7 @@ using namespace fedhive::clients;
 
 namespace {
 
-/// 3 inputs, 3 features, 2 classes: fc.weight [2, 3], fc.bias [2], each on a place of 16 floats.
+/// 3 inputs, 2 classes: fc.weight [2, 3], fc.bias [2], each padded to 16 floats.
 ModelSpec small_model(const std::vector<std::string>& local) {
     ModelSpec spec = named_model("lr", {1, 1, 3}, 2);
     if (!local.empty()) spec.local = NamePatterns::of(local);
@@ -48,7 +48,7 @@ TEST_SUITE("LocalPart") {
         const LocalPart bias(small_model({"*.bias"}));
         const std::vector<float> global = counted(32, 100.0F);
         aggregation::ParamBuffer room;
-        CHECK(bias.start(global, {}, room).data == global.data());  // before it has anything
+        CHECK(bias.start(global, {}, room).data == global.data());  // before the client has a state
         const aggregation::ConstParamSpan start = bias.start(global, std::vector<float>{7.0F, 8.0F}, room);
         std::vector<float> expected = global;
         expected[16] = 7.0F;

@@ -10,7 +10,7 @@ using namespace fedhive::clients;
 
 namespace {
 
-/// What one layer makes of an image of 8 x 9 x 7.
+/// The fit of one layer on an image of 8 x 9 x 7.
 LayerFit fit_of(std::string_view kind, const std::vector<float>& arguments = {}) {
     LayerList layers;
     layers.add(kind, arguments).add("flatten").add("linear");
@@ -89,7 +89,7 @@ TEST_SUITE("ModelPlan") {
         CHECK(names == std::vector<std::string>{"weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0", "weight_ih_l1",
                                                 "weight_hh_l1", "bias_ih_l1", "bias_hh_l1"});
         CHECK(shapes == std::vector<Shape>{{20, 3}, {20, 5}, {20}, {20}, {20, 5}, {20, 5}, {20}, {20}});
-        // Of a position: both products, their sum, four functions of it, three operations on the cell, two on the output.
+        // Per position: both products, their sum, four gate functions, three operations on the cell, two on the output.
         CHECK(plan[1].fit.flops ==
               12.0 * (2 * 20 * (3 + 5) + 20 + 20 + 3 * 5 + 2 * 5) + 12.0 * (2 * 20 * (5 + 5) + 20 + 20 + 3 * 5 + 2 * 5));
         CHECK(plan[3].fit.out == Shape{4});
@@ -245,7 +245,7 @@ TEST_SUITE("ModelPlan") {
         const aggregation::Layout layout =
             model_layout(named_model("resnet18", {3, 32, 32}, 10, {{"norm", std::string("batch")}}));
         for (const auto& entry : layout.entries()) names.push_back(entry.name);
-        CHECK(names.size() == 62 + 40);  // and two statistics of each of 20 norms
+        CHECK(names.size() == 62 + 40);  // 62 parameters and two statistics of each of 20 norms
         for (const char* name : {"conv1.weight", "bn1.running_var", "layer1.1.bn2.bias", "layer2.0.downsample.0.weight",
                                  "layer4.0.downsample.1.running_mean", "layer4.1.conv2.weight", "fc.bias"})
             CHECK_MESSAGE(std::ranges::count(names, name) == 1, name);
@@ -264,7 +264,7 @@ TEST_SUITE("ModelPlan") {
         CHECK(num_frozen(spec) == static_cast<double>(frozen.num_parameters()));
         CHECK(frozen.num_values() == frozen.num_parameters());
         CHECK(trained.num_parameters() + frozen.num_parameters() == static_cast<std::size_t>(all));
-        CHECK(trained.num_values() - trained.num_parameters() == buffers);  // they move as before
+        CHECK(trained.num_values() - trained.num_parameters() == buffers);  // buffers are moved as before
         CHECK(whole.fingerprint() ==
               model_layout(named_model("resnet20", {3, 32, 32}, 10, {{"norm", std::string("batch")}})).fingerprint());
         CHECK(frozen.entries().front().name == "conv1.weight");

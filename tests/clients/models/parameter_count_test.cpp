@@ -11,21 +11,21 @@ TEST_SUITE("ParameterCount") {
         };
         const ExampleShape mnist{1, 28, 28}, cifar{3, 32, 32};
         CHECK(count("lr", mnist) == 7'850);
-        CHECK(count("mlp", mnist) == 199'210);  // McMahan et al. 2017 have this number, too
+        CHECK(count("mlp", mnist) == 199'210);  // as in McMahan et al. 2017
         CHECK(count("mnist_cnn", mnist) == 21'840);
         CHECK(count("net62k", cifar) == 62'006);
         CHECK(count("net62k", mnist) == 44'426);
         CHECK(count("mcmahan_cnn", mnist) == 1'663'370);
         CHECK(count("cnn_m", mnist) == 1'199'882);
-        CHECK(count("cnn_m", cifar) == 1'626'442);  // also pfl-research's CNN for CIFAR-10
-        // He et al. 2016: "0.27M" with shortcuts that have no parameters; these are two convolutions of 1 x 1 and their norms.
+        CHECK(count("cnn_m", cifar) == 1'626'442);  // as pfl-research's CNN for CIFAR-10
+        // He et al. 2016: "0.27M" with shortcuts without parameters; here shortcuts are two 1 x 1 convolutions with norms.
         const double projections = 16 * 32 + 2 * 32 + 32 * 64 + 2 * 64;
         CHECK(count("resnet20", cifar) == 269'722 + projections);
-        // Without the 1,000 classes and the 7 x 7 stem of the one for ImageNet, 11,689,512.
+        // The network for ImageNet, 11,689,512, without its 1,000 classes and 7 x 7 stem.
         CHECK(count("resnet18", cifar) == 11'689'512 - 513 * 1000 + 513 * 10 - 3 * 64 * (7 * 7 - 3 * 3));
         for (const char* name : {"resnet20", "resnet18"})
             CHECK(num_parameters(named_model(name, cifar, 10, {{"norm", std::string("batch")}})) == count(name, cifar));
-        // LEAF's 80 characters: embedding, two LSTM layers of one bias a gate, softmax. PyTorch has two biases.
+        // LEAF's 80 characters: embedding, two LSTM layers with one bias per gate, softmax. PyTorch has two biases.
         const double leaf = 80 * 8 + 4 * 256 * (8 + 256 + 1) + 4 * 256 * (256 + 256 + 1) + (256 + 1) * 80;
         CHECK(leaf == 817'872);
         CHECK(num_parameters(named_model("char_lstm", {80, 1, 1, 80}, 80)) == leaf + 2 * 4 * 256);

@@ -1,4 +1,4 @@
-// The channel of a split model's halves: every word and every float arrives, in order, however the two run beside each other.
+// The channel between a split model's halves: all words and floats arrive in order, for any interleaving.
 #include "clients/worker/arena_channel.h"
 
 #include <doctest/doctest.h>
@@ -59,14 +59,14 @@ TEST_SUITE("ArenaChannel") {
     }
 
     TEST_CASE("LossFollowsTheLastGradientWithoutOverwritingItsWord") {
-        // As at the end of a client's training: two words of the upper half, one after the other.
+        // As at the end of a client's training: the upper half sends two words in a row.
         constexpr double kLoss = 0.1;
         std::size_t wrong_above = 0, wrong_below = 0;
         for (std::size_t round = 0; round < 50; ++round)
             run_halves(
                 [&](ArenaChannel& channel) {
                     channel.send_activations(7);
-                    std::this_thread::sleep_for(std::chrono::microseconds(100));  // both words are there
+                    std::this_thread::sleep_for(std::chrono::microseconds(100));  // both words were sent
                     wrong_below += channel.receive_gradient() == 9 ? 0 : 1;
                     wrong_below += channel.receive_loss() == kLoss ? 0 : 1;
                 },

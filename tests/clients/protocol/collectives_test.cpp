@@ -1,5 +1,5 @@
-// What collectives compute, for every number of ranks and around every boundary. The ranks are threads over one mapping, where the
-// thread sanitizer sees a buffer written while somebody reads it; a random sequence runs in processes, too.
+// Results of collectives for every number of ranks and around every boundary. The ranks are threads over one mapping, so that
+// the thread sanitizer detects a write to a buffer that another rank reads; a random sequence also runs in processes.
 #include "clients/protocol/collectives.h"
 
 #include "aggregation/base/error.h"
@@ -27,13 +27,13 @@ namespace {
 constexpr std::size_t kPiece = 16 * 1024;
 #ifdef FEDHIVE_SANITIZED
 constexpr std::size_t kMaxRanks =
-    5;  // a power of two, odd ones, a tree of three levels; eight take a sanitizer four times as long
+    5;  // includes powers of two, odd numbers, a tree of three levels; 8 takes a sanitizer four times as long
 #else
 constexpr std::size_t kMaxRanks = 8;
 #endif
 constexpr float kUntouched = -7.0F;
 
-/// What rank r has at i: small integers, so that sums are exact; `salt` tells operations apart.
+/// Value of rank r at i: small integers, so that sums are exact; `salt` distinguishes operations.
 float value(std::size_t rank, std::size_t i, std::size_t salt = 0) {
     return static_cast<float>((i * 7 + rank * 131 + salt * 17) % 1009);
 }
@@ -44,13 +44,13 @@ float sum_of_all(std::size_t ranks, std::size_t i, std::size_t salt = 0) {
     return sum;
 }
 
-/// The first `count` floats get their values, the others kUntouched.
+/// Fills the first `count` floats with their values, the others with kUntouched.
 void fill(const Communicator& ranks, std::size_t count, std::size_t salt = 0) {
     const auto floats = ranks.buffer().host();
     for (std::size_t i = 0; i < floats.size(); ++i) floats[i] = i < count ? value(ranks.rank(), i, salt) : kUntouched;
 }
 
-/// A rank cannot use doctest: it throws, and the test shows the outcome.
+/// Throws for wrong floats; ranks cannot use doctest, and the test reports the outcome.
 template <typename Expected>
 void require_floats(const Communicator& ranks, std::size_t first, std::size_t end, const std::string& what, Expected expected) {
     const auto floats = ranks.buffer().host();
@@ -72,7 +72,7 @@ void check_returned(const Ranks& ranks) {
     }
 }
 
-/// Around the number of ranks, one piece of a buffer, one piece of each part, and several pieces.
+/// Counts around the number of ranks, one piece of a buffer, one piece of each part, and several pieces.
 std::set<std::size_t> counts_for(std::size_t ranks) {
     std::set<std::size_t> counts{0, 1, ranks + 1, 3 * kPiece};
     for (const std::size_t boundary : {ranks, kPiece, ranks * kPiece})
@@ -82,7 +82,7 @@ std::set<std::size_t> counts_for(std::size_t ranks) {
 
 enum class Holds { OnePart, AllParts };
 
-/// The body for each number of ranks and each count that fits, in one group that goes on from one to the next without a pause.
+/// Runs the body for each number of ranks and each count that fits, in one group per size without pauses in between.
 template <typename Body>
 void for_all(Holds holds, Body body) {
     for (std::size_t size = 1; size <= kMaxRanks; ++size) {

@@ -1,4 +1,4 @@
-// Ranks that do not come, leave, or are killed: the others leave, in time, and name the same one.
+// Missing, leaving or killed ranks: the others leave in time, and all name the same rank.
 #include "clients/protocol/rank_group.h"
 
 #include "aggregation/base/error.h"
@@ -22,7 +22,7 @@ constexpr double kDeadlineS = 0.5;
 struct Operation {
     const char* name;
     void (*call)(Communicator& own);
-    std::size_t awaited = 3;  // by rank 2 of 4, directly or not
+    std::size_t awaited = 3;  // directly or indirectly, by rank 2 of 4
 };
 
 constexpr Operation kOperations[] = {
@@ -39,7 +39,7 @@ constexpr Operation kOperations[] = {
     {"all_reduce (tree", [](Communicator& own) { own.all_reduce(kCount, AllReduce::Tree); }},
 };
 
-/// Runs a group of four processes for each operation, all groups side by side. body: what a rank does in it.
+/// Runs a group of four processes per operation, all groups concurrently. body: the work of a rank.
 template <typename Body>
 std::vector<std::unique_ptr<Ranks>> run_for_each_operation(double deadline_s, Body body, const Ranks::Stopping& stopping = {}) {
     std::vector<std::unique_ptr<Ranks>> groups;
@@ -52,7 +52,7 @@ std::vector<std::unique_ptr<Ranks>> run_for_each_operation(double deadline_s, Bo
     return groups;
 }
 
-/// All but `missing` have left naming it, not before `earliest_s` and soon after; at least one in this operation.
+/// All ranks but `missing` have left naming it, after `earliest_s` and soon after that; at least one of them in this operation.
 void check_named(const Ranks& ranks, std::size_t missing, double earliest_s, const std::string& operation) {
     bool in_operation = false;
     for (std::size_t r = 0; r < ranks.size(); ++r) {
@@ -121,9 +121,9 @@ TEST_SUITE("RankGroup") {
     }
 
     TEST_CASE("BellWakesASleeperLongBeforeItLooksByItself") {
-        const std::size_t size = std::thread::hardware_concurrency() + 1;  // more than cores: ranks sleep at once
+        const std::size_t size = std::thread::hardware_concurrency() + 1;  // more ranks than cores, so that they sleep at once
         double least_s = 60.0;
-        for (int again = 0; again < 6 && least_s >= 2.0; ++again) {  // a busy machine is slow at times
+        for (int again = 0; again < 6 && least_s >= 2.0; ++again) {  // a busy machine is sometimes slow
             Ranks ranks(size, 0);
             ranks.run(Ranks::As::Processes, [](Communicator& own) {
                 for (int round = 0; round < 100; ++round) own.barrier();
@@ -131,7 +131,7 @@ TEST_SUITE("RankGroup") {
             CHECK(ranks.outcome(0).end == Ranks::End::Returned);
             least_s = std::min(least_s, ranks.outcome(0).seconds);
         }
-        CHECK(least_s < 2.0);  // with a look every 50 ms it would be 5 s or more
+        CHECK(least_s < 2.0);  // polling every 50 ms would take 5 s or more
     }
 
     TEST_CASE("SlowRankIsGivenUpAndToldWhenItComes") {

@@ -1,4 +1,4 @@
-// The protocol with workers as threads: a hand-out, a wait.
+// The protocol with workers as threads: publish tasks, wait.
 #include "tests/clients/protocol/threaded_run.h"
 
 #include <doctest/doctest.h>
@@ -14,7 +14,7 @@ TEST_SUITE("RoundBarrier") {
         constexpr std::size_t kTasks = 7;
         constexpr std::uint32_t kRounds = 300;
         for (const std::uint32_t workers : {1U, 2U, 4U, 9U}) {
-            std::vector<std::uint64_t> runs(kTasks, 0);  // plain: a task run twice at a time is a race
+            std::vector<std::uint64_t> runs(kTasks, 0);  // not atomic: two concurrent runs of a task would be a race
             ThreadedRun run(workers, kTasks, 60.0, [&](std::uint32_t, TaskCell& cell) {
                 runs[cell.task.first] += cell.task.round + 1;
                 return TaskPhase::Done;
@@ -119,7 +119,7 @@ TEST_SUITE("RoundBarrier") {
         run.barrier.ring();
         const long before = sleeps();
         CHECK(run.barrier.wait(std::vector<std::size_t>{3}, 1).empty());
-        CHECK(sleeps() - before < 40);  // one a millisecond would be 400
+        CHECK(sleeps() - before < 40);  // polling every millisecond would be 400
     }
 
     TEST_CASE("TaskPastItsDeadlineIsHungAndItsLateResultDoesNotCount") {
@@ -131,7 +131,7 @@ TEST_SUITE("RoundBarrier") {
             return TaskPhase::Done;
         });
         const std::int64_t start = now_ns();
-        // Without a sign of life for kAliveNs it is hung, not late.
+        // Without a sign of life for kAliveNs a worker is hung, not late.
         publish(run.barrier, tasks_of_round(0, 2, 1.3));
         const auto found = run.barrier.wait(cells(2), 2);
         const double seconds = seconds_between(start, now_ns());
@@ -269,7 +269,7 @@ TEST_SUITE("RoundBarrier") {
         publish_again(barrier, *given_back, tasks[*given_back]);
         for (int i = 0; i < 2; ++i) left.finish(*left.claim(), TaskPhase::Done);
         CHECK(barrier.wait(cells(2), 2).empty());
-        std::this_thread::sleep_for(std::chrono::milliseconds(300));  // past what a worker may leave its bell unanswered
+        std::this_thread::sleep_for(std::chrono::milliseconds(300));  // longer than a worker may ignore its bell
         CHECK(barrier.wait(cells(2), 2).empty());
     }
 
@@ -301,7 +301,7 @@ TEST_SUITE("RoundBarrier") {
         publish(barrier, tasks);
         for (std::size_t cell = 0; cell < 3; ++cell) {
             const auto found = barrier.run_here(cells(3), 3, [&] { return run_one(TaskPhase::Failed); });
-            REQUIRE(found.size() == 1);  // told at once
+            REQUIRE(found.size() == 1);  // reported at once
             CHECK(found[0].cell == cell);
         }
         publish_again(barrier, 2, tasks[2]);

@@ -1,4 +1,4 @@
-// The board where tasks stay over many waits, in an order of their own, and may be withdrawn.
+// The task board: tasks stay over several waits, are claimed in order of their due times, and may be withdrawn.
 #include "tests/clients/protocol/threaded_run.h"
 
 #include <doctest/doctest.h>
@@ -45,7 +45,7 @@ TEST_SUITE("TaskBoard") {
         release = true;
         REQUIRE(found.size() == 1);
         CHECK(found[0].cell == 2);
-        CHECK(run.barrier.wait(std::vector<std::size_t>{0}, 1).empty());  // told once
+        CHECK(run.barrier.wait(std::vector<std::size_t>{0}, 1).empty());  // reported once
     }
 
     TEST_CASE("TaskDueFirstIsClaimedFirst") {
@@ -63,7 +63,7 @@ TEST_SUITE("TaskBoard") {
             order.push_back(claim->task_index);
             board.finish(*claim, TaskPhase::Done);
             if (order.size() != 2) continue;
-            // Put again in mid-way, beside what is left: 4 is due last now, 1 after 2, which was put before.
+            // Re-queued while others remain: 4 is now due last; 1 is due after 2, which was re-queued before.
             barrier.put(4, tasks[4], 5.0);
             barrier.put(1, tasks[1], 4.0);
             barrier.withdraw(std::vector<std::size_t>{4});
@@ -102,7 +102,7 @@ TEST_SUITE("TaskBoard") {
         run.publish(0, 2);
         while (!begun) std::this_thread::yield();
         run.barrier.withdraw(cells(2));
-        CHECK(TaskState::unpack(run.block().task(1).state.load()).phase == TaskPhase::Idle);  // nobody had claimed it
+        CHECK(TaskState::unpack(run.block().task(1).state.load()).phase == TaskPhase::Idle);  // no worker had claimed it
         CHECK(run.barrier.wait_until_let_go(cells(2)).empty());
         CHECK(TaskState::unpack(run.block().task(0).state.load()).phase == TaskPhase::Idle);
         const auto tasks = tasks_of_round(1, 2);
@@ -153,7 +153,7 @@ TEST_SUITE("TaskBoard") {
                 for (const std::size_t cell : subset) done += run.barrier.done(cell) ? flying.erase(cell) : 0;
                 REQUIRE(done >= quorum);
             }
-            CHECK(seconds_between(start, now_ns()) < 50.0);  // a lost one costs a deadline
+            CHECK(seconds_between(start, now_ns()) < 50.0);  // a lost task costs a deadline
         }
     }
 }

@@ -1,4 +1,4 @@
-// The protocol with workers as threads over one mapping: thread sanitizer sees races only inside one mapping.
+// The protocol with workers as threads over one mapping: the thread sanitizer sees races within a mapping only.
 #pragma once
 
 #include "clients/protocol/round_barrier.h"
@@ -26,14 +26,14 @@ inline std::vector<Task> tasks_of_round(std::uint32_t round, std::size_t count, 
     return tasks;
 }
 
-/// The first `count` places on the board.
+/// The first `count` cells of the board.
 inline std::vector<std::size_t> cells(std::size_t count) {
     std::vector<std::size_t> all(count);
     std::iota(all.begin(), all.end(), std::size_t{0});
     return all;
 }
 
-/// Puts the tasks in the first cells, and tells the workers.
+/// Puts the tasks into the first cells and rings.
 inline void publish(RoundBarrier& barrier, const std::vector<Task>& tasks) {
     for (std::size_t i = 0; i < tasks.size(); ++i) barrier.put(i, tasks[i]);
     barrier.ring();
@@ -50,7 +50,7 @@ inline std::size_t num_done(const RoundBarrier& barrier, std::size_t count) {
         std::count_if(all.begin(), all.end(), [&](std::size_t cell) { return barrier.done(cell); }));
 }
 
-/// Threads cannot be killed: who is lost goes on, and must find its claim withdrawn.
+/// Threads cannot be killed: a lost worker continues, and must find its claim withdrawn.
 inline WorkerControl no_processes() {
     return {[](std::size_t worker) {
                 ClientFailure failure;
@@ -60,7 +60,7 @@ inline WorkerControl no_processes() {
             [](std::size_t) {}};
 }
 
-/// Coordinator and W worker threads; what a task does is given by the test.
+/// Coordinator and W worker threads; the test gives the tasks' work.
 class ThreadedRun {
 public:
     using Work = std::function<TaskPhase(std::uint32_t worker, TaskCell& cell)>;

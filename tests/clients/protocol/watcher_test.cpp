@@ -52,7 +52,7 @@ TEST_SUITE("Watcher") {
         std::counting_semaphore<> rung{0};
         Watcher watcher([&] { rung.release(); });
         double least_s = 60.0;
-        // A busy machine is slow once; who looked at intervals instead of being told would be slow each time.
+        // The minimum counts: a busy machine may be slow once, while polling instead of waiting would be slow each time.
         for (std::size_t worker = 5; worker < 10 && least_s >= 0.1; ++worker) {
             ChildProcess child(shell("sleep 60"));
             watcher.watch(worker, child.pidfd());
@@ -90,7 +90,7 @@ TEST_SUITE("Watcher") {
         const Watcher watcher([&] { rung.release(); }, [&] { last.release(); });
         kill(getpid(), SIGINT);
         REQUIRE(rung.try_acquire_for(60s));
-        CHECK_FALSE(last.try_acquire_for(2500ms));  // one is not enough
+        CHECK_FALSE(last.try_acquire_for(2500ms));  // a single one does not wake it
         const std::int64_t start = now_ns();
         kill(getpid(), SIGHUP);
         REQUIRE(rung.try_acquire_for(60s));
@@ -126,15 +126,15 @@ TEST_SUITE("Watcher") {
         const int number = dup(first->pidfd());
         REQUIRE(number >= 0);
         watcher.watch(3, number);
-        REQUIRE(noticed.try_acquire_for(60s));  // that the list has changed
+        REQUIRE(noticed.try_acquire_for(60s));  // the list has changed
         go_on.release();
         first->kill();
-        REQUIRE(noticed.try_acquire_for(60s));  // that somebody has died; before it is noted who
+        REQUIRE(noticed.try_acquire_for(60s));  // somebody has died; who is noted afterwards
         watcher.forget(3);
         REQUIRE(dup2(second.pidfd(), number) == number);
         watcher.watch(3, number);
         go_on.release();
-        REQUIRE(noticed.try_acquire_for(60s));  // that the list has changed again
+        REQUIRE(noticed.try_acquire_for(60s));  // the list has changed again
         CHECK_FALSE(watcher.dead(3));
         go_on.release();
         second.kill();
@@ -230,7 +230,7 @@ TEST_SUITE("ChildProcess") {
     }
 
     TEST_CASE("ChildStoppedAtItsBirthDoesNotHoldItsParent") {
-        // Whoever is faster: the child is stopped before exec, or after it.
+        // Either may be first: the child is stopped before exec, or after it.
         const pid_t self = getpid();
         std::atomic<bool> over{false};
         std::thread stopper([&] {

@@ -1,4 +1,4 @@
-// What is known of LibTorch without loading it is what it says of itself.
+// The data about LibTorch that is known without loading it agrees with LibTorch.
 #include "clients/trainers/libtorch_info.h"
 #include "tests/support/skip.h"
 

@@ -1,4 +1,4 @@
-// Steps that compress, each against its definition, and the sizes that they tell.
+// Compressing upload steps, each against its definition, and their reported sizes.
 #include "tests/clients/uploads/trained.h"
 
 #include <doctest/doctest.h>
@@ -40,7 +40,7 @@ TEST_SUITE("Compression") {
     }
 
     TEST_CASE("OfEqualValuesTheFirstOnesAreSent") {
-        Trained trained({upload_step("top_k", {{"kept", 0.001}})});  // three
+        Trained trained({upload_step("top_k", {{"kept", 0.001}})});  // three values
         trained.local = trained.global;
         for (const std::size_t place : {7U, 90U, 200U, 1500U}) trained.local[place] = trained.global[place] = 0.0F;
         for (const std::size_t place : {7U, 200U, 1500U}) trained.local[place] = 0.25F;
@@ -70,7 +70,8 @@ TEST_SUITE("Compression") {
             CHECK(sent(update).size() == 751);
             for (std::size_t i = 0; i < mean.size(); ++i) mean[i] += update[i] / kDraws;
         }
-        // Each is 4 times as long in a quarter of the draws: a deviation of √3 · |value| each, of the mean 1 / √4000 of that.
+        // A value is sent 4 times as large in a quarter of the draws: standard deviation √3 · |value|, of
+        // the mean 1 / √4000 of that.
         double worst = 0.0;
         for (const std::size_t i : trained.places())
             worst = std::max(worst, std::abs(mean[i] - bare[i]) / (std::sqrt(3.0 / kDraws) * std::abs(bare[i]) + 1e-6));
@@ -113,7 +114,7 @@ TEST_SUITE("Compression") {
                 CHECK(update[i] == doctest::Approx(bare[i] < 0.0F ? -mean : mean).epsilon(1e-4));
         }
         for (std::size_t i = 3000; i < trained.layout.entries()[1].offset; ++i)
-            CHECK(update[i] == 0.0F);  // between the tensors
+            CHECK(update[i] == 0.0F);  // padding between the tensors
     }
 
     TEST_CASE("WhatIsLeftIsRoundedAndWhatWasLeftOutStaysOut") {
@@ -130,7 +131,7 @@ TEST_SUITE("Compression") {
         CHECK(bytes_of(Trained({upload_step("clip", {})})) == 4 * kParameters);
         const UploadStep few = upload_step("top_k", {{"kept", 0.01}}), many = upload_step("top_k", {{"kept", 0.5}});
         CHECK(bytes_of(Trained({few})) == 30 * (4 + 4));
-        CHECK(bytes_of(Trained({many})) == 1503 * 4 + 376);  // a bit for each is less than 4 bytes for half of them
+        CHECK(bytes_of(Trained({many})) == 1503 * 4 + 376);  // one bit per value is less than 4 bytes for half of them
         CHECK(bytes_of(Trained({upload_step("top_k", {{"kept", 1.0}})})) == 4 * kParameters);
         CHECK(bytes_of(Trained({upload_step("top_k", {{"kept", 1e-9}})})) == 8);
         CHECK(bytes_of(Trained({upload_step("random_k", {{"kept", 0.01}})})) == 30 * 4 + 8);
@@ -175,7 +176,7 @@ TEST_SUITE("Compression") {
                 }
                 kept = next;
             }
-            // So nothing is lost: the sum of what was sent is that of the updates, but for what is still kept.
+            // Nothing is lost: the sum of all sent updates and the residual equals the sum of the updates.
             for (std::size_t i = 0; i < trainable; ++i)
                 CHECK(sent_in_all[i] + kept[i] == doctest::Approx(kRounds * static_cast<double>(bare[i])).epsilon(1e-4));
             CHECK(std::any_of(kept.begin(), kept.end(), [](float value) { return value != 0.0F; }));

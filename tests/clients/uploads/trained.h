@@ -1,4 +1,4 @@
-// A model of two tensors with a gap between them, somewhere, and a client's after its local steps.
+// A model of two tensors with padding between them, and a client's model after its local steps.
 #pragma once
 
 #include "clients/uploads/upload.h"
@@ -25,7 +25,7 @@ struct Trained {
         }
     }
 
-    /// Where its 3,005 parameters lie.
+    /// Indices of its 3,005 parameters.
     std::vector<std::size_t> places() const {
         std::vector<std::size_t> all;
         for (const aggregation::LayoutEntry& entry : layout.entries())
@@ -33,7 +33,7 @@ struct Trained {
         return all;
     }
 
-    /// What leaves.
+    /// The update after the chain.
     std::vector<float> update(std::uint32_t client = 4, std::uint32_t round = 2, std::uint64_t seed = 7) const {
         std::vector<float> leaves = local;
         UploadChain chain(plan, layout);

@@ -52,7 +52,7 @@ TEST_SUITE("Uploads") {
         const double distance =
             fedhive::testing::kolmogorov_distance(drawn, [](double x) { return 0.5 * std::erfc(-x / std::sqrt(2.0)); });
         CHECK(distance < fedhive::testing::kolmogorov_bound(drawn.size()));
-        for (std::size_t i = 3000; i < noisy.layout.entries()[1].offset; ++i) CHECK(update[i] == 0.0F);  // between the tensors
+        for (std::size_t i = 3000; i < noisy.layout.entries()[1].offset; ++i) CHECK(update[i] == 0.0F);  // padding
     }
 
     TEST_CASE("NoiseIsKeyedByClientRoundAndSeedAlone") {
@@ -62,7 +62,7 @@ TEST_SUITE("Uploads") {
         CHECK(noisy.update(4, 2) != noisy.update(5, 2));
         CHECK(noisy.update(4, 2) != noisy.update(4, 3));
         CHECK(noisy.update(4, 2) != noisy.update(4, 2, 8));
-        // Nor is it the same in each tensor, in each block of one, or in each step.
+        // The noise differs between tensors, between blocks of a tensor, and between steps.
         const std::vector<float> update = noisy.update(), bare = noisy.bare();
         const std::size_t second = noisy.layout.entries()[1].offset;
         CHECK(update[0] - bare[0] != update[second] - bare[second]);

@@ -1,4 +1,4 @@
-// Clients of unequal shards, trained one at a time or at once, on the host or on a GPU.
+// Clients with shards of unequal size, trained one at a time or at once, on the host or on a GPU.
 #pragma once
 
 #include "aggregation/math/vector_ops.h"
@@ -26,7 +26,7 @@ using aggregation::OptimizerOptions;
 using aggregation::SgdOptions;
 using aggregation::testing::Floats;
 
-/// Trains clients at once; row k of the step then holds client k's update.
+/// Trains clients at once; afterwards row k of the step holds client k's update.
 inline std::vector<clients::ClientResult> train_rows(clients::TrainingStep& step, const clients::LocalTraining& plan,
                                                      const clients::Objective& objective, std::uint32_t round,
                                                      std::vector<clients::RowClient> clients,
@@ -61,7 +61,7 @@ struct Clients {
           batched(spec, 8, where, train, {}, of_rows(options)),
           global(first_model(spec, model.layout(), where)) {}
 
-    /// Rows are stepped by SGD alone.
+    /// Rows support SGD only.
     static SgdOptions of_rows(const OptimizerOptions& options) {
         const auto* sgd = std::get_if<SgdOptions>(&options);
         return sgd == nullptr ? SgdOptions{} : *sgd;
@@ -75,7 +75,7 @@ struct Clients {
         if (where == MemorySpace::Cuda) result.upload(aggregation::cuda_driver());
         return result;
     }
-    /// The first pixels of each, by their remainders.
+    /// Replaces each example by its first pixels modulo the vocabulary.
     static void take_as_tokens(clients::Examples& part, const clients::ExampleShape& shape) {
         const std::size_t pixels = part.shape.num_values();
         std::vector<std::uint8_t> tokens;
@@ -92,7 +92,7 @@ struct Clients {
         return aggregation::testing::upload(first, where);
     }
 
-    /// Client k has sizes[k] examples, one after the other.
+    /// Client k has sizes[k] consecutive examples.
     std::vector<clients::RowClient> clients(const std::vector<std::size_t>& sizes) {
         indices.resize(std::accumulate(sizes.begin(), sizes.end(), std::size_t{0}));
         std::iota(indices.begin(), indices.end(), 0U);
@@ -136,7 +136,7 @@ inline double largest_difference(const Floats& a, const Floats& b) {
     return largest;
 }
 
-/// No shard divides the batch size but one; one client has a single example.
+/// The batch size, 4, divides one shard only; one client has a single example.
 inline const std::vector<std::size_t> kUnequal{13, 1, 8, 5, 30};
 
 }  // namespace fedhive::testing

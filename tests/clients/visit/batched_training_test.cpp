@@ -44,7 +44,7 @@ TEST_SUITE("BatchedTraining") {
                                           SgdOptions{0.05F, 0.9F, 0.1F, false}, SgdOptions{0.05F, 0.5F, 0.01F, true}}) {
             Clients all("mlp", options);
             check_same_as_alone(all);
-            check_same_as_alone(all, {0.5F});  // and with what the first ones left behind
+            check_same_as_alone(all, {0.5F});  // also with the state that the first run left
         }
     }
 
@@ -95,8 +95,7 @@ TEST_SUITE("BatchedTraining") {
         all.batched.step_rows(everybody);
         const double loss = all.batched.loss_of(1);
         const auto weights = all.batched.parameters_of(1).host();
-        for (std::size_t i = 0; i < weights.size(); ++i)
-            weights[i] = i % 2 == 0 ? 3e38F : -3e38F;  // finite; their sums are not
+        for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = i % 2 == 0 ? 3e38F : -3e38F;  // finite, but sums overflow
         all.batched.step_rows(std::vector<RowBatch>{{clients[0].shard}, {}, {clients[2].shard}});
         CHECK(all.batched.loss_of(1) == loss);
     }
@@ -106,7 +105,7 @@ TEST_SUITE("BatchedTraining") {
             CAPTURE(name);
             Clients all(name, SgdOptions{0.1F, 0.0F, 0.0F, false}, true);
             all.plan = {5, 1, 1};
-            // Two clients with the same single example: only dropout tells them apart.
+            // Two clients with the same single example differ only by dropout.
             const std::vector<std::uint32_t> example{3};
             const std::vector<RowClient> clients{{1, example}, {2, example}};
             const auto first = all.at_once(clients);
@@ -129,7 +128,7 @@ TEST_SUITE("BatchedTraining") {
 
 namespace {
 
-/// Who was blamed, in order; row 1 is blamed for what is nobody's fault.
+/// The blamed rows, in order; row 1 is blamed for faults of no row.
 struct Supervised {
     void run(InjectedFault fault, bool stop = false) {
         Clients all("lr");

@@ -90,7 +90,7 @@ TEST_SUITE("Hogwild") {
     }
 
     TEST_CASE("RacingWorkersLearn") {
-        // Threads stand for the processes. The race is meant (racy_model.h).
+        // Threads replace the processes; the race is intended (racy_model.h).
         HogwildSetting setting({0.1F, 0.5F, 0.0F, false});
         Replica judge(setting.task);
         LibtorchEvaluation evaluation(judge.model, setting.task.train.shape, {});

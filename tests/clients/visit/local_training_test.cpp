@@ -28,7 +28,7 @@ using testing::largest_difference;
 
 namespace {
 
-/// A small data set, its model, and what one client does on it.
+/// A small data set, its model, and one client's training on it.
 struct Bench {
     explicit Bench(SgdOptions optimizer, std::string_view name = "mlp")
         : dataset(draw_synthetic({200, 20, 4, 12, 2.0}, 7)),
@@ -63,7 +63,7 @@ struct Bench {
     std::vector<float> update;
 };
 
-/// The same client by torch.optim.SGD on an ordinary module: the reference.
+/// Reference: the same client by torch.optim.SGD on an ordinary module.
 std::vector<float> reference_update(const Bench& bench, const LocalTraining& plan, std::size_t examples,
                                     const torch::optim::SGDOptions& options) {
     Classifier module(bench.spec);
@@ -155,7 +155,7 @@ TEST_SUITE("LocalTraining") {
     }
 
     TEST_CASE("DropoutIsDrawnForEachClientAndRoundAnew") {
-        // One example, so that nothing but the dropout is random.
+        // A single example, so that only dropout is random.
         const Dataset glyphs = draw_glyphs(10, 10, 1);
         const ExamplesView train{glyphs.train.shape, glyphs.train.values, glyphs.train.labels};
         const std::vector<std::uint32_t> shard{3};
@@ -176,7 +176,7 @@ TEST_SUITE("LocalTraining") {
     }
 
     TEST_CASE("LossIsTheMeanOverExamplesSeen") {
-        // A rate too small to move anything: each epoch's loss is the loss of the start, ragged last batch included.
+        // With a tiny rate nothing moves: each epoch's loss is the initial model's, including the ragged last batch.
         Bench bench({1e-30F, 0.0F, 0.0F, false});
         const double whole = bench.run({5, 1, 100}, 100).train_loss;
         CHECK(bench.run({5, 3, 16}, 100).train_loss == doctest::Approx(whole).epsilon(1e-5));
@@ -192,7 +192,7 @@ TEST_SUITE("LocalTraining") {
 
 TEST_SUITE("LibtorchStep") {
     TEST_CASE("GradientThatIsAppliedElsewhereGivesTheBitsOfAStep") {
-        // What a parameter server does: it keeps model and momentum, and whoever computes gradients gets the model before each.
+        // A parameter server keeps model and momentum; each computation of gradients gets the current model.
         const SgdOptions optimizer{0.05F, 0.9F, 0.01F, false};
         Bench bench(optimizer);
         ClientStart start;

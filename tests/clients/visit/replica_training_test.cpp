@@ -15,7 +15,7 @@ using aggregation::MemorySpace;
 
 namespace {
 
-/// 203 examples in batches of 16: padding for every number of ranks but 1 and 7, and a smaller last batch.
+/// 203 examples in batches of 16: padding for all numbers of ranks but 1 and 7, and a smaller last batch.
 struct Setting {
     explicit Setting(float momentum = 0.9F, std::uint64_t passes = 1)
         : dataset(draw_synthetic({203, 20, 4, 12, 2.0}, 7)),
@@ -30,7 +30,7 @@ struct Setting {
         return named_model("mlp", dataset.train.shape, dataset.num_classes, {{"hidden", 16}});
     }
 
-    /// So many rounds on so many ranks.
+    /// Runs `rounds` rounds on `ranks` ranks.
     std::vector<ReplicaState> run(std::uint32_t ranks, std::uint32_t rounds) const {
         std::vector<ReplicaState> states(ranks, first_state(task, layout));
         for (std::uint32_t round = 0; round < rounds; ++round) states = train_ranks(task, round, states);
@@ -58,7 +58,7 @@ std::vector<std::vector<std::vector<std::uint32_t>>> batches_of(const Setting& s
     return steps;
 }
 
-/// One process, one model: `take` makes a step from the batches of all ranks.
+/// Reference with one process and one model: `take` makes a step from the batches of all ranks.
 template <typename Take>
 std::vector<float> reference(const Setting& setting, std::uint32_t ranks, std::uint32_t epochs, Take take) {
     Replica replica(setting.task);
@@ -133,12 +133,12 @@ TEST_SUITE("ReplicaTraining") {
     }
 
     TEST_CASE("MomentumGoesOnFromRoundToRound") {
-        // Two rounds of one pass are one round of two passes.
+        // Two rounds of one pass equal one round of two passes.
         const auto in_turn = Setting(0.9F, 1).run(2, 2)[0];
         const auto at_once = Setting(0.9F, 2).run(2, 1)[0];
         CHECK(in_turn.model == at_once.model);
         CHECK(in_turn.velocity == at_once.velocity);
-        // Without it they are not.
+        // Without the velocity they differ.
         const Setting setting(0.9F, 1);
         auto states = setting.run(2, 1);
         for (ReplicaState& state : states) std::fill(state.velocity.begin(), state.velocity.end(), 0.0F);
@@ -153,7 +153,7 @@ TEST_SUITE("ReplicaTraining") {
         CHECK(states[0].result.finite == 1);
         CHECK(states[0].result.update_norm == doctest::Approx(norm(states[0].model, first.model)).epsilon(1e-6));
         CHECK(states[0].result.update_hash == states[2].result.update_hash);
-        // A rate too small to move anything: the mean over ranks is the loss of all examples, the padding's once more.
+        // With a tiny rate nothing moves: the mean over ranks is the loss of all examples, with padding counted twice.
         Setting still;
         still.task.optimizer = {1e-30F, 0.0F, 0.0F, false};
         double mean = 0.0;

@@ -1,4 +1,4 @@
-// Replicas of a model in one process, for tests: each rank has a model and a step of its own and is a thread.
+// Replicas of a model in one process, for tests: each rank is a thread with its own model and step.
 #pragma once
 
 #include "aggregation/math/mean.h"
@@ -12,7 +12,7 @@
 
 namespace fedhive::testing {
 
-/// What all ranks have in common.
+/// Inputs that all ranks share.
 struct SharedTask {
     clients::ModelSpec spec;
     clients::ExamplesView train;
@@ -30,7 +30,7 @@ struct Replica {
     clients::LibtorchStep step;
 };
 
-/// Where a rank stands after a round.
+/// State of a rank after a round.
 struct ReplicaState {
     std::vector<float> model;     // [P]
     std::vector<float> velocity;  // [trainable], or empty

@@ -12,7 +12,7 @@ using namespace fedhive::clients;
 
 namespace {
 
-/// Counts its halves.
+/// Counts calls, and gradients in one piece.
 struct CountingStep final : TrainingStep {
     aggregation::ParamSpan parameters_of(std::size_t) override { return local; }
     aggregation::ParamSpan gradient() override { return ++in_one_piece, slope; }

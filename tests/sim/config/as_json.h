@@ -1,4 +1,4 @@
-// A tree as one line of YAML: as JSON, which has every word in quotes, or with words as plain as they were.
+// A tree as one line of YAML: in JSON style with every word in quotes, or with words quoted as in the tree.
 #pragma once
 
 #include "sim/config/scalars.h"
@@ -22,7 +22,7 @@ inline std::string quoted(const std::string& text) {
     return result + '"';
 }
 
-/// Numbers, true and false have no quotes in JSON either.
+/// Numbers, true and false are never quoted.
 inline std::string as_text(const Node& node, Quotes quotes) {
     const bool is_bare = is_integer(node.text) || parse_number(node.text).valid || node.text == "true" || node.text == "false";
     std::vector<std::string> parts;

@@ -1,4 +1,4 @@
-// Which keys two configs differ in, and which of them a resumed run may have. And the list of faults, key by key.
+// Which keys differ between two configs, and which of them a resume may change; also the list of faults, key by key.
 #include "tests/sim/config/config_files.h"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-// Config files for tests: a folder of its own for each test, and loading that returns the error's text.
+// Config files for tests: a folder per test, and loading that returns the error's text.
 #pragma once
 
 #include "clients/data/data_format.h"
@@ -43,7 +43,7 @@ private:
     std::filesystem::path path_;
 };
 
-/// Lines 1 to 6; what a test adds begins on line 7.
+/// Lines 1 to 6; a test's own lines begin on line 7.
 inline const std::string kMinimal =
     "seed: 1\n"
     "data:\n"
@@ -52,7 +52,7 @@ inline const std::string kMinimal =
     "model:\n"
     "  name: lr\n";
 
-/// The ConfigError's text with the folder taken out, or "" when the file loads.
+/// The ConfigError's text without the folder, or "" if the file loads.
 inline std::string error_of(const std::string& text, const std::vector<std::string>& overrides = {}) {
     const TemporaryFolder folder;
     const std::filesystem::path file = folder.write("c.yaml", text);
@@ -68,13 +68,13 @@ inline std::string error_of(const std::string& text, const std::vector<std::stri
     return "";
 }
 
-/// A text and the message it gives, to the letter.
+/// A text and the exact message that it gives.
 struct ErrorRow {
     std::string text;
     std::string error;
 };
 
-/// Without the lines that say what a short text leaves out, unless that is what the row is about.
+/// Removes the lines about missing keys, unless `wanted` has one.
 inline std::string without_missing_keys(const std::string& message, const std::string& wanted) {
     const bool about_them = wanted.find(": is missing") != std::string::npos;
     std::string kept;
@@ -96,7 +96,7 @@ inline RunConfig loaded(const std::string& text, const std::vector<std::string>&
     return load_config(folder.write("c.yaml", text), overrides).run;
 }
 
-/// "glyphs, synthetic, …": what there is in a catalog.
+/// "glyphs, synthetic, …": the names in a catalog.
 template <class Catalog>
 std::string names_in(const Catalog& catalog) {
     return fmt::format("{}", fmt::join(names_of(catalog), ", "));
@@ -106,7 +106,7 @@ inline std::string data_formats() { return names_in(clients::data_catalog()); }
 inline std::string models() { return names_in(clients::model_catalog()); }
 inline std::string partition_schemes() { return names_in(clients::partition_catalog()); }
 
-/// "'idx' or …": those that have a key of that name.
+/// "'idx' or …": the formats with a key of that name.
 inline std::string formats_with(const std::string& key) {
     std::vector<std::string> names;
     for (const clients::DataFormat& format : clients::data_catalog())

@@ -1,4 +1,4 @@
-// What a config that loads becomes: defaults, paths, the resolved form.
+// Results of loading valid configs: defaults, paths, the resolved form.
 #include "sim/config/fields.h"
 #include "sim/config/layer_fields.h"
 #include "tests/sim/config/config_files.h"
@@ -28,7 +28,7 @@ std::vector<std::filesystem::path> config_files() {
     return files;
 }
 
-/// Every member of the struct that applies as text, exactly; those that are left out included.
+/// Text of every applicable member of the struct with its exact value, defaults included.
 class Dump : public Visitor {
 public:
     std::string text;
@@ -302,14 +302,14 @@ TEST_CASE("QuickstartSpellsOutEveryKeyThatApplies") {
     class Given : public Visitor {
     public:
         explicit Given(const ConfigSource& source) : source_(source) {}
-        void items(const ItemList&) override {}  // a quickstart without failures on purpose
+        void items(const ItemList&) override {}  // quickstart deliberately has no failures
         void begin(const Section& section) override { path_.push_back(section.name + "."); }
         void end() override { path_.pop_back(); }
         void field(const Field& field) override {
             std::string path;
             for (const std::string& part : path_) path += part;
             path += field.name;
-            // The strategy's own parts follow its name.
+            // The parts that belong to the strategy follow its name.
             static const std::set<std::string> alternatives = {
                 "strategy.local",       "strategy.aggregator", "strategy.server",          "training.participation",
                 "training.local_steps", "training.clip_norm",  "data.partition.sizes",     "model.init",

@@ -1,4 +1,4 @@
-// Every message a mistake in a config file can give, to the letter.
+// Every message for a mistake in a config file, word by word.
 #include "sim/config/rules.h"
 #include "sim/modes/mode_spec.h"
 #include "tests/sim/config/config_files.h"
@@ -377,7 +377,7 @@ TEST_CASE("KeysThatDoNotGoTogether") {
          {"  partition: {clients: 2, sizes: [0.5, 0.75]}\n",
           "c.yaml:4: data.partition.sizes: the fractions add up to 1.25; allowed: at most 1"}},
         data);
-    // In doubles this is a little more than 1.
+    // In doubles the sum is slightly more than 1.
     CHECK_EQ(error_of(data + "  partition: {clients: 4, sizes: [0.2, 0.4, 0.3, 0.1]}\n"), "");
 }
 

@@ -1,4 +1,4 @@
-// Configs that between them have every key: one for each choice that there is.
+// Configs that together have every key: one per choice of a catalog.
 #pragma once
 
 #include "aggregation/math/client_optimizer.h"
@@ -19,7 +19,7 @@
 
 namespace fedhive::sim::testing {
 
-/// "format: idx, root: /": an entry of a catalog, with what it cannot do without.
+/// "format: idx, root: /": an entry of a catalog with its required keys.
 template <class Entry>
 std::string choice_of(const std::string& chooser, const Entry& entry) {
     std::string text = chooser + ": " + entry.name;
@@ -28,7 +28,7 @@ std::string choice_of(const std::string& chooser, const Entry& entry) {
     return text;
 }
 
-/// Configs in which between them every key applies, each with nothing given that it can do without.
+/// Configs in which together every key applies; each gives only required keys.
 inline std::vector<std::string> one_for_each_choice() {
     const std::string start = "data: {format: glyphs}\nmodel: {name: lr}\n";
     std::vector<std::string> texts = {start,

@@ -1,4 +1,4 @@
-// Texts and files that are no config at all, and oddities that are harmless.
+// Texts and files that are not configs, and harmless oddities.
 #include "tests/sim/config/config_files.h"
 
 #include <doctest/doctest.h>
@@ -74,7 +74,7 @@ TEST_CASE("FilesThatCannotBeRead") {
     CHECK_EQ(error(folder.path() / "mnist.yml"), at + "/mnist.yml: no such file; did you mean '" + at + "/mnist.yaml'?");
     CHECK_EQ(error(folder.path() / "mnist"), at + "/mnist: no such file; did you mean '" + at + "/mnist.yaml'?");
     CHECK_EQ(error(folder.path() / "x.yaml"), at + "/x.yaml: no such file; its folder has mnist.yaml");
-    // Half of a short name is another name, however long its ending is.
+    // A short name that matches by half is no suggestion, however long its common ending is.
     folder.write("type.yaml", kMinimal);
     CHECK_EQ(error(folder.path() / "nope.yaml"), at + "/nope.yaml: no such file; its folder has mnist.yaml, type.yaml");
     for (const char* name : {"a.yaml", "b.yaml", "c.yaml", "d.yaml"}) folder.write(name, kMinimal);

@@ -1,4 +1,4 @@
-// What each client holds out of its training, and the evaluation on it, as a config says them.
+// Held-out examples of clients and evaluation on them, in configs.
 #include "tests/sim/config/config_files.h"
 
 #include <doctest/doctest.h>
@@ -9,7 +9,7 @@ using namespace fedhive::sim::testing;
 
 namespace {
 
-/// Four clients that hold out so much of their examples; more lines behind.
+/// Four clients that hold out this share of their examples, followed by more lines.
 std::string holding_out(const std::string& share, const std::string& more = "") {
     return "data: {format: glyphs, partition: {clients: 4, holdout: " + share + "}}\nmodel: {name: lr}\n" + more;
 }

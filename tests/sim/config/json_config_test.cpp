@@ -19,12 +19,12 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Of every key that can be a word or words: its path, without the numbers of a list's items, and the words that it names.
+/// Every key whose value is a word or words: its path without list indices, and its possible words.
 class WordKeys : public Visitor {
 public:
     explicit WordKeys(bool all) : all_(all) {}
 
-    /// By the path with its numbers.
+    /// By path with list indices.
     std::map<std::string, std::vector<std::string>> words;
 
     void begin(const Section& section) override { path_.push_back(section.name); }
@@ -66,7 +66,7 @@ std::string without_number(const std::string& path) {
     return open == std::string::npos ? path : path.substr(0, open) + path.substr(path.find(']') + 1);
 }
 
-/// The node at "faults[0].kind"; null where there is none.
+/// The node at a path such as "faults[0].kind"; null if there is none.
 Node* node_at(Node& root, const std::string& path) {
     Node* node = &root;
     std::istringstream keys(path);
@@ -80,7 +80,7 @@ Node* node_at(Node& root, const std::string& path) {
     return node;
 }
 
-/// What a text becomes: the resolved config, or the error.
+/// The result of loading a text: the resolved config, or the error.
 std::string outcome(const std::string& text) {
     const std::string error = error_of(text);
     return error.empty() ? to_yaml(loaded(text)) : error;
@@ -99,7 +99,7 @@ std::vector<std::string> texts_with_every_key() {
     return texts;
 }
 
-/// A config or a sweep file, as text in which no folder's name is left.
+/// The resolved config or sweep file as text, with the folder's name removed.
 std::string resolved(const fs::path& file, const fs::path& folder) {
     std::string text;
     if (read_tree(file).find("base") == nullptr) {
@@ -147,7 +147,7 @@ TEST_CASE("EveryWordOfEveryKeyIsReadInQuotes") {
                 node->kind = Node::Kind::Quoted;
                 CHECK_EQ(outcome(as_text(tree, Quotes::All)), plain);
                 CHECK_EQ(plain.find("wants "),
-                         std::string::npos);  // it is a value of the key, whatever else does not go with it
+                         std::string::npos);  // it is a value of this key, even if others exclude it
             }
             *node = before;
         }

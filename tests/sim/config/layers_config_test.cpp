@@ -1,4 +1,4 @@
-// model.layers: what is read, what is written back, and every mistake in it.
+// model.layers: reading, writing back, and every mistake.
 #include "clients/models/layer_kind.h"
 #include "sim/config/layer_fields.h"
 #include "tests/sim/config/config_files.h"

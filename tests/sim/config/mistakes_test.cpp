@@ -1,4 +1,4 @@
-// More than one mistake in a config: all are told, but not those that follow from another one.
+// Several mistakes in a config: all are reported, except consequences of another one.
 #include "tests/sim/config/config_files.h"
 
 #include <doctest/doctest.h>
@@ -29,7 +29,7 @@ TEST_CASE("AllMistakesAreToldInTheOrderOfTheirLines") {
             "--set workers=many: workers: wants an integer, found 'many'; allowed: auto, 0 to 1024\n"
             "c.yaml: model.name: is missing; allowed: " +
             models() + "; or give layers or file");
-    // Of keys that do not go together, each by itself.
+    // Keys that exclude each other are reported one by one.
     CHECK_EQ(
         error_of(
             kMinimal +
@@ -60,7 +60,7 @@ TEST_CASE("MistakesBeyondTwentyAreCounted") {
     CHECK_NE(error.find("c.yaml:26: zzzzz19: unknown key"), std::string::npos);
     CHECK_EQ(error.find("zzzzz20"), std::string::npos);
     CHECK(error.ends_with("\nand 3 more"));
-    const std::string broken = error_of(kMinimal + "\"a\\nb\": 1\n");  // a mistake is a line, whatever is in it
+    const std::string broken = error_of(kMinimal + "\"a\\nb\": 1\n");  // a mistake is one line, whatever it contains
     CHECK_EQ(broken.find('\n'), std::string::npos);
     CHECK_NE(broken.find("a?b: unknown key"), std::string::npos);
 }

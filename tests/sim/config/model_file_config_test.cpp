@@ -1,4 +1,4 @@
-// model.file and model.file_sha256: what is read, what is written back, what a resumed run may change.
+// model.file and model.file_sha256: reading, writing back, and changes by a resume.
 #include "tests/sim/config/config_files.h"
 
 #include <doctest/doctest.h>

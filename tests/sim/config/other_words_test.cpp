@@ -1,4 +1,4 @@
-// What people write who know a key or a value by another name, and what they are told.
+// Suggestions for keys and values that users know by other names.
 #include "sim/config/other_words.h"
 #include "sim/config/run_keys.h"
 #include "sim/config/tree.h"
@@ -23,7 +23,7 @@ std::vector<std::string> words_in(const std::string& text) {
 
 bool is_key_or_section(const std::string& key) { return is_run_key_or_section(key) || run_choices().contains(key); }
 
-/// Every path of keys in a tree, those of a list's items as "upload.name".
+/// Calls `take` with every path of keys in a tree; paths of list items are like "upload.name".
 void each_path(const Node& node, const std::string& path, const std::function<void(const std::string&)>& take) {
     if (!path.empty()) take(path);
     for (const Node& child : node.children)
@@ -91,7 +91,7 @@ TEST_CASE("KeysByOtherNames") {
             {"alpha: 0.5\n", "c.yaml:7: alpha: unknown key; did you mean 'data.partition.alpha'?"},
             {"momentum: 0.9\n", "c.yaml:7: momentum: unknown key; did you mean 'training.optimizer.momentum'?"},
             {"batchSize: 8\n", "c.yaml:7: batchSize: unknown key; did you mean 'training.batch_size'?"},
-            // Nearest to where it stands.
+            // Suggestions near the key's own place.
             {"training: {learning_rate: 0.1}\n",
              "c.yaml:7: training.learning_rate: unknown key; did you mean 'training.optimizer.lr'?"},
             {"training: {batch: 8}\n", "c.yaml:7: training.batch: unknown key; did you mean 'batch_size'?"},
@@ -106,7 +106,7 @@ TEST_CASE("KeysByOtherNames") {
             {"dp: {}\n", "c.yaml:7: dp: unknown key; did you mean 'upload'?"},
         },
         kMinimal);
-    // What it stands for is not missing besides.
+    // The key that it stands for is not reported as missing, too.
     CHECK_EQ(error_of("dataset: glyphs\nmodel: {name: lr}\n"), "c.yaml:1: dataset: unknown key; did you mean 'data.format'?");
     CHECK_EQ(error_of("dataset: {format: glyphs}\nmodel: {name: lr}\n"),
              "c.yaml:1: dataset: unknown key; did you mean 'data'?");
@@ -153,7 +153,7 @@ TEST_CASE("ValuesByOtherNames") {
     told("fedbuff", "; FedBuff is mode: {name: semi_async, quorum: 10}; docs/modes.md");
     told("qsgd", "; QSGD is upload: [{name: quantize}]; docs/strategies.md");
     told("hogwild", "; 'hogwild' is mode: {name: hogwild}");
-    // What is not there is not claimed.
+    // No suggestion for what does not exist here.
     for (const char* name : {"moon", "ditto", "fednova", "trimmed_mean"}) told(name, "");
     const auto format = [](const std::string& name) { return error_of("data: {format: " + name + "}\nmodel: {name: lr}\n"); };
     CHECK(format("fashion_mnist")

@@ -1,4 +1,4 @@
-// --set: one key replaced, with the same checks as a file.
+// --set: replaces one key, with the same checks as in a file.
 #include "tests/sim/config/config_files.h"
 
 #include <doctest/doctest.h>

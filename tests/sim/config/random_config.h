@@ -1,4 +1,4 @@
-// Configs with random values that go together.
+// Random valid configs.
 #pragma once
 
 #include "clients/data/data_format.h"
@@ -17,7 +17,7 @@
 
 namespace fedhive::sim::testing {
 
-/// Gives every key that applies a random value from its range, by the description itself: a new key is covered without a line here.
+/// Gives every applicable key a random value from its range. It uses the keys' own description, so new keys are covered.
 class Randomize : public Visitor {
 public:
     explicit Randomize(unsigned seed) : random_(seed) {}
@@ -75,7 +75,7 @@ private:
     std::mt19937 random_;
 };
 
-/// What the mode takes only some values of.
+/// Restricts values to those that the mode accepts.
 inline void fit_to_mode(RunConfig& run, const ModeSpec& mode, unsigned seed) {
     const std::int64_t clients = run.num_clients();
     if (mode.all_clients) {
@@ -123,7 +123,7 @@ inline void fit_to_mode(RunConfig& run, const ModeSpec& mode, unsigned seed) {
     if (spec.build(completed(rule.values, spec.keys))->least_updates() > static_cast<std::size_t>(arrivals)) rule = {"mean"};
 }
 
-/// Up to 12 layers of any kind with any arguments, which need not fit each other.
+/// Up to 12 layers of any kind with any arguments; their shapes need not fit.
 inline clients::LayerList random_layers(unsigned seed) {
     std::mt19937 random(seed);
     clients::LayerList layers;
@@ -152,7 +152,7 @@ inline clients::LayerList random_layers(unsigned seed) {
     return layers;
 }
 
-/// A task that goes with the data, and what stops its runs.
+/// Sets a task that fits the data, and drops stop targets that the task lacks.
 inline void fit_task(RunConfig& run) {
     const bool numbers = clients::data_format(run.data.format).targets.front() == clients::TargetKind::Numbers;
     if (numbers != (run.task == "regression")) run.task = numbers ? "regression" : "next_token";
@@ -160,7 +160,7 @@ inline void fit_task(RunConfig& run) {
         if (clients::learning_task(run.task).metric(metric) == nullptr) target.reset();
 }
 
-/// A part of the model that is the clients' own, where that can be.
+/// Clears the local part of the model unless it is allowed, and adjusts the keys that it restricts.
 inline void fit_local_part(RunConfig& run, bool client_state) {
     const bool compresses = std::ranges::any_of(run.upload, [](const Chosen& step) {
         return entry_of(clients::upload_catalog(), step.name, "step of an upload").shrink != nullptr;
@@ -171,7 +171,7 @@ inline void fit_local_part(RunConfig& run, bool client_state) {
     run.stop = {};
 }
 
-/// Values that depend on each other, made to fit.
+/// Makes dependent values consistent.
 inline void reconcile(RunConfig& run, unsigned seed) {
     fit_task(run);
     if (seed % 2 == 0 || !run.data.partition.clients) run.data.partition.clients = 1 + seed % 7;
@@ -226,7 +226,7 @@ inline void reconcile(RunConfig& run, unsigned seed) {
         const bool possible = !single && !compresses(run.upload.back());
         std::erase_if(run.upload, is_noise);
         if (possible) {
-            run.upload.push_back(last);  // nothing stands behind it
+            run.upload.push_back(last);  // it must be the last step
             run.upload.insert(run.upload.begin(), {"clip", {{"norm", 0.1}}});
             run.strategy.weighting = Weighting::Uniform;
         }

@@ -1,4 +1,4 @@
-// configs/REFERENCE.md is what the code says, and its tables are whole.
+// configs/REFERENCE.md agrees with the code, and its tables are complete.
 #include "sim/config/fields.h"
 #include "sim/config/suggest.h"
 #include "tests/sim/config/config_files.h"
@@ -69,7 +69,7 @@ std::map<std::string, std::string> defaults_of(const std::string& page) {
         const std::string key = cells[0].substr(1, cells[0].size() - 2);
         const std::string place = section == "Top level" ? "" : section + ".";
         defaults[place + key] = cells[2];
-        // One key of several choices, each with a default of its own: "training.optimizer.lr of adam" as well.
+        // A key that several choices have with different defaults is also listed per choice: "training.optimizer.lr of adam".
         const std::string only = cells[3].substr(0, cells[3].find(".*"));
         const bool of_optimizer = only.starts_with("*Only with name ") && section.starts_with("training.");
         if (!of_optimizer && !only.starts_with("*Only with server ")) continue;
@@ -79,7 +79,7 @@ std::map<std::string, std::string> defaults_of(const std::string& page) {
     return defaults;
 }
 
-/// "faults[0].kind" as the reference has it.
+/// "faults[0].kind" in the reference's form, "faults.kind".
 std::string key_in_reference(const std::string& key) {
     const std::size_t bracket = key.find('[');
     if (bracket != std::string::npos) return key.substr(0, bracket) + key.substr(key.find(']') + 1);
@@ -91,7 +91,7 @@ std::string key_in_reference(const std::string& key) {
 TEST_CASE("DefaultIsWhatShowConfigPrints") {
     const std::map<std::string, std::string> defaults = defaults_of(reference_markdown());
     REQUIRE_GE(defaults.size(), 80);
-    // What a note tells in words, and is worked out from other keys.
+    // Defaults that the reference describes in words, since they follow from other keys.
     const std::set<std::string> worked_out = {"name",           "training.cohort",     "strategy.weighting",
                                               "strategy.local", "strategy.aggregator", "strategy.server"};
     std::set<std::string> printed;
@@ -114,11 +114,11 @@ TEST_CASE("DefaultIsWhatShowConfigPrints") {
             printed.insert(key);
             const std::string last = key.substr(key.rfind('.') + 1);
             const bool chosen =
-                text.find(last + ": " + leaf.text) != std::string::npos;  // the text gives it, so that others apply
+                text.find(last + ": " + leaf.text) != std::string::npos;  // given in the text, so that other keys apply
             if (!chosen && !worked_out.contains(key)) CHECK_EQ(told, "`" + leaf.text + "`");
         }
     }
-    // What is never printed has no value to tell, only words.
+    // Keys that are never printed have words instead of a default value.
     for (const auto& [key, told] : defaults) {
         if (key.starts_with("model: layers.")) continue;  // layers_config_test.cpp
         CAPTURE(key);

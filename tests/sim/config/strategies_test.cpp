@@ -1,4 +1,4 @@
-// The catalog: each strategy builds, its parameters are read, checked and handed on.
+// The catalog of strategies: each builds, and its parameters are read, checked and passed on.
 #include "sim/config/fields.h"
 #include "sim/modes/mode_spec.h"
 #include "tests/sim/config/config_files.h"
@@ -21,7 +21,7 @@ std::string with(const std::string& strategy, const std::string& parameter, cons
     return kMinimal + fmt::format("strategy: {{name: {}, {}: {}}}\n", strategy, parameter, value);
 }
 
-/// Where a global parameter of 0 stands after one and after two server steps with the update 1.
+/// A global parameter of 0 after one and after two server steps with the update 1.
 std::array<float, 2> two_steps(const Strategy& strategy) {
     std::vector<float> global = {0.0F};
     std::vector<float> next = {0.0F};
@@ -124,7 +124,7 @@ TEST_CASE("EveryParameterIsReadAndChecked") {
     std::size_t in_catalog = 0;
     for (const StrategySpec& spec : strategy_catalog())
         in_catalog += local_rule_spec(spec.local).keys.size() + aggregation::server_optimizer_spec(spec.server).keys.size();
-    --in_catalog;  // scaffold's option, which is no real number
+    --in_catalog;  // scaffold's option, which is not a real number
     CHECK_EQ(rows.size(), in_catalog);
     for (const Row& row : rows) {
         CAPTURE(row.strategy);
@@ -162,10 +162,10 @@ TEST_CASE("ParametersReachTheirParts") {
     const double first = 8 * 0.5 / (std::sqrt(0.4375) + 0.5);
     CHECK_EQ(static_cast<double>(adam[0]), doctest::Approx(first));
     CHECK_EQ(static_cast<double>(adam[1]), doctest::Approx(first + 8 * 0.75 / (std::sqrt(0.578125) + 0.5)));
-    // v is 5/4 then.
+    // Here v is 5/4.
     CHECK_EQ(static_cast<double>(steps("fedadagrad", {{"server_lr", 8.0}, {"tau", 0.5}})[0]),
              doctest::Approx(8 / (std::sqrt(1.25) + 0.5)));
-    // v is 1/4 + 1/4.
+    // Here v is 1/4 + 1/4.
     CHECK_EQ(static_cast<double>(steps("fedyogi", {{"server_lr", 8.0}, {"beta1", 0.0}, {"beta2", 0.75}, {"tau", 0.5}})[0]),
              doctest::Approx(8 / (std::sqrt(0.5) + 0.5)));
 }
@@ -243,7 +243,8 @@ TEST_CASE("QuickstartRunsByEveryStrategyThatItsNameAloneAsksFor") {
             loads(spec, {});
             continue;
         }
-        // What clients keep is all alike, and of some of plain SGD: two of the quickstart's values are others, each told by its key.
+        // Client states need uniform weights and, for some strategies, plain SGD: two values of the quickstart conflict, each
+        // reported by its key.
         if (local_rule_spec(spec.local).state_of_steps != nullptr)
             CHECK_THROWS_WITH_AS(loads(spec, {}), doctest::Contains("training.optimizer.momentum: "), ConfigError);
         CHECK_THROWS_WITH_AS(loads(spec, {"training.optimizer.momentum=0"}), doctest::Contains("strategy.weighting: "),

@@ -1,4 +1,4 @@
-// What a sweep file that loads becomes: which runs, in which order, under which names.
+// Results of loading sweep files: runs, their order and names.
 #include "sim/config/sweep_ids.h"
 #include "tests/sim/config/sweep_files.h"
 #include "tests/support/places.h"
@@ -109,9 +109,9 @@ TEST_CASE("NameOfACaseStandsForTheKeysThatCasesGiveAndForNoOthers") {
     REQUIRE_EQ(ids.size(), 3);
     CHECK_EQ(ids[0], "lr-0.5+Fed_Avg_ours+batch_size-8");
     CHECK_EQ(ids[1], "lr-0.5+up+batch_size-8");
-    CHECK_EQ(ids[2].rfind("lr-0.5+case+batch_size-8-", 0), 0);  // nothing of it fits
+    CHECK_EQ(ids[2].rfind("lr-0.5+case+batch_size-8-", 0), 0);  // nothing fits completely
     for (const std::string& id : ids) CHECK_EQ(run_id_problem(id), "");
-    // Alone, and two that look alike in a folder's name.
+    // A single case, and two that give the same folder name.
     CHECK_EQ(ids_of(folder.load("cases: [{name: plain}]\nseeds: 2\n")), Texts{"plain+seed-1", "plain+seed-2"});
     const Texts alike = ids_of(folder.load("cases: [{name: a b, rounds: 3}, {name: a_b, rounds: 4}]\n"));
     CHECK_EQ(alike[0].rfind("a_b-", 0), 0);
@@ -234,7 +234,7 @@ TEST_CASE("IdsDoNotChangeWithWhatElseIsTried") {
         ids_of(folder.load("random: {runs: 9, draw: {training.optimizer.lr: {log_uniform: [0.001, 1]}}}\n"
                            "grid: {training.batch_size: [4, 16, 8]}\n"));
     CHECK_EQ(more.size(), 27);
-    // The order of the keys is the file's, so it is put right here.
+    // The keys' order depends on the file; this undoes it.
     const auto turned = [](const std::string& id) {
         const std::size_t plus = id.find('+');
         return id.substr(plus + 1) + "+" + id.substr(0, plus);

@@ -1,4 +1,4 @@
-// What `random` draws.
+// The draws of `random`.
 #include "tests/sim/config/sweep_files.h"
 
 #include <doctest/doctest.h>
@@ -51,7 +51,7 @@ TEST_CASE("DrawsStayInsideTheirBounds") {
         mlps += run.config.model.name == "mlp" ? 1 : 0;
         momentum += drawn_momentum / 400.0;
     }
-    // Four standard deviations of 400 draws with one half: 40; with one quarter: 35; of a mean, 0.0346.
+    // Four standard deviations of 400 draws with probability 1/2: 40; with 1/4: 35; of a mean: 0.0346.
     for (const int half : {small_rates, few_rounds, mlps}) CHECK_LT(std::abs(half - 200), 40);
     CHECK_EQ(sizes.size(), 4);
     for (const auto& [size, count] : sizes) CHECK_LT(std::abs(count - 100), 35);
@@ -65,7 +65,7 @@ TEST_CASE("DrawsDependOnSeedKeyAndPlaceAlone") {
         return values_of_key(folder.load("random: " + random + "\n"), "training.optimizer.lr");
     };
     const Texts three = rates("{runs: 3, draw: {" + lr + "}}");
-    // What Python makes of the definition: Philox, FNV-1a of the key, exp and log.
+    // Computed in Python from the definition: Philox, FNV-1a of the key, exp and log.
     CHECK_EQ(three, Texts{"0.309237", "0.00109183", "0.185454"});
     CHECK_EQ(rates("{runs: 3, seed: 1, draw: {" + lr + "}}"), three);
     CHECK_NE(rates("{runs: 3, seed: 2, draw: {" + lr + "}}"), three);

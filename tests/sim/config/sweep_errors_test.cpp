@@ -1,4 +1,4 @@
-// Every message a mistake in a sweep file can give, to the letter.
+// Every message for a mistake in a sweep file, word by word.
 #include "tests/sim/config/sweep_files.h"
 
 #include <doctest/doctest.h>
@@ -14,7 +14,7 @@ struct Row {
     std::string error;
 };
 
-/// The text begins on line 2, below `base`.
+/// Checks each row; the text begins on line 2, below `base`.
 void check(const std::vector<Row>& rows, const std::string& more_base = "") {
     const SweepFolder folder(more_base);
     for (const Row& row : rows) {
@@ -274,7 +274,7 @@ TEST_CASE("MoreRunsThanAllowed") {
         {hundred + "max_runs: 99\n",
          "s.yaml:3: max_runs: the sweep has 100 runs (random: 100); allowed: 99; vary less, or raise max_runs"},
         {hundred + "max_runs: 100\n", ""},
-        // Counted before anything is made of them, and without overflow.
+        // Runs are counted before any is created, and without overflow.
         {"random: {runs: 1000000000, draw: {training.optimizer.lr: {uniform: [0.1, 1]}}}\nseeds: 1000000000\nmax_runs: "
          "1000000000\ngrid: {rounds: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20]}\n",
          "s.yaml:4: max_runs: the sweep has 1e18 or more runs (random: 1000000000, grid.rounds: 20, seeds: 1000000000); "

@@ -1,4 +1,4 @@
-// Sweep files for tests: a base beside them, and loading that returns the error's text.
+// Sweep files for tests: with a base beside them, and loading that returns the error's text.
 #pragma once
 
 #include "sim/config/sweep_config.h"
@@ -9,7 +9,7 @@
 
 namespace fedhive::sim::testing {
 
-/// The base is c.yaml: kMinimal and what comes after it.
+/// The base is c.yaml: kMinimal plus further lines.
 struct SweepFolder {
     explicit SweepFolder(const std::string& more = "") { folder.write("c.yaml", kMinimal + more); }
 
@@ -18,7 +18,7 @@ struct SweepFolder {
         return load_sweep(folder.write("s.yaml", "base: c.yaml\n" + text), overrides);
     }
 
-    /// The ConfigError's text with the folder taken out, or "" when the sweep loads.
+    /// The ConfigError's text without the folder, or "" if the sweep loads.
     std::string error_of(const std::string& text, const std::vector<std::string>& overrides = {}) const {
         try {
             load(text, overrides);

@@ -1,4 +1,4 @@
-// CSV traces of devices: what is read, and every message that a mistake in one gives.
+// CSV traces of devices: reading, and every message for a mistake.
 #include "sim/devices/device_trace.h"
 
 #include "aggregation/base/error.h"
@@ -107,7 +107,7 @@ TEST_CASE("FilesThatAreNone") {
     REQUIRE(mkfifo((folder.path() / "pipe").c_str(), 0600) == 0);
     CHECK_THROWS_WITH_AS(read_device_trace(folder.path() / "pipe", 3), doctest::Contains(": is not a regular file but a pipe"),
                          ConfigError);
-    // Endless zeros in one line.
+    // A single line of zeros without end.
     std::ofstream(folder.path() / "holes");
     std::filesystem::resize_file(folder.path() / "holes", std::uintmax_t{1} << 40);
     CHECK_THROWS_WITH_AS(read_device_trace(folder.path() / "holes", 3), doctest::Contains("has a line of more than"),

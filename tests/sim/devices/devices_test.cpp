@@ -1,4 +1,4 @@
-// How long simulated clients take and when they are there, against closed forms.
+// Times and availability of simulated clients, against closed forms.
 #include "sim/devices/devices.h"
 
 #include "aggregation/base/error.h"
@@ -34,7 +34,7 @@ DevicesConfig sometimes_there(double probability, double period_s) {
     return config;
 }
 
-/// Seconds for one example, bytes per second up and down, by client.
+/// Seconds per example, bytes per second up and down, by client.
 std::vector<DeviceSpeed> speeds(const DevicesConfig& config, std::uint32_t num_clients, std::uint64_t seed = 1) {
     const Devices devices(config, num_clients, seed);
     std::vector<DeviceSpeed> result;
@@ -45,7 +45,7 @@ std::vector<DeviceSpeed> speeds(const DevicesConfig& config, std::uint32_t num_c
     return result;
 }
 
-/// Kolmogorov's distance of what is drawn from the lognormal distribution with that median.
+/// Kolmogorov distance of the values from the lognormal distribution with that median.
 double distance(const std::vector<double>& values, double median, double sigma) {
     const boost::math::lognormal_distribution<> lognormal(std::log(median), sigma);
     return testing::kolmogorov_distance(values, [&](double value) { return boost::math::cdf(lognormal, value); });
@@ -54,7 +54,7 @@ double distance(const std::vector<double>& values, double median, double sigma) 
 void check_lognormal(const std::vector<double>& values, double median, double sigma) {
     const double bound = testing::kolmogorov_bound(values.size());
     CHECK(distance(values, median, sigma) < bound);
-    // And of no median a tenth of sigma away, of no sigma a tenth larger or smaller.
+    // The distance must exceed the bound for a median off by a tenth of sigma, and for a sigma a tenth larger or smaller.
     CHECK(distance(values, median * std::exp(0.1 * sigma), sigma) > bound);
     CHECK(distance(values, median * std::exp(-0.1 * sigma), sigma) > bound);
     CHECK(distance(values, median, 1.1 * sigma) > bound);
@@ -106,7 +106,7 @@ TEST_CASE("LognormalIsDistributedByItsMedianAndSigma") {
     }
     check_lognormal(seconds, 0.5, 0.75);
     check_lognormal(upload, 16.0, 0.25);
-    CHECK(std::abs(product / 1e4) < 0.03);  // the correlation of compute and link: three standard errors
+    CHECK(std::abs(product / 1e4) < 0.03);  // correlation of compute and link: three standard errors
 }
 
 TEST_CASE("ZipfFactorsAreExact") {
@@ -133,7 +133,7 @@ TEST_CASE("ZipfFactorsAreExact") {
     }
     CHECK(factors == squares);
     CHECK(rates == ranks);
-    CHECK_FALSE(same_ranks);  // a slow link is not a slow processor
+    CHECK_FALSE(same_ranks);  // slow links and slow processors are independent
     CHECK(devices.round_trip_s(0, 2, 0, 0) != Devices(config, kClients, 2).round_trip_s(0, 2, 0, 0));
 }
 
@@ -195,7 +195,7 @@ TEST_CASE("ProbabilityIsTheShareOfPeriods") {
 }
 
 TEST_CASE("APeriodIsWholeAndHalfOpen") {
-    constexpr double kPeriod = 0.1;  // whose multiples are rounded, and their quotients again
+    constexpr double kPeriod = 0.1;  // its multiples are rounded, and so are their quotients
     const Devices devices(sometimes_there(0.5, kPeriod), 2, 3);
     for (const std::uint32_t client : {0U, 1U}) {
         for (int period = 0; period < 2000; ++period) {

@@ -21,7 +21,7 @@ std::vector<std::size_t> slots_of(const std::vector<ExpectedArrival>& expected) 
     return slots;
 }
 
-/// All orders tried: the slots that may be first in one that keeps everybody within the bound.
+/// Reference by trying all orders: the slots that may arrive first such that every arrival stays within the bound.
 std::set<std::size_t> allowed_by_trial(const std::vector<ExpectedArrival>& expected, std::uint64_t version,
                                        std::uint64_t bound) {
     std::vector<std::size_t> order(expected.size());
@@ -65,7 +65,7 @@ TEST_SUITE("ArrivalOrder") {
             for (std::size_t i = 0; i < expected.size(); ++i)
                 expected[i] = {i, static_cast<std::uint32_t>(i), version - random.below(bound + 1), 0.0};
             const auto by_trial = allowed_by_trial(expected, version, bound);
-            if (by_trial.empty()) continue;  // the bound has been broken already
+            if (by_trial.empty()) continue;  // the bound was exceeded already
             const auto slots = slots_of(allowed_next(expected, version, bound));
             CHECK(std::set<std::size_t>(slots.begin(), slots.end()) == by_trial);
             narrowed += by_trial.size() < expected.size() ? 1 : 0;

@@ -9,7 +9,7 @@ using namespace fedhive::sim;
 
 namespace {
 
-/// Three slots of that mode, two chunks, and no worker.
+/// A board with three slots of that mode, two chunks, and no worker.
 struct BoardOfThree {
     explicit BoardOfThree(const Mode& wanted) {
         options.mode = wanted;
@@ -20,7 +20,7 @@ struct BoardOfThree {
         board = std::make_unique<Board>(options.mode, options.slots, *block, *barrier);
     }
 
-    /// Whoever claims next: what, of which slot. It is done at once.
+    /// Claims the next task and marks it done; returns its kind and slot.
     std::pair<clients::TaskKind, std::uint32_t> claim() {
         const clients::TaskBoard worker(*block, 0);
         const auto claimed = worker.claim();

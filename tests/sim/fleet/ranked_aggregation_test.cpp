@@ -1,4 +1,5 @@
-// Promise 1 over ranks: a rule over updates that lie with several ranks gives the bits of the rule over all of them.
+// Promise 1 over ranks: aggregating updates that are stored at several ranks gives the bits of
+// aggregating them all in one place.
 #include "sim/fleet/ranked_aggregation.h"
 
 #include "aggregation/base/random.h"
@@ -28,7 +29,7 @@ struct DrawnCohort {
     std::map<std::size_t, std::uint32_t> owners;  // by position
 };
 
-/// Some of `positions`, with weights that are no integers; the owners in runs, or anyhow.
+/// A random subset of `positions`, with weights that are not integers, and owners in runs or in random order.
 DrawnCohort draw_cohort(std::size_t positions, std::uint32_t ranks, std::size_t num_floats, std::uint32_t which, bool runs) {
     DrawnCohort cohort;
     Stream stream(11, Purpose::TestData, which);
@@ -75,7 +76,7 @@ void same_over_ranks(Make make, std::uint32_t num_ranks, std::size_t positions, 
         for (int round = 0; round < 2; ++round) {
             ranked.zero_init(num_floats, MemorySpace::Host);
             for (Update update : cohort.updates) {
-                if (cohort.owners.at(update.position) != ranks.rank()) update.values = poison;  // a slot that nobody has filled
+                if (cohort.owners.at(update.position) != ranks.rank()) update.values = poison;  // a slot of another rank
                 ranked.aggregate(update);
             }
             const Aggregate found = ranked.finish();
@@ -115,7 +116,7 @@ TEST_SUITE("RankedAggregation") {
             ranked.zero_init(kFloats, MemorySpace::Host);
             for (std::size_t position = 0; position < 16; ++position) ranked.aggregate({values, position, 1.0, 1.0, 1});
             ranked.finish();
-            // Half of its one sum, and its half of the aggregate.
+            // Half of the single sum, and half of the aggregate.
             CHECK(ranks.bytes_exchanged() == 2 * sizeof(float) * kFloats / 2);
         });
     }

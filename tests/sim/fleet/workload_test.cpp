@@ -10,7 +10,7 @@ using namespace fedhive::sim;
 
 namespace {
 
-/// 40 examples, ten a client; two local epochs of batches of four.
+/// 40 examples, ten per client; two local epochs of batches of four.
 struct FourClients {
     FourClients()
         : dataset(clients::SharedDataset::create(clients::draw_synthetic({40, 8, 2, 3, 1.0}, 1),
@@ -80,7 +80,7 @@ TEST_SUITE("Workload") {
         FourClients four;
         four.flight.arrives_s = 5.0;
         CHECK(four.workload.due_of(four.flight) == -20.0);
-        four.options.mode.quorum = 2;  // whoever is first decides, and nobody knows who that is
+        four.options.mode.quorum = 2;  // the first arrival decides, and it is unknown
         CHECK(four.workload.due_of(four.flight) == 0.0);
         four.options.mode.late_join = true;
         CHECK(four.workload.due_of(four.flight) == 5.0);

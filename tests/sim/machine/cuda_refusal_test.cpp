@@ -1,4 +1,4 @@
-// What is said where `device: cuda` cannot be had, or CUDA IPC fails: every cause with what to do about it.
+// Errors for `device: cuda` without a usable GPU or CUDA IPC: every cause with its remedy.
 #include "sim/machine/cuda_refusal.h"
 
 #include <doctest/doctest.h>
@@ -7,7 +7,7 @@ using namespace fedhive::sim;
 
 namespace {
 
-/// A machine with everything: CUDA 13.0 in build and driver, one GPU.
+/// A machine without problems: CUDA 13.0 in build and driver, one GPU.
 CudaFacts good() {
     CudaFacts facts;
     facts.cuda = {.built = true,
@@ -46,9 +46,9 @@ TEST_SUITE("CudaRefusal") {
     TEST_CASE("NothingIsSaidWhereEverythingIsThere") {
         CHECK(why_no_cuda(good()).empty());
         CudaFacts newer = good();
-        newer.cuda.runtime = 13010;  // a driver serves later minor versions
+        newer.cuda.runtime = 13010;  // a driver supports later minor versions
         CHECK(why_no_cuda(newer).empty());
-        CudaFacts direct = good();  // the direct engine needs no LibTorch on CUDA
+        CudaFacts direct = good();  // the direct engine needs no LibTorch with CUDA
         direct.libtorch_trains = false;
         direct.torch = {};
         CHECK(why_no_cuda(direct).empty());

@@ -1,5 +1,5 @@
-// Stands in for libnvidia-ml.so.1: GPU-fake has 177 bytes free, GPU-cut is a card with MIG instances, of which MIG-part has 33; GPU-fake is used
-// by the process FAKE_NVML_PID and one whose memory is not known.
+// A stand-in for libnvidia-ml.so.1: GPU-fake has 177 bytes free; GPU-cut is a card with MIG instances, MIG-part (33 bytes free)
+// among them. GPU-fake is used by process FAKE_NVML_PID and by one whose memory is unknown.
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -40,7 +40,7 @@ int nvmlDeviceGetHandleByUUID(const char* uuid, void** device) {
     return started && found != 0 ? 0 : kNotFound;
 }
 
-/// As many as FAKE_NVML_DEVICES has names: f is GPU-fake, c is GPU-cut.
+/// The number of devices is the length of FAKE_NVML_DEVICES: f is GPU-fake, c is GPU-cut.
 int nvmlDeviceGetCount_v2(unsigned* count) {
     const char* devices = std::getenv("FAKE_NVML_DEVICES");
     *count = devices == nullptr ? 0 : static_cast<unsigned>(std::strlen(devices));
@@ -71,7 +71,7 @@ int nvmlDeviceGetMemoryInfo(void* device, Memory* memory) {
 int nvmlDeviceGetComputeRunningProcesses_v3(void* device, unsigned* count, Process* processes) {
     const char* pid = std::getenv("FAKE_NVML_PID");
     if (reinterpret_cast<std::uintptr_t>(device) != kWhole || pid == nullptr || *count < 2) return kNotFound;
-    processes[0] = {4194305, ~0ULL, 0, 0};  // no process has such a number
+    processes[0] = {4194305, ~0ULL, 0, 0};  // larger than any process id
     processes[1] = {static_cast<unsigned>(std::strtoul(pid, nullptr, 10)), 3ULL << 30U, 0, 0};
     *count = 2;
     return 0;

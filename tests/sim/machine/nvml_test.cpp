@@ -22,13 +22,13 @@ const std::string kFakeNvml = testing::beside_tests("libfake_nvml.so").string();
 TEST_SUITE("Nvml") {
     TEST_CASE("MissingNvmlKnowsNothing") {
         CHECK_FALSE(nvml_free_memory("libnvidia-ml-of-another-world.so.1")());
-        CHECK_FALSE(nvml_free_memory("libm.so.6")());  // a library, but not that one
+        CHECK_FALSE(nvml_free_memory("libm.so.6")());  // a library, but not NVML
     }
 
     TEST_CASE("FreeMemoryIsOfTheDeviceThatCudaCallsTheFirst") {
         const auto free_of = [](const std::string& uuid) { return nvml_free_memory(kFakeNvml, [=] { return uuid; })(); };
         unsetenv("CUDA_VISIBLE_DEVICES");
-        CHECK(free_of("fake") == 177);  // by its name, whatever its place is
+        CHECK(free_of("fake") == 177);  // by its name, not by its index
         CHECK_FALSE(free_of("other"));
         CHECK_FALSE(free_of(""));  // no device
         setenv("CUDA_VISIBLE_DEVICES", "2,0", 1);
@@ -40,7 +40,7 @@ TEST_SUITE("Nvml") {
         const auto free_of = [](const std::string& uuid) { return nvml_free_memory(kFakeNvml, [=] { return uuid; })(); };
         unsetenv("CUDA_VISIBLE_DEVICES");
         CHECK(free_of("part") == 33);
-        CHECK_FALSE(free_of("cut"));  // CUDA has named the card: which instance is used is not known
+        CHECK_FALSE(free_of("cut"));  // CUDA names the card; the instance in use is unknown
         setenv("CUDA_VISIBLE_DEVICES", "MIG-part", 1);
         CHECK(free_of("cut") == 33);
         setenv("CUDA_VISIBLE_DEVICES", "MIG-other", 1);
@@ -69,7 +69,7 @@ TEST_SUITE("Nvml") {
         const clients::ChildProcess other(shell("exec sleep 60"));
         setenv("FAKE_NVML_PID", std::to_string(other.pid()).c_str(), 1);
         const std::string expected = "; held by process " + std::to_string(other.pid()) + " (sleep): 3.0 GiB, process 4194305";
-        CHECK(eventually(60.0, [&] { return described() == expected; }));  // it has another name before it is exec'd
+        CHECK(eventually(60.0, [&] { return described() == expected; }));  // before exec it has another name
         setenv("FAKE_NVML_PID", std::to_string(getpid()).c_str(), 1);
         CHECK(described() == "; held by process 4194305");
         unsetenv("FAKE_NVML_PID");

@@ -1,4 +1,4 @@
-// The catalog of modes: each is described, builds, and is the value that its spec tells the config of.
+// The catalog of modes: each is described, builds, and agrees with its spec.
 #include "sim/config/config.h"
 #include "sim/modes/mode_spec.h"
 #include "sim/strategies/strategy.h"
@@ -18,7 +18,7 @@ using namespace fedhive::sim;
 
 namespace {
 
-/// Of four clients, with what its keys are where nothing is given.
+/// The mode for four clients, with default keys.
 Mode four_in(const ModeSpec& spec) { return spec.build({.values = completed({}, spec.keys), .cohort = 4}); }
 
 bool is_key(const std::string& name) {
@@ -26,7 +26,7 @@ bool is_key(const std::string& name) {
     return std::find(keys.begin(), keys.end(), name) != keys.end();
 }
 
-/// "| a | b |" -> a, b; nothing of a line that is no row.
+/// "| a | b |" -> a, b; empty for other lines.
 std::vector<std::string> cells_of(const std::string& line) {
     std::vector<std::string> cells;
     if (!line.starts_with("| ")) return cells;
@@ -35,7 +35,7 @@ std::vector<std::string> cells_of(const std::string& line) {
     return cells;
 }
 
-/// Of the page's table that has such a column: what stands in it, by the row's first cell.
+/// The column `title` of a page's table, by the row's first cell.
 std::map<std::string, std::string> column_of(const std::string& page, const std::string& title) {
     std::map<std::string, std::string> column;
     std::ifstream lines(fedhive::testing::source_folder() / page);
@@ -50,7 +50,7 @@ std::map<std::string, std::string> column_of(const std::string& page, const std:
     return column;
 }
 
-/// Of these names those that a cell means: "`a` and `b`", "all", or "all but `a`".
+/// The names that a cell refers to: "`a` and `b`", "all", or "all but `a`".
 std::vector<std::string> meant_by(const std::string& cell, const std::vector<std::string>& names) {
     const bool others = cell.starts_with("all");
     std::vector<std::string> meant;
@@ -153,7 +153,7 @@ TEST_SUITE("ModeCatalog") {
     }
 
     TEST_CASE("TrafficIsThatOfThePage") {
-        // Two steps of ten examples, a model of 100 bytes, updates of 60, 3 bytes of activations an example.
+        // Two steps of ten examples, a model of 100 bytes, updates of 60, 3 bytes of activations per example.
         const Trip trip{
             .examples = 20, .steps = 2, .model_bytes = 100, .update_bytes = 60, .activation_bytes = 3, .in_flight = 4};
         const auto traffic = [&](const char* name) {

@@ -1,4 +1,4 @@
-// Where what clients keep will lie, and what is refused before round 1.
+// Storage of client states, and refusals before round 1.
 #include "aggregation/memory/unnamed_file.h"
 #include "sim/plan/experiment_model.h"
 #include "tests/support/skip.h"
@@ -26,7 +26,7 @@ aggregation::Layout layout_of(std::int64_t rows, std::int64_t columns) {
     return layout;
 }
 
-/// Four terabytes for each client.
+/// Four terabytes per client.
 aggregation::Layout enormous() { return layout_of(1'000'000, 1'000'000); }
 
 std::string refusal(const LoadedConfig& loaded, const aggregation::Layout& layout, const std::filesystem::path& folder,

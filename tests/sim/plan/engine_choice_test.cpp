@@ -1,4 +1,4 @@
-// What training.engine comes to, and what is said where the direct engine cannot do what it is asked for.
+// Resolving training.engine, and errors for features that the direct engine lacks.
 #include "sim/plan/engine_choice.h"
 
 #include "aggregation/memory/param_span.h"
@@ -108,7 +108,7 @@ TEST_SUITE("EngineChoice") {
             CHECK_FALSE(honoured_by(way).has_all({kFirstUnknown}));
             CHECK(honoured_by(way).has(Feature::RateOfRound));
         }
-        // What a GPU's direct engine does not do goes step by step, or to LibTorch.
+        // Features that the GPU's direct engine lacks are trained step by step, or by LibTorch.
         const auto on_gpu = aggregation::MemorySpace::Cuda;
         CHECK(way_of(Engine::Direct, on_gpu, {Feature::OneClass, Feature::ProximalTerm}) == Way::DirectBlocks);
         CHECK(way_of(Engine::Direct, on_gpu, {Feature::OneClass, Feature::ClippedGradient}) == Way::DirectOnGpu);

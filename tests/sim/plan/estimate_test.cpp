@@ -55,7 +55,7 @@ TEST_SUITE("Estimate") {
             runs.add(overrides);
         }
         const Estimates found = estimate(runs.configs);
-        // Layers of 16 x 300, 300 x 300 and 300 x 5 with their biases, on whole pages; ten clients are all there are.
+        // Layers of 16 x 300, 300 x 300 and 300 x 5 with biases, in whole pages; all ten clients keep a state.
         const std::uint64_t each = 389'120;
         CHECK(found.runs[1].host_bytes - found.runs[0].host_bytes == 5 * each);
         CHECK(found.runs[2].host_bytes - found.runs[1].host_bytes == 3 * each);
@@ -69,14 +69,15 @@ TEST_SUITE("Estimate") {
         runs.add({"rounds=2000"});
         runs.add({"rounds=2000", "training.cohort=1", "evaluation.every=2000"});
         const Estimates found = estimate(runs.configs);
-        // Steps take the same in all; what is added for the start is less than a second.
+        // The number of steps is the same; the estimate adds less than a second for the start.
         CHECK(found.runs[1].core_seconds > 4.0 * found.runs[0].core_seconds - 4.0);
         CHECK(found.runs[2].core_seconds < 0.5 * found.runs[1].core_seconds);
     }
 
     TEST_CASE("EvaluationOfClientsIsCountedWithTheirEpochs") {
         Configs runs;
-        // One client of ten trains in each round, and all ten for models of their own: eleven times the steps, however unevenly they are timed.
+        // One of ten clients trains per round, and all ten train for personalised models: eleven times the
+        // steps, whatever a step costs.
         const std::vector<std::string> plain{"rounds=20000", "training.cohort=1", "data.partition.holdout=0.2",
                                              "evaluation.every=20000"};
         runs.add(plain);
@@ -92,7 +93,7 @@ TEST_SUITE("Estimate") {
 
     TEST_CASE("StepOfClientsTrainedAtOnceIsTheShareOfOne") {
         if (clients::libtorch_info().version == "none") FEDHIVE_SKIP("plain loops gain nothing by many clients at once");
-        // Of a tiny model nearly all of a step is calls, of which there are as many for 64 clients as for one.
+        // For a tiny model a step is mostly call overhead, which is the same for 64 clients as for one.
         Configs runs;
         const std::vector<std::string> tiny{"model={name: lr}",           "training.engine=libtorch", "training.batch_size=4",
                                             "data.partition.clients=100", "training.cohort=64",       "rounds=20000",

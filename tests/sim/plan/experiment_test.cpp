@@ -75,7 +75,7 @@ TEST_SUITE("Experiment") {
 
     TEST_CASE("RecordedArrivalsAreThoseOfTheRoundsThatAreLeftButNobodyAsksInAReplay") {
         const testing::TemporaryFolder folder;
-        // Nobody has a client 7.
+        // There is no client 7.
         std::ofstream(folder.path() / "arrivals.csv") << "round,client_id\n1,7\n1,1\n1,2\n2,0\n2,1\n2,2\n";
         const std::string arrivals = "arrivals=" + (folder.path() / "arrivals.csv").string();
         const LoadedConfig loaded = ten_rounds(folder, {"rounds=2", "clock=wall", arrivals});

@@ -1,4 +1,4 @@
-// Each key of `seeds` changes what it names and nothing else.
+// Each key of `seeds` changes the draws that it names, and no others.
 #include "clients/protocol/watcher.h"
 #include "sim/plan/experiment.h"
 #include "sim/run/round_loop.h"
@@ -17,9 +17,9 @@ using namespace fedhive::sim;
 namespace {
 
 using Numbers = std::vector<std::uint64_t>;
-using Draws = std::map<std::string, Numbers>;  // by what a key of `seeds` names
+using Draws = std::map<std::string, Numbers>;  // by the draws that a key of `seeds` names
 
-/// Trains nobody; keeps the order of the examples and the seed of dropout.
+/// Trains nothing; records the order of the examples and the seed of dropout.
 class OrderOnly : public clients::TrainingStep {
 public:
     explicit OrderOnly(std::size_t num_floats) : parameters_(num_floats) {}
@@ -55,7 +55,7 @@ Numbers first_model(const Experiment& run) {
     return bits;
 }
 
-/// Of clients with the same positions to shuffle, whatever they hold.
+/// Orders of examples, for clients whose shards are replaced by equal positions.
 Numbers orders(const Experiment& run) {
     OrderOnly step(run.layout.num_floats());
     const std::vector<float> global(run.layout.num_floats());
@@ -67,7 +67,7 @@ Numbers orders(const Experiment& run) {
     return step.seen;
 }
 
-/// Devices' times, who is there, who is sampled in two rounds, and who of them a fault drops.
+/// Device times, availability, samples of two rounds, and the sampled clients that a fault drops.
 Numbers participants(Experiment& run) {
     Numbers all;
     for (std::uint32_t client = 0; client < run.dataset.map().num_clients; ++client) {

@@ -16,7 +16,7 @@ using Json = ExportedFile::Json;
 
 const std::vector<clients::DataWarning> kOfData{{"train", "a"}, {"normalize", "b"}};
 
-/// Of a graph for 4 classes.
+/// Warnings for a graph with 4 classes.
 std::vector<std::string> warnings_of(ExportedFile file, clients::TargetShape target = {}) {
     const fedhive::testing::TemporaryFolder folder;
     std::ofstream(folder.path() / "net.pt2", std::ios::binary) << file.archive();
@@ -28,7 +28,7 @@ std::vector<std::string> warnings_of(ExportedFile file, clients::TargetShape tar
     return all_warnings(kOfData, spec);
 }
 
-/// "residual", whose scores pass that operation.
+/// "residual", with that operation after its scores.
 ExportedFile with_end(const std::string& operation) {
     ExportedFile file("residual");
     file.insert(file.nodes().size(), operation, "linear", Json{{"dim", Json{{"as_int", -1}}}}, "end");
@@ -39,7 +39,7 @@ ExportedFile with_end(const std::string& operation) {
     return file;
 }
 
-/// "residual", whose examples pass that operation.
+/// "residual", with that operation before its first layer.
 ExportedFile with_beginning(const std::string& operation) {
     ExportedFile file("residual");
     Json& values = file.model["graph_module"]["graph"]["tensor_values"];
@@ -58,7 +58,7 @@ TEST_SUITE("Warnings") {
             "the scores: return logits, without softmax";
         CHECK(warnings_of(with_end("softmax.int")) == std::vector<std::string>{"data.train: a", "data.normalize: b", softmax});
         CHECK(warnings_of(with_end("softmax.int"), {clients::TargetKind::Numbers, 4}).size() == 2);
-        CHECK(warnings_of(with_end("log_softmax.int")).size() == 2);  // the loss takes it once more, which changes nothing
+        CHECK(warnings_of(with_end("log_softmax.int")).size() == 2);  // the loss applies it again, which changes nothing
         CHECK(warnings_of(ExportedFile("residual")).size() == 2);
     }
 

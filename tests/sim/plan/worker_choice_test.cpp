@@ -1,4 +1,4 @@
-// Deciding how many workers a run gets, from given timings; nothing is measured here.
+// Choosing the number of workers from given timings; nothing is measured here.
 #include "sim/plan/worker_choice.h"
 
 #include "sim/plan/choice_cache.h"
@@ -16,7 +16,7 @@ namespace {
 
 using Counts = std::vector<std::uint32_t>;
 
-/// Turns that take `turn_s` each; with n workers, 10 n steps a second in the first turn and n in all others.
+/// Turns of `turn_s` each; with n workers, 10 n steps per second in the first turn and n in all others.
 struct Race {
     double now_s = 0.0;
     double turn_s;

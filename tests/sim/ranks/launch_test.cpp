@@ -8,7 +8,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-/// What each of so many ranks of a host gets.
+/// The devices that each of `ranks` ranks on a host gets.
 Names shared(const Names& devices, std::uint32_t ranks) {
     Names each;
     for (std::uint32_t rank = 0; rank < ranks; ++rank) each.push_back(device_for(devices, rank, ranks));

@@ -16,7 +16,7 @@ using fedhive::testing::in_ranks;
 
 namespace {
 
-/// What a thread of in_ranks() ends with.
+/// The message of the error that a thread of in_ranks() ends with.
 template <typename Error>
 std::string message_of(const std::function<void()>& work) {
     try {
@@ -182,7 +182,7 @@ TEST_SUITE("Ranks") {
 
     TEST_CASE("OneThatDoesNotComeIsNamedByAllOthers") {
         in_ranks(4, [](Ranks& ranks) {
-            if (ranks.rank() == 2) return;  // gone without a word
+            if (ranks.rank() == 2) return;  // leaves without a message
             const std::string message = message_of<RankFailed>([&] { ranks.all_gather("", {.seconds = 0.2}); });
             CHECK_MESSAGE(holds(message, "rank 2 (host "), message);
             CHECK(holds(message, "did not come"));

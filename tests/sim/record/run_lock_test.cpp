@@ -65,7 +65,8 @@ TEST_SUITE("RunLock") {
         CHECK(read_text(folder.path() / RunLock::kName) == std::to_string(getpid()) + "\n");
     }
 
-    // What a killed process had mapped goes before its locks: for a while it is dead to its user, and not to the next run.
+    // The kernel releases a killed process's memory before its locks: users see it dead while the next run
+    // cannot have the lock yet.
     TEST_CASE("OfAProcessThatIsStillDyingIsWaitedFor") {
         const testing::TemporaryFolder folder;
         std::array<int, 2> ready{};
@@ -114,7 +115,7 @@ TEST_SUITE("RunLock") {
         const RunLock ours(run);
     }
 
-    // The file is removed at every end: whoever opened it before that may lock what nobody else will see.
+    // The lock file is removed at each release: a process that opened it before may lock a file that no other process can see.
     TEST_CASE("NeverTwoHoldersWhileManyComeAndGo") {
         const testing::TemporaryFolder folder;
         std::atomic<int> inside{0};
@@ -132,7 +133,7 @@ TEST_SUITE("RunLock") {
                         std::this_thread::sleep_for(std::chrono::microseconds(50));
                         --inside;
                     } catch (const ConfigError&) {
-                        continue;  // another has it
+                        continue;  // another process has it
                     }
                 }
             });
@@ -211,7 +212,7 @@ TEST_SUITE("AppendFile") {
     TEST_CASE("FailureNamesFileAndReasonAndLeavesWholeLines") {
         const testing::TemporaryFolder folder;
         CHECK_THROWS_WITH_AS(AppendFile(folder.path() / "no" / "t.csv"), doctest::Contains("No such file"), Fault);
-        // A limit on the size of files makes the kernel write the part that fits, as a full disk does.
+        // A limit on file sizes makes the kernel write the part that fits, as on a full disk.
         const pid_t child = fork();
         if (child == 0) {
             signal(SIGXFSZ, SIG_IGN);

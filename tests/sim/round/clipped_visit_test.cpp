@@ -1,4 +1,4 @@
-// One visit of a client whose gradients are clipped, against the same visit in plain loops: what is clipped is all that a step follows.
+// One visit of a client with clipped gradients, against plain loops: what is clipped is the whole direction of a step.
 #include "clients/visit/local_step.h"
 #include "clients/visit/local_training.h"
 #include "sim/strategies/strategy.h"
@@ -45,7 +45,7 @@ double length(const Vector& of) {
     return std::sqrt(squares);
 }
 
-/// A strategy, the model 0, what the server sends (c) and the client keeps (c_k).
+/// A strategy, a model of 0, the server's control c and the client's c_k.
 struct Visit {
     explicit Visit(const std::string& name) : strategy(make_strategy(name, Weighting::Uniform)) {
         const bool keeps = strategy.around_server != nullptr;
@@ -61,7 +61,7 @@ struct Visit {
         if (channels.floats_behind() == 0) region.resize(kFloats);
     }
 
-    /// With a limit, 0: none; the corrected step is made for the engine.
+    /// A local step for the engine with a clipping limit (0: none) and the strategy's correction.
     std::unique_ptr<clients::LocalStep> step_around(Bowl& engine, double limit) const {
         auto step = std::make_unique<clients::LocalStep>(engine, limit);
         if (channels.find(aggregation::kControl) != nullptr)
@@ -129,7 +129,7 @@ TEST_SUITE("ClippedVisit") {
         for (std::size_t i = 0; i < kFloats; ++i)
             CHECK(static_cast<double>(mean[i]) ==
                   doctest::Approx(Bowl::slope(i, 0.0) + visit.c[i] - visit.c_k[i]).epsilon(1e-5));
-        // And the next client's are again.
+        // The limit does not affect the next client.
         CHECK(visit.trained(0.05, 1) != visit.trained(0.0, 1));
         clients::ClientStart start;
         start.global = aggregation::ConstParamSpan(visit.region).part(0, kFloats);

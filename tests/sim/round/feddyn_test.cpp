@@ -1,4 +1,4 @@
-// FedDyn's parts together, on two clients that each hold one parabola, with numbers by hand.
+// FedDyn's parts together, on two clients with one parabola each, with numbers computed by hand.
 #include "aggregation/math/control_variates.h"
 #include "clients/visit/local_step.h"
 #include "sim/strategies/strategy.h"
@@ -10,7 +10,7 @@ using namespace fedhive::sim;
 
 namespace {
 
-/// F(w) = a / 2 * (w - b)^2, one parameter; a step of rate 1 / (a + alpha) is at the minimum of what FedDyn makes of it.
+/// F(w) = a / 2 * (w - b)^2, one parameter. A step with rate 1 / (a + alpha) reaches the minimum of FedDyn's objective.
 class Parabola final : public clients::TrainingStep {
 public:
     Parabola(float a, float b, float rate) : a_(a), b_(b), rate_(rate) {}
@@ -27,7 +27,7 @@ private:
     std::vector<float> local_ = {0.0F}, gradient_ = {0.0F};
 };
 
-/// Two parabolas, 1/2 (w - 4)^2 and 3/2 w^2, and alpha 1. Their sum has its minimum at 1.
+/// Two parabolas, 1/2 (w - 4)^2 and 3/2 w^2, with alpha 1. Their sum has its minimum at 1.
 struct Two {
     Strategy strategy = make_strategy("feddyn", Weighting::Uniform, {.local = {"", {{"alpha", 1.0}}}});
     aggregation::Channels channels;
@@ -40,7 +40,7 @@ struct Two {
         server = strategy.around_server(std::move(strategy.server_optimizer), channels, 2);
     }
 
-    /// Where the client's steps end; one more than it takes to be at the minimum, which is where it stays.
+    /// The client's model after its steps: one step reaches the minimum, and the next one stays there.
     float trained(std::size_t client) const {
         Parabola engine(client == 0 ? 1.0F : 3.0F, client == 0 ? 4.0F : 0.0F, client == 0 ? 0.5F : 0.25F);
         clients::LocalStep step(engine);

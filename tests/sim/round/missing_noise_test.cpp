@@ -1,4 +1,4 @@
-// What the server adds to a sum that has less noise than its clients were to bring, by hand.
+// Noise that the server adds to a sum with less noise than its clients were to contribute, computed by hand.
 #include "sim/round/missing_noise.h"
 
 #include "tests/support/statistics.h"
@@ -30,7 +30,7 @@ Arrivals arrivals(const std::vector<Came>& who) {
     return all;
 }
 
-/// 1 / (1 + tau)
+/// A mode that discounts by 1 / (1 + tau).
 Mode buffered(std::size_t quorum) {
     Mode mode;
     mode.late_join = true;
@@ -68,11 +68,11 @@ TEST_SUITE("MissingNoise") {
               doctest::Approx(1.0 - 2.0 / 3.0));
         CHECK(missing_variance(arrivals({{0}, {1, 1}}), buffered(2)) == doctest::Approx(1.0 - (1.0 + 0.25) / 2.0));
         CHECK(missing_variance(arrivals({{0, 1}, {1, 3}}), buffered(2)) ==
-              doctest::Approx(0.25 - (0.25 + 0.0625) / 2.0));  // of what the fresher one counts
+              doctest::Approx(0.25 - (0.25 + 0.0625) / 2.0));  // relative to the fresher one's weight
         CHECK(missing_variance(arrivals({{0}, {0}}), buffered(2)) == doctest::Approx(4.0 - 2.0 / 2.0));
         CHECK(missing_variance(arrivals({{0}, {0, 1, true}}), buffered(2)) == doctest::Approx(1.0 - 1.0 / 2.0));
         CHECK(missing_variance(arrivals({{0}, {1}}), buffered(4)) ==
-              doctest::Approx(1.0 - 2.0 / 4.0));  // nobody else on the way
+              doctest::Approx(1.0 - 2.0 / 4.0));  // no other client in flight
     }
 
     TEST_CASE("ServerAddsItToTheMeanByRoundAndSeedAndNowhereElse") {

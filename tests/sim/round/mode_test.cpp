@@ -57,8 +57,8 @@ TEST_SUITE("Mode") {
 
     TEST_CASE("GlobalRegionsAreEnoughForThoseInFlight") {
         CHECK(with(10, 10, false).num_globals() == 2);
-        CHECK(with(10, 3, false).num_globals() == 2);   // nobody stays in flight over a step
-        CHECK(with(10, 10, true).num_globals() == 11);  // nine that were sent in nine rounds, the published one, the next
+        CHECK(with(10, 3, false).num_globals() == 2);   // no client stays in flight over a step
+        CHECK(with(10, 10, true).num_globals() == 11);  // nine sent in nine rounds, the published one, the next
         CHECK(with(10, 3, true).num_globals() == 11);
         CHECK(with(10, 1, true).num_globals() == 11);
         Mode by_steps = with(10, 1, false);

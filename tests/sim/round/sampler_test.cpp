@@ -117,7 +117,7 @@ TEST_SUITE("Sampler") {
         CHECK(drawn.size() == there.size());
         const double expected = 2.0 * kRounds / static_cast<double>(there.size());
         for (const auto& [client, times] : drawn) CHECK(std::abs(times - expected) < 5.0 * std::sqrt(expected));
-        // More than there are: all of them.
+        // More are requested than are available: all of those.
         CHECK(sample_idle(20, busy, 20, Stream(1, Purpose::Sampling), devices, now_s) == there);
         CHECK(now_s == 0.0);
     }
@@ -134,7 +134,7 @@ TEST_SUITE("Sampler") {
         CHECK(now_s == std::min(devices.next_available_s(0, 0.0), devices.next_available_s(1, 0.0)));
         CHECK(now_s > 0.0);
         double same_s = 0.0;
-        CHECK(sample_idle(2, {0}, 1, Stream(1, Purpose::Sampling), devices, same_s).empty());  // it waits for the busy one
+        CHECK(sample_idle(2, {0}, 1, Stream(1, Purpose::Sampling), devices, same_s).empty());  // waits for the busy one
         CHECK(same_s == 0.0);
     }
 }

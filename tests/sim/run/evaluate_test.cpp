@@ -1,4 +1,4 @@
-// What comes of an evaluation of clients, against each step of it done by hand.
+// Evaluation of clients, against the same computed step by step by hand.
 #include "sim/run/evaluate.h"
 
 #include "aggregation/base/random.h"
@@ -18,7 +18,8 @@ using namespace fedhive::sim;
 
 namespace {
 
-/// Three clients, lr over four features, a fresh model; FedProx, whose term is a part of a client's epoch, with a rate that has halved.
+/// Three clients, lr over four features, an initial model; FedProx, whose term is a part of a client's epoch,
+/// at half the client rate.
 LoadedConfig three_clients(const testing::TemporaryFolder& folder) {
     const auto file = folder.path() / "three.yaml";
     std::ofstream(file)
@@ -30,7 +31,7 @@ LoadedConfig three_clients(const testing::TemporaryFolder& folder) {
     return load_config(file);
 }
 
-/// In passes of four examples.
+/// Reference, in passes of four examples.
 ClientQuality by_hand(const Experiment& run, clients::Trainer& trainer, aggregation::ConstParamSpan model,
                       std::uint32_t client) {
     const auto held_out = run.dataset.held_out(client);

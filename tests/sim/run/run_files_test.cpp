@@ -58,7 +58,7 @@ TEST_SUITE("RunFiles") {
     TEST_CASE("PartitionTableIsNeverHuge") {
         CHECK(num_partitioned(13, 5) == 13);
         CHECK(num_partitioned(1'000'000, 10) == 10'000);
-        CHECK(num_partitioned(10'000, 62'000) == 161);  // ten million counts
+        CHECK(num_partitioned(10'000, 62'000) == 161);  // ten million is the limit
         CHECK(num_partitioned(5, 20'000'000) == 1);
     }
 
@@ -71,7 +71,7 @@ TEST_SUITE("RunFiles") {
         fs::create_directory(folder.run / "logs");
         {
             const RunLock lock = claim_new_folder(folder.run, false);
-            CHECK(folder.count() == 1);  // the lock
+            CHECK(folder.count() == 1);  // only the lock
         }
         CHECK(folder.count() == 0);
     }
@@ -183,7 +183,7 @@ TEST_SUITE("RunFolder") {
             CHECK(fs::is_empty(folder.run / "checkpoints"));
             CHECK(fs::exists(folder.run / "config.yaml"));
         }
-        // From the beginning: the columns alone.
+        // From the beginning: only the columns' names remain.
         folder.put("rounds.csv", "rou");
         RunFolder run(RunLock(folder.run), some_config());
         run.go_back_to({}, 0);

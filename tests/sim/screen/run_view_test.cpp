@@ -27,7 +27,7 @@ std::string row(int round, const std::string& accuracy = "0.5") {
     return number + "," + number + ",10,9,1,0.25,0.5," + accuracy + ",1000,900,0,2,0,1.5\n";
 }
 
-/// A run's folder, written as a run writes it.
+/// A run's folder, with files in the form that a run writes.
 struct Folder : testing::TemporaryFolder {
     RunView view{path()};
 
@@ -114,7 +114,7 @@ TEST_SUITE("RunView") {
         CHECK(folder.view.rows()[0].wall_s == 2.5);
         CHECK(folder.view.rows()[0].quality == 0.75);
         CHECK_FALSE(folder.view.rows()[1].quality);
-        CHECK(folder.view.quality() == 0.75);  // of the last round that was evaluated
+        CHECK(folder.view.quality() == 0.75);  // of the last evaluated round
         CHECK(folder.view.round() == 2);
         CHECK(folder.view.torn_lines() == 0);
     }
@@ -141,7 +141,7 @@ TEST_SUITE("RunView") {
 
     TEST_CASE("RowsThatAreAddedAreReadOnce") {
         Folder folder;
-        folder.add("round,version,co");  // the head, torn
+        folder.add("round,version,co");  // a torn header
         folder.state();
         CHECK(folder.view.torn_lines() == 1);
         folder.add(std::string(kHead).substr(16) + row(1));
@@ -151,7 +151,7 @@ TEST_SUITE("RunView") {
         folder.add(row(2) + row(3).substr(0, 12));
         folder.state();
         CHECK(folder.view.round() == 2);
-        CHECK(folder.view.torn_lines() == 1);  // as long as it has no end
+        CHECK(folder.view.torn_lines() == 1);  // while its end is missing
         folder.add(row(3).substr(12));
         folder.state();
         CHECK(folder.view.round() == 3);
@@ -178,7 +178,7 @@ TEST_SUITE("RunView") {
         folder.state();
         CHECK(folder.view.round() == 1);
         CHECK(folder.view.quality() == 0.5);
-        // Cut and longer than before, between two looks.
+        // Between two looks the file was cut and grew longer than before.
         folder.add(row(2, "0.61") + row(3, "0.62"));
         folder.state();
         fs::resize_file(folder.path() / "rounds.csv", to_round_1);
@@ -243,7 +243,7 @@ TEST_SUITE("RunView") {
         folder.add("round,wall_s\n1,100\n");
         for (int round = 2; round <= 12; ++round) folder.add(std::to_string(round) + ",2\n");
         folder.state();
-        CHECK(folder.view.rounds_per_s() == doctest::Approx(0.5));  // without the slow first one
+        CHECK(folder.view.rounds_per_s() == doctest::Approx(0.5));  // without the slow first round
         CHECK(*folder.view.eta_s() <= 16.0);
         CHECK(*folder.view.eta_s() > 10.0);
         CHECK(folder.view.elapsed_s() >= 122.0);

@@ -21,11 +21,11 @@ TEST_SUITE("ScreenText") {
         CHECK(columns("█░·…✓") == 5);
         CHECK(columns("漢字かな한") == 10);
         CHECK(columns("🙂") == 2);
-        CHECK(columns("e\u0301") == 1);  // a letter and its accent
+        CHECK(columns("e\u0301") == 1);  // a letter with a combining accent
         CHECK(columns("\x1b[31mred\x1b[0m") == 3);
         CHECK(columns("a\xFFz") == 3);
-        CHECK(columns("\xE2\x96") == 2);              // cut in the middle of a letter
-        CHECK(columns("\xC0\x80\xED\xA0\x80") == 5);  // an overlong zero and half a pair are no letters
+        CHECK(columns("\xE2\x96") == 2);              // cut within a character
+        CHECK(columns("\xC0\x80\xED\xA0\x80") == 5);  // invalid: an overlong zero, half of a surrogate pair
     }
 
     TEST_CASE("CutTextFitsAndSaysThatItIsCut") {
@@ -35,7 +35,7 @@ TEST_SUITE("ScreenText") {
         CHECK(cut("abcdef", 0).empty());
         CHECK(cut("漢字", 4) == "漢字");
         CHECK(cut("漢字", 3) == "漢…");
-        CHECK(cut("漢字", 2) == "…");  // half a letter cannot be shown
+        CHECK(cut("漢字", 2) == "…");  // a wide character does not fit
         CHECK(cut("\x1b[31mabcdef\x1b[0m", 4) == "\x1b[31mabc…\x1b[0m");
     }
 
@@ -60,7 +60,7 @@ TEST_SUITE("ScreenText") {
         CHECK(wrapped("one two three four", 9) == "one two\nthree\nfour");
         CHECK(wrapped("  one two three", 9) == "  one two\n  three");
         CHECK(wrapped("short\n\nabc def\n", 4) == "short\n\nabc\ndef\n");
-        CHECK(wrapped("folder      /a/path/without/spaces", 25) == "folder      /a/path/without/spaces");  // copied as a whole
+        CHECK(wrapped("folder      /a/path/without/spaces", 25) == "folder      /a/path/without/spaces");  // for copying
         CHECK(wrapped("a  b  c", 80) == "a  b  c");
         CHECK(wrapped("\x1b[32mgood news\x1b[0m", 5) == "\x1b[32mgood\nnews\x1b[0m");
         CHECK(wrapped("", 10).empty());
@@ -69,7 +69,7 @@ TEST_SUITE("ScreenText") {
     TEST_CASE("WhatCouldMoveTheCursorIsMadeHarmless") {
         CHECK(printable("a\x1b[2Jb\tc\r\nd\x7F") == "a [2Jb c  d ");
         CHECK(printable("\xC2\x9B"
-                        "2J") == " 2J");  // ESC [ as one letter
+                        "2J") == " 2J");  // ESC [ as one character
         CHECK(printable("ä\xFFö") == "ä?ö");
         CHECK(printable(std::string_view("a\0b", 3)) == "a b");
     }
@@ -84,7 +84,7 @@ TEST_SUITE("ScreenText") {
     TEST_CASE("BarAndClock") {
         CHECK(bar(0.0, 4) == "░░░░");
         CHECK(bar(0.5, 4) == "██░░");
-        CHECK(bar(0.999, 4) == "███░");  // full only when it is
+        CHECK(bar(0.999, 4) == "███░");  // full only at 1
         CHECK(bar(1.0, 4) == "████");
         CHECK(bar(-1.0, 2) == "░░");
         CHECK(bar(7.0, 2) == "██");

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// A sweep's folder, written as a sweep writes it.
+/// A sweep's folder, with files in the form that a sweep writes.
 struct SweepOnDisk : testing::TemporaryFolder {
     nlohmann::ordered_json plan{{"schema", 1},          {"kind", "sweep"},
                                 {"name", "lr_clients"}, {"exit_status", "running"},
@@ -38,7 +38,7 @@ struct SweepOnDisk : testing::TemporaryFolder {
         std::ofstream(path() / "sweep.json.part") << plan.dump(2);
         fs::rename(path() / "sweep.json.part", path() / "sweep.json");
     }
-    /// The run's own folder after that many rounds.
+    /// Writes the run's own folder after that many rounds.
     void run(const std::string& id, int rounds, const std::string& status, double accuracy = 0.5) {
         const fs::path folder = path() / "runs" / id;
         fs::create_directories(folder);
@@ -52,7 +52,7 @@ struct SweepOnDisk : testing::TemporaryFolder {
     void lock(const fs::path& folder) { locks.push_back(std::make_unique<RunLock>(folder)); }
 };
 
-/// Two have finished, one has failed, two run, five wait.
+/// Two runs finished, one failed, two running, five waiting.
 struct Ten : SweepOnDisk {
     Ten() {
         add("lr=0.1,seed=1", "finished");
@@ -110,7 +110,7 @@ TEST_SUITE("SweepView") {
         folder.add("a", "finished", "", 30.0);
         folder.add("b", "running", "", 40.0);
         folder.add("c", "waiting", "", 20.0);
-        folder.add("d", "failed", "no", 100.0);  // the rest of it will never be done
+        folder.add("d", "failed", "no", 100.0);  // its remaining rounds will never be done
         folder.run("a", 10, "finished");
         folder.run("b", 5, "running");
         folder.run("d", 1, "failed: no");
@@ -162,7 +162,7 @@ TEST_SUITE("SweepView") {
         CHECK(sweep.runs()[3].round == 10);
         CHECK(sweep.best()->id == "lr=0.2,seed=2");
         const auto lines = sweep_lines(sweep, 79, 8, false);
-        CHECK_MESSAGE(has(lines, "✓ lr=0.2,seed=2  0.9375"), text_of(lines));  // the last one first
+        CHECK_MESSAGE(has(lines, "✓ lr=0.2,seed=2  0.9375"), text_of(lines));  // the latest first
         folder.set(5, "failed");                                               // before it had a folder
         folder.save();
         sweep.refresh();
@@ -177,7 +177,7 @@ TEST_SUITE("SweepView") {
         SweepView sweep(folder.path());
         sweep.refresh();
         CHECK(sweep.state() == RunState::Running);
-        CHECK(sweep.count("running") == 2);  // about to be started, as far as anybody can tell
+        CHECK(sweep.count("running") == 2);  // treated as about to start
         folder.locks.clear();
         sweep.refresh();
         CHECK(sweep.state() == RunState::Killed);
@@ -203,13 +203,13 @@ TEST_SUITE("SweepView") {
         folder.locks.clear();
         folder.save();
         SweepView after(folder.path());
-        for (SweepView* sweep : {&before, &after}) {  // who saw it run, and who sees it first now
+        for (SweepView* sweep : {&before, &after}) {  // a view that saw it running, and one that starts now
             sweep->refresh();
             CHECK(sweep->state() == RunState::Interrupted);
             CHECK(sweep->runs()[3].round == 6);
             CHECK(sweep->rounds_done() == 29);
             CHECK(sweep->rounds_planned() == 100);
-            CHECK(sweep->fraction() == doctest::Approx(29.0 / 93.0));  // what the failed run left undone is no work
+            CHECK(sweep->fraction() == doctest::Approx(29.0 / 93.0));  // the failed run's remaining rounds do not count
             CHECK(outcome(sweep->runs()[3]) == "waiting after round 6 of 10  accuracy 0.6250");
             CHECK(outcome(sweep->runs()[9]) == "waiting");
         }
@@ -329,10 +329,10 @@ TEST_SUITE("SweepLines") {
         const auto low = sweep_lines(sweep, 79, 8, false);
         CHECK(low.size() == 8);
         CHECK_MESSAGE(has(low, "… and 10 more\n✓ ended="), text_of(low));
-        CHECK(has(low, "running=0 "));  // cut in the middle: the end tells the runs apart
+        CHECK(has(low, "running=0 "));  // cut in the middle, since the ends distinguish the runs
         const auto usual = sweep_lines(sweep, 79, 23, false);
         CHECK(usual.size() == 23);
-        CHECK(has(usual, "✗ ended="));  // some failure is among the few that are shown
+        CHECK(has(usual, "✗ ended="));  // at least one failure is among the runs shown
         CHECK_MESSAGE(has(usual, "… and 26 more"), text_of(usual));
         const auto high = sweep_lines(sweep, 79, 60, false);
         CHECK_FALSE(has(high, "more"));

@@ -31,7 +31,7 @@ std::string read_all(int descriptor) {
     return bytes;
 }
 
-/// What a terminal shows after these bytes: rows that wrap at its width and scroll at its height, the codes that Terminal may use.
+/// A terminal emulator: rows wrap at its width and scroll at its height; it knows the codes that Terminal uses.
 class Screen {
 public:
     Screen(std::size_t width, std::size_t height) : width_(width), height_(height) {}
@@ -56,7 +56,7 @@ public:
         }
     }
 
-    /// All rows that were ever shown, those that scrolled away too, without the empty ones at the end.
+    /// All rows ever shown, including those scrolled away, without empty ones at the end.
     std::vector<std::string> rows() {
         while (!rows_.empty() && rows_.back().empty()) rows_.pop_back();
         return rows_;
@@ -85,7 +85,7 @@ private:
     std::size_t column_ = 0;
 };
 
-/// A pseudo-terminal, and a Terminal on it.
+/// A pseudo-terminal with a Terminal on it.
 struct Pty {
     Pty(unsigned short width, unsigned short height, const char* term = "xterm", const char* no_color = "") {
         setenv("TERM", term, 1);
@@ -163,7 +163,7 @@ TEST_SUITE("Terminal") {
         pty.resize(1, 1);
         CHECK(pty.terminal->width() == 1);
         CHECK(pty.terminal->height() == 1);
-        pty.resize(0, 0);  // of a terminal that does not know
+        pty.resize(0, 0);  // a terminal of unknown size
         CHECK(pty.terminal->width() == 79);
     }
 
@@ -189,7 +189,7 @@ TEST_SUITE("Terminal") {
         for (int round = 1; round <= 12; ++round) {
             terminal.draw(Lines(static_cast<std::size_t>(1 + round % 3), fmt::format("live {}", round)));
             terminal.say(fmt::format("row {}", round));
-            if (round == 5) terminal.say("a line of more than twenty columns");  // goes on below, and stays
+            if (round == 5) terminal.say("a line of more than twenty columns");  // wraps to the next row, and stays
         }
         terminal.draw({"a", "b"});
         screen.feed(pty.bytes());
@@ -197,7 +197,7 @@ TEST_SUITE("Terminal") {
         for (int round = 6; round <= 12; ++round) expected.push_back(fmt::format("row {}", round));
         expected.insert(expected.end(), {"a", "b"});
         CHECK(screen.rows() == expected);
-        screen.feed("^C");  // a terminal's echo
+        screen.feed("^C");  // the terminal's echo
         terminal.keep();
         terminal.say("end");
         screen.feed(pty.bytes());
@@ -214,7 +214,7 @@ TEST_SUITE("Terminal") {
     TEST_CASE("RowsOfATerminalThatBecameNarrowerAreCounted") {
         const Pty pty(80, 24);
         pty.terminal->draw({std::string(70, 'x'), "y"});
-        pty.resize(30, 24);  // 70 columns are three rows by now
+        pty.resize(30, 24);  // 70 columns now take three rows
         pty.bytes();
         pty.terminal->draw({"a"});
         CHECK(pty.bytes() ==

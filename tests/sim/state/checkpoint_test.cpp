@@ -26,7 +26,7 @@ aggregation::Layout small_layout() {
     return layout;
 }
 
-/// Every value different, padding 0.
+/// Distinct values, padding 0.
 std::vector<float> numbers(const aggregation::Layout& layout, float first) {
     std::vector<float> values(layout.num_floats(), 0.0F);
     for (const auto& entry : layout.entries()) {
@@ -70,7 +70,7 @@ struct Written {
         write_file(file, content);
     }
 
-    /// The error's text after `changed` took the file's place; empty when it is read.
+    /// The error for a file whose content is replaced by `changed`; empty if it is read.
     std::string damage(const std::string& changed) const {
         std::ofstream(file, std::ios::binary | std::ios::trunc) << changed;
         try {
@@ -82,7 +82,7 @@ struct Written {
     }
 };
 
-/// Of twelve clients the third and the last keep three floats each.
+/// Clients 2 and 11 of twelve keep three floats each.
 aggregation::ClientStates some_states() {
     auto states = aggregation::ClientStates::create(12, 3);
     states.set(2, std::vector<float>{1.0F, 2.0F, 3.0F});
@@ -90,7 +90,7 @@ aggregation::ClientStates some_states() {
     return states;
 }
 
-/// Puts `to` in place of `from` in the header, of the same length, and the right hash for it.
+/// Replaces `from` by `to` (of equal length) in the header, and corrects the hash.
 std::string with_hash_for(std::string content, const std::string& from, const std::string& to) {
     REQUIRE(from.size() == to.size());
     content.replace(content.find(from), from.size(), to);
@@ -272,7 +272,7 @@ TEST_SUITE("Checkpoint") {
                   ": holds what 1 clients keep, and says that 2 do: tensors 'client.<id>' are missing or too many");
         CHECK(written.damage(with_hash_for(written.content, R"("keepers":"2")", R"("keepers":"1")"))
                   .ends_with(": holds what 2 clients keep, and says that 1 do: tensors 'client.<id>' are missing or too many"));
-        // One that does not say how many is from before they were counted.
+        // A file without the number of keepers is older than that number.
         CHECK(written.damage(with_hash_for(written.content, R"("keepers":)", R"("kepeers":)")).empty());
         CHECK(!written.damage(with_hash_for(written.content, R"("keepers":"2")", R"("keepers":"x")")).empty());
     }
@@ -287,7 +287,7 @@ TEST_SUITE("Checkpoint") {
         CHECK(found[2] == "device cpu then, cuda now");
         CHECK(found[3] == "GPU none then, sm_90 under driver 13000 now");
         CHECK(found[4] == "engine libtorch then, direct now");
-        // Where both have said it.
+        // The vendor is compared only if both give one.
         const auto made_by = [&](const char* vendor) {
             BitsEnvironment of = then;
             of.cpu_vendor = vendor;
@@ -297,7 +297,7 @@ TEST_SUITE("Checkpoint") {
               std::vector<std::string>{"processor's maker GenuineIntel then, AuthenticAMD now"});
         CHECK(differences(made_by(""), made_by("AuthenticAMD")).empty());
         CHECK(differences(made_by("AuthenticAMD"), made_by("AuthenticAMD")).empty());
-        // Before it was said, every file was run as a graph.
+        // Files without a model form are older: their graphs ran as graphs.
         const auto as = [&](const char* form) {
             BitsEnvironment of = then;
             of.model_form = form;

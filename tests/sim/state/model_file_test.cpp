@@ -32,7 +32,7 @@ std::vector<float> small_model(const aggregation::Layout& layout) {
 
 const std::string kBytes = "0123456789abcdefghijklmnopqrstuvwxyz";
 
-/// The first bytes of kBytes, as many as the tensor takes.
+/// A tensor over the first bytes of kBytes.
 Tensor tensor(const std::string& name, const std::string& dtype, const std::vector<std::uint64_t>& shape) {
     std::uint64_t bytes = dtype == "U8" ? 1 : dtype == "F16" ? 2 : 4;
     for (const std::uint64_t dimension : shape) bytes *= dimension;

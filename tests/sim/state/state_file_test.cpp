@@ -16,7 +16,7 @@ using namespace fedhive::sim;
 
 namespace {
 
-/// Of several types and forms; each tensor's bytes are a part of `bytes`.
+/// Tensors of several types and shapes; the bytes of each are a part of `bytes`.
 struct Sample {
     std::string bytes = "abcdefghijklmnopqrstuvwxyz0123456789";
     std::vector<Tensor> tensors;
@@ -73,7 +73,7 @@ TEST_SUITE("StateFile") {
         StateFile first = decode_state(file_of(header_of({tensor_entry("a", "U8", "[1]", "[0,1]")}), 1), "here");
         const char* where = first.tensors[0].data.data();
         const StateFile moved = std::move(first);
-        const StateFile copy = moved;  // NOLINT(performance-unnecessary-copy-initialization): it is the copy that is looked at
+        const StateFile copy = moved;  // NOLINT(performance-unnecessary-copy-initialization): the copy is under test
         CHECK(moved.tensors[0].data.data() == where);
         CHECK(copy.tensors[0].data == "\x01");
         CHECK(where >= copy.content->data());
@@ -151,7 +151,7 @@ TEST_SUITE("StateFile") {
             refused(version, "m.pt: not a safetensors file: it is a Python pickle");
         refused("\x89HDF\r\n", "it is an HDF5 file");
         refused("\x93NUMPY", "it is a NumPy file");
-        // A header of 640 bytes begins as a pickle does.
+        // A header of 640 bytes begins like a pickle.
         const StateFile state = decode_state(file_of("{" + std::string(638, ' ') + "}", 0), "m");
         CHECK(state.content->starts_with("\x80\x02"));
     }
@@ -168,7 +168,7 @@ TEST_SUITE("StateFile") {
         const Sample sample;
         std::ofstream(file, std::ios::binary) << encode_state(sample.tensors, {{"a", "b"}});
         refused("bytes follow its last tensor");
-        // A header that promises all of it: more than any memory here.
+        // The header promises the whole file: more than any memory here.
         const std::string header = header_of({tensor_entry("a", "U8", "[1099511627680]", "[0,1099511627680]")});
         std::ofstream(file, std::ios::binary) << file_of(header, 0);
         std::filesystem::resize_file(file, 8 + header.size() + 1099511627680);
@@ -184,7 +184,7 @@ TEST_SUITE("StateFile") {
         const std::string content = encode_state(sample.tensors, {{"a", "b"}});
         std::ofstream(file, std::ios::binary) << content;
         const OpenState state(file);
-        std::filesystem::remove(file);  // it is open
+        std::filesystem::remove(file);  // it stays open
         CHECK(state.metadata().at("a") == "b");
         REQUIRE(state.tensors().size() == sample.tensors.size());
         for (const Tensor& wanted : sample.tensors) {

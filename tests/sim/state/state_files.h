@@ -1,4 +1,4 @@
-// Safetensors files put together by hand, for what encode_state never writes.
+// Safetensors files built by hand, for contents that encode_state never writes.
 #pragma once
 
 #include <fmt/format.h>
@@ -10,7 +10,7 @@
 
 namespace fedhive::sim {
 
-/// A file with that header, as it stands, and that many data bytes, 1, 2, 3, …
+/// A file with exactly that header, and that many data bytes, 1, 2, 3, …
 inline std::string file_of(const std::string& header, std::size_t data_bytes) {
     const std::uint64_t length = header.size();
     std::string content(sizeof length, '\0');
@@ -20,7 +20,7 @@ inline std::string file_of(const std::string& header, std::size_t data_bytes) {
     return content;
 }
 
-/// A tensor's entry in a header, and the header of such entries; whatever they say is taken as it is.
+/// A tensor's entry in a header, and a header of such entries; contents are not checked.
 inline std::string tensor_entry(const std::string& name, const std::string& dtype, const std::string& shape,
                                 const std::string& offsets) {
     return fmt::format(R"("{}":{{"dtype":"{}","shape":{},"data_offsets":{}}})", name, dtype, shape, offsets);

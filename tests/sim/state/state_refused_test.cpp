@@ -1,4 +1,4 @@
-// Every way a safetensors file can be wrong, one row each.
+// Every defect of a safetensors file, one row each.
 #include "aggregation/base/error.h"
 #include "sim/state/state_file.h"
 #include "tests/sim/state/state_files.h"
@@ -12,7 +12,7 @@ using namespace fedhive::sim;
 
 namespace {
 
-/// One way to be wrong, and what the message says.
+/// A defect and a part of its message.
 struct Wrong {
     std::string header;
     std::size_t data_bytes;
@@ -181,7 +181,7 @@ TEST_SUITE("StateFileRefused") {
         });
     }
 
-#ifndef FEDHIVE_SANITIZED  // whose own memory would be counted
+#ifndef FEDHIVE_SANITIZED  // its own memory would be counted
     TEST_CASE("HostileHeaderTakesASmallMultipleOfItsLength") {
         const auto peak_bytes = [] {
             rusage usage{};

@@ -25,7 +25,7 @@ TEST_SUITE("EarlyStopping") {
         CHECK(next_rung(kHalving, 0, 100) == 3);
         CHECK(next_rung(kHalving, 3, 100) == 9);
         CHECK(next_rung(kHalving, 9, 100) == 27);
-        CHECK(next_rung(kHalving, 10, 100) == 27);  // decided at a rung of an earlier rule
+        CHECK(next_rung(kHalving, 10, 100) == 27);  // the run was decided at a rung of an earlier rule
         CHECK(next_rung(kHalving, 27, 100) == 81);
         CHECK_FALSE(next_rung(kHalving, 81, 100));
         CHECK_FALSE(next_rung(kHalving, 3, 9));
@@ -34,7 +34,7 @@ TEST_SUITE("EarlyStopping") {
     }
 
     TEST_CASE("HalvingKeepsTheBestByTheLastAccuracy") {
-        // The best so far of run 1 does not count.
+        // The best quality so far of run 1 does not count.
         const std::vector<Qualities> runs{{0.1, 0.2}, {0.9, 0.3}, {0.1, 0.5}, {0.4}, {0.1}, {0.0}, {0.2}};
         CHECK(stopped(kHalving, 3, runs) == Reasons{"rank 4 of 7 after round 3", "", "", "", "rank 6 of 7 after round 3",
                                                     "rank 7 of 7 after round 3", "rank 5 of 7 after round 3"});
@@ -52,7 +52,7 @@ TEST_SUITE("EarlyStopping") {
         CHECK(stopped(kMedian, 2, {{0.25, 0.75}, {0.2, 0.4}, {0.4, 0.4}}) == Reasons{"", "", ""});
         CHECK(stopped(kMedian, 2, {{0.25, 0.75}, {0.2, 0.375}, {0.4, 0.4}}) ==
               Reasons{"", "best accuracy 0.3750 below the median 0.4000 after round 2", ""});
-        // An even number: half-way between the two in the middle, 0.375.
+        // An even number: midway between the two in the middle, 0.375.
         CHECK(stopped(kMedian, 4, {{0.5}, {0.25}, {0.125}, {0.75}}) ==
               Reasons{"", "best accuracy 0.2500 below the median 0.3750 after round 4",
                       "best accuracy 0.1250 below the median 0.3750 after round 4", ""});
@@ -62,7 +62,7 @@ TEST_SUITE("EarlyStopping") {
     TEST_CASE("WhereLowerIsBetterTheHighestGo") {
         CHECK(stopped(kHalving, 3, {{0.1, 0.2}, {0.4}, {}}, "regression") ==
               Reasons{"", "rank 2 of 3 after round 3", "rank 3 of 3 after round 3"});
-        // Means: 0.5, 1.5, 3; the median is 1.5, and the second run has been better than that.
+        // Means: 0.5, 1.5, 3; the median is 1.5, and the second run's best is below it.
         CHECK(stopped(kMedian, 2, {{0.5}, {2.0, 1.0}, {4.0, 2.0}}, "regression") ==
               Reasons{"", "", "best MSE 2.0000 above the median 1.5000 after round 2"});
     }

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// The folder of a sweep whose runs are a script: the arguments that it is given go to its log.
+/// The folder of a sweep whose runs execute a script, which logs its arguments.
 class ScriptedRuns {
 public:
     explicit ScriptedRuns(const std::string& script) {
@@ -42,7 +42,7 @@ private:
     TemporaryFolder folder_;
 };
 
-/// What each of so many runs came to, by run; looks until all have ended.
+/// How each of `num_runs` runs ended, by run; waits until all have.
 std::map<std::size_t, sim::RunEnd> ends_of(sim::Hosts& hosts, std::size_t num_runs) {
     std::map<std::size_t, sim::RunEnd> ends;
     CHECK(eventually(20.0, [&] {
@@ -56,7 +56,7 @@ std::map<std::size_t, sim::RunEnd> ends_of(sim::Hosts& hosts, std::size_t num_ru
     return ends;
 }
 
-/// `schedule` at rank 0, and its orders at the others; what each rank returned, or the message of what it threw.
+/// Runs `schedule` at rank 0 and its orders at the others; returns each rank's result or error message.
 std::vector<std::string> in_hosts(std::uint32_t num_ranks, const ScriptedRuns& runs,
                                   const std::function<int(sim::Hosts& hosts)>& schedule) {
     std::vector<std::string> ended(num_ranks);
@@ -101,7 +101,7 @@ TEST_SUITE("Hosts") {
                 CHECK(end.exit_status == 3);
                 CHECK_FALSE(end.remains.begun);
                 const std::string id = fmt::format("run-{}", run - 10);
-                // No rank itself, though what started it is one.
+                // The run is not a rank itself, although a rank started it.
                 CHECK(end.reason == fmt::format("run {} --out {} --quiet --set workers=2",
                                                 sim::config_path(runs.folder(), id).string(),
                                                 sim::run_path(runs.folder(), id).string())
@@ -155,7 +155,7 @@ TEST_SUITE("Hosts") {
         clients::block_interrupts();
         const ScriptedRuns runs("exit 0");
         const Texts ended = in_hosts(2, runs, [&](sim::Hosts& hosts) {
-            // What rank 0 reads there is something else than what rank 1 does: as if each host had a folder of that name of its own.
+            // Rank 0 reads other contents than rank 1, as if each host had its own folder of that name.
             std::jthread changes([&](const std::stop_token& over) {
                 for (int i = 0; !over.stop_requested(); ++i) {
                     std::ofstream(runs.folder() / "other") << i;

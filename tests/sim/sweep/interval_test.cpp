@@ -14,7 +14,7 @@ TEST_SUITE("Interval") {
     }
 
     TEST_CASE("IntervalIsThatOfTheTables") {
-        // t(0.975): 12.7062 with 1, 2.77645 with 4 degrees of freedom.
+        // t(0.975) is 12.7062 with 1 and 2.77645 with 4 degrees of freedom.
         const MeanInterval two = mean_interval(std::vector{1.0, 3.0});
         CHECK(two.mean == 2.0);
         CHECK(*two.half_width == doctest::Approx(12.7062).epsilon(1e-5));

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint64_t kPlenty = 1ULL << 40;
 
-/// Runs that leave their workers to the sweep, the first the longest.
+/// Runs that leave their number of workers to the sweep, the longest first.
 std::vector<Waiting> alike(std::size_t count) {
     std::vector<Waiting> runs;
     for (std::size_t i = 0; i < count; ++i)
@@ -18,7 +18,7 @@ std::vector<Waiting> alike(std::size_t count) {
     return runs;
 }
 
-/// On one host.
+/// pack() on one host.
 std::vector<Start> pack(const Room& room, const std::vector<Placed>& placed, const std::vector<Waiting>& waiting) {
     return fedhive::sim::pack({{room, placed}}, waiting);
 }
@@ -32,7 +32,7 @@ std::map<std::size_t, std::int64_t> workers_by_run(const Room& room, const std::
 
 using Workers = std::map<std::size_t, std::int64_t>;
 
-/// Which host each run got.
+/// The host of each run.
 std::map<std::size_t, std::size_t> sites_by_run(const std::vector<Site>& sites, const std::vector<Waiting>& waiting) {
     std::map<std::size_t, std::size_t> found;
     for (const Start& start : fedhive::sim::pack(sites, waiting)) found[start.run] = start.site;
@@ -90,7 +90,7 @@ TEST_SUITE("Packer") {
         const Room room{.cores = 4, .host_bytes = kPlenty};
         CHECK(workers_by_run(room, {}, runs) == Workers{{0, 16}});
         CHECK(workers_by_run(room, {Placed{.cores = 16}}, alike(2)).empty());
-        // Where something runs already, shorter ones pass it.
+        // Where another run is active already, shorter runs overtake it.
         CHECK(workers_by_run(room, {Placed{}}, runs) == Workers{{1, 2}, {2, 1}});
     }
 
@@ -117,7 +117,7 @@ TEST_SUITE("Packer") {
         CHECK(workers_by_run(room, {}, runs) == Workers{{0, 1}, {1, 1}});
         CHECK(workers_by_run(room, {Placed{.host_growth = 100}}, runs) == Workers{{0, 1}});
         CHECK(workers_by_run(room, {Placed{.host_growth = 151}}, runs).empty());
-        runs[0].host_bytes = 10'000;  // lets the others pass, and starts where nothing else runs
+        runs[0].host_bytes = 10'000;  // lets the others overtake, and starts where nothing else runs
         CHECK(workers_by_run(room, {Placed{}}, runs) == Workers{{1, 1}, {2, 1}});
         CHECK(workers_by_run(room, {}, runs) == Workers{{0, 1}});
     }
@@ -141,21 +141,21 @@ TEST_SUITE("Packer") {
         const Placed known{.on_device = true};
         CHECK(workers_by_run(room, {known}, runs) == Workers{{0, 2}, {1, 2}, {3, 3}});
         CHECK(workers_by_run(room, {Placed{.on_device = true, .device_growth = 300}}, runs) == Workers{{0, 2}, {3, 5}});
-        // Without a reading, one at a time for good.
+        // Without a measurement, always one at a time.
         CHECK(workers_by_run({.cores = 8, .host_bytes = kPlenty}, {known}, runs).size() == 1);
     }
 
     TEST_CASE("RunsAreDealtToHosts") {
         const Site two{.room = {.cores = 2, .host_bytes = kPlenty}};
         const Site four{.room = {.cores = 4, .host_bytes = kPlenty}};
-        // The one with more free cores chooses first, and has what is left over.
+        // The host with more free cores takes its run first, and gets the remaining ones.
         CHECK(sites_by_run({two, four}, alike(1)) == Sites{{0, 1}});
         CHECK(sites_by_run({two, two}, alike(3)) == Sites{{0, 0}, {1, 1}, {2, 0}});
         CHECK(sites_by_run({two, four}, alike(9)) == Sites{{0, 1}, {1, 0}, {2, 1}, {3, 0}, {4, 1}, {6, 1}});
         Site busy = four;
         busy.placed.resize(3);
         CHECK(sites_by_run({busy, two}, alike(9)) == Sites{{0, 1}, {1, 0}, {2, 1}});
-        // The last ones share the cores of both.
+        // The last runs share the cores of both hosts.
         const std::vector<Start> starts = fedhive::sim::pack({two, four}, alike(2));
         REQUIRE(starts.size() == 2);
         CHECK(starts[0].workers == 4);
@@ -166,7 +166,7 @@ TEST_SUITE("Packer") {
         Site small{.room = {.cores = 4, .host_bytes = 50}, .placed = {Placed{}}};
         const Site large{.room = {.cores = 2, .host_bytes = kPlenty}, .placed = {Placed{}}};
         CHECK(sites_by_run({small, large}, alike(1)) == Sites{{0, 1}});
-        small.placed.clear();  // idle: whatever comes first starts there
+        small.placed.clear();  // idle: the first run in order starts there
         CHECK(sites_by_run({small, large}, alike(3)) == Sites{{0, 0}, {1, 1}});
     }
 }

@@ -31,7 +31,7 @@ TEST_SUITE("ProcessMemory") {
     }
 
     TEST_CASE("MemoryOfDescendantsCounts") {
-        // Each shell holds a text of 8 MB, the inner one a copy of its own.
+        // Each shell holds a text of 8 MB; the inner one has its own copy.
         const std::string grow = "x=0; i=0; while [ $i -lt 23 ]; do x=$x$x; i=$((i+1)); done; ";
         const clients::ChildProcess alone(shell(grow + "sleep 60; true"));
         const clients::ChildProcess both(shell(grow + "(" + grow + "sleep 60; true) & sleep 60; true"));

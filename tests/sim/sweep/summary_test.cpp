@@ -111,7 +111,7 @@ TEST_SUITE("Summary") {
         CHECK(holds(text, "| `case` | `training.optimizer.lr` | `data.partition.sizes` | runs |"));
         CHECK(holds(text, "| slow, but \\| sure | 0.1 | [0.5, 0.5] | 1 | 0.9000 |"));
         CHECK(holds(text, "|  | 0.2 | [0.5, 0.5] | 1 | 0.5000 |"));
-        sweep["runs"][1]["case"] = "fast";  // now each case has a name, which stands for the keys that it decides
+        sweep["runs"][1]["case"] = "fast";  // each case now has a name, which stands for the keys that it sets
         const std::string named = markdown(sweep, {result_of(0.9), result_of(0.5)});
         CHECK(holds(named, "| `case` | runs |"));
         CHECK(holds(named, "| slow, but \\| sure | 1 | 0.9000 |"));
@@ -135,7 +135,7 @@ TEST_SUITE("Summary") {
         CHECK(holds(markdown(sweep, results), " Weights: SCAFFOLD uniform; others by examples.\n"));
         sweep["runs"][1]["case"] = sweep["runs"][0]["case"];
         CHECK(holds(markdown(sweep, results), "`strategy.weighting` in their configs"));
-        sweep["keys"] = {"strategy.weighting"};  // a column says it
+        sweep["keys"] = {"strategy.weighting"};  // a column shows it
         for (const int run : {0, 1}) sweep["runs"][run]["settings"]["strategy.weighting"] = sweep["runs"][run]["weighting"];
         CHECK_FALSE(holds(markdown(sweep, results), "weigh clients alike"));
     }
@@ -209,7 +209,7 @@ TEST_SUITE("Summary") {
         for (const char* id : {"a1", "a2", "b1", "b2", "c1", "c2"})
             runs.push_back(run_of(id, "finished", id[0] == 'a' ? "0.1" : "0.2", id[1] - '0'));
         for (const std::size_t run : {2, 3}) runs[run]["settings"]["data.partition.sizes"] = "";     // does not apply
-        for (const std::size_t run : {4, 5}) runs[run]["settings"]["data.partition.sizes"] = "[1]";  // differs as well
+        for (const std::size_t run : {4, 5}) runs[run]["settings"]["data.partition.sizes"] = "[1]";  // differs, too
         const std::string text = markdown(record_of_sweep(runs), std::vector<RunResult>(6, result_of(0.5)));
         const std::string differences = text.substr(text.find("## Differences"));
         CHECK_MESSAGE(holds(differences, "| 0.2 |  | 2 | 0.0000 ± 0 |"), text);
@@ -232,11 +232,11 @@ TEST_SUITE("Summary") {
             return text.substr(text.find("## Differences"));
         };
         add("fedavg", "1");
-        add("fedprox", "1");  // near in any case: without one that is, all are shown
+        add("fedprox", "1");  // close in any case: if none is, all are shown
         add("fedadam", "0.01");
         CHECK(holds(differences(), "| fedadam | 0.01 | 2 | 0.0000 ± 0 |"));
         CHECK_FALSE(holds(differences(), "left out"));
-        add("fedadam", "1");  // now the rate varies by itself
+        add("fedadam", "1");  // now the rate varies independently
         CHECK(holds(differences(), "| fedadam | 1 | 2 | 0.0000 ± 0 |"));
         CHECK_FALSE(holds(differences(), "| fedadam | 0.01 |"));
         CHECK(holds(differences(), "One setting that differs in more than one key is left out."));

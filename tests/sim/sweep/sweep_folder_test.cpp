@@ -23,7 +23,7 @@ data: {format: synthetic, num_train: 60, num_test: 10}
 model: {name: lr}
 )";
 
-/// A sweep of runs a and b, and the folder it is in.
+/// A sweep of runs a and b with its folder.
 struct Sweep {
     Sweep() {
         write_text(base, kBase);
@@ -55,7 +55,7 @@ TEST_SUITE("SweepFolder") {
         const TemporaryFolder folder;
         const fs::path path = folder.path() / "new";
         { const RunLock lock = claim_new_sweep(path); }
-        write_text(path / "sweep.json.part", "");  // of a process that was killed
+        write_text(path / "sweep.json.part", "");  // left by a killed process
         {
             const RunLock lock = claim_new_sweep(path);
             CHECK_THROWS_WITH_AS(claim_new_sweep(path), doctest::Contains("is going on in it"), ConfigError);
@@ -113,7 +113,7 @@ TEST_SUITE("SweepFolder") {
             return now.runs[0].status;
         };
         CHECK(status(RunStatus::Finished, "finished") == RunStatus::Finished);
-        CHECK(status(RunStatus::Running, "finished") == RunStatus::Finished);  // the sweep was killed before it knew
+        CHECK(status(RunStatus::Running, "finished") == RunStatus::Finished);  // the sweep was killed before it noticed
         CHECK(status(RunStatus::Finished, "running") == RunStatus::Waiting);
         CHECK(status(RunStatus::Stopped, "paused after round 3") == RunStatus::Stopped);
         CHECK(status(RunStatus::Stopped, "running") == RunStatus::Waiting);
@@ -143,11 +143,11 @@ TEST_SUITE("SweepFolder") {
         CHECK(now.runs[0].status == RunStatus::Finished);
         CHECK(now.runs[0].attempts == 4);
         CHECK(now.runs[0].reason.empty());
-        CHECK(now.runs[1].status == RunStatus::Waiting);  // another config: its folder is not its own any more
+        CHECK(now.runs[1].status == RunStatus::Waiting);  // another config, so it may not use its folder
         CHECK(now.runs[2].status == RunStatus::Waiting);
         now = sweep.taken_up(sweep_of(sweep.base, {{"a", {}}}));
         CHECK(now.gone == std::vector<std::string>{"z", "b"});
-        CHECK(now.runs[0].status == RunStatus::Waiting);  // to be compared once more
+        CHECK(now.runs[0].status == RunStatus::Waiting);  // to be compared again
         sweep.leave("a", sweep.config.runs[0].config, "finished");
         CHECK(sweep.taken_up(sweep_of(sweep.base, {{"a", {"seed=3"}}})).runs[0].status == RunStatus::Waiting);
         SweepConfig other_rule = sweep.config;

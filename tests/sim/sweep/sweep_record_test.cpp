@@ -35,7 +35,7 @@ TEST_SUITE("SweepRecord") {
         CHECK(config_hash(sweep.runs[0].config) != config_hash(sweep.runs[2].config));
         CHECK(config_hash(sweep.runs[0].config).size() == 64);
         RunConfig begun = sweep.runs[0].config;
-        begun.model.file_sha256 = "1";  // filled in by the run
+        begun.model.file_sha256 = "1";  // set by the run
         CHECK(config_hash(begun) == config_hash(sweep.runs[0].config));
         RunConfig natural = begun;
         natural.data.partition.scheme = "natural";
@@ -112,7 +112,7 @@ TEST_SUITE("SweepRecord") {
         refused(json.dump().c_str(), "sweep.json: is damaged: it has no 'status'");
         json["runs"][0]["status"] = "waiting";
         read_back(json);
-        // Every value once as something else.
+        // Replaces each value in turn by one of another type.
         for (const auto& [key, value] : json.items()) {
             auto changed = json;
             changed[key] = nlohmann::json::array({nlohmann::json::object()});
@@ -176,12 +176,12 @@ TEST_SUITE("SweepRecord") {
         };
         CHECK(ids() == std::vector<std::string>{"lr=0.5,seed=2", "lr=0.5,seed=1", "same", "new"});
         CHECK(find_changes(before, now).describe() == "1 run is new (new)");
-        // A run that has changed is still that run.
+        // A changed run remains the same run.
         now = planned.sweep({{"lr-0.5+seed-1", longer}});
         keep_ids(before, now);
         CHECK(ids() == std::vector<std::string>{"lr=0.5,seed=1"});
         CHECK(find_changes(before, now).changed == std::vector<std::string>{"lr=0.5,seed=1"});
-        // Two with the same settings: the config tells them apart, or nothing does.
+        // Two runs with equal settings are distinguished by their config, or not at all.
         const SweepRecord alike = plan_sweep(planned.sweep({{"old-1", fast}, {"old-2", longer}}), {{}, {}});
         now = planned.sweep({{"new-1", longer}, {"new-2", {"training.optimizer.lr=0.5", "rounds=9"}}});
         keep_ids(alike, now);
@@ -197,15 +197,15 @@ TEST_SUITE("SweepRecord") {
             return plan_sweep(planned.sweep(runs), std::vector<RunEstimate>(runs.size()));
         };
         const auto ids = [](const SweepConfig& now) { return std::vector<std::string>{now.runs[0].id, now.runs[1].id}; };
-        // Begun before cases were in the names of runs.
+        // A record from before run names contained cases.
         SweepConfig now = planned.sweep({{"plain", slow}, {"wrong_way", fast}});
         keep_ids(record({{"lr-0.25", slow}, {"lr-0.5", fast}}), now);
         CHECK(ids(now) == std::vector<std::string>{"lr-0.25", "lr-0.5"});
-        // The two change their names: the configs are whose folders they were.
+        // Two runs swap their names: the configs determine their folders.
         now = planned.sweep({{"b", slow}, {"a", fast}});
         keep_ids(record({{"a", slow}, {"b", fast}}), now);
         CHECK(ids(now) == std::vector<std::string>{"a", "b"});
-        // One is called otherwise, and a new one as it was: two folders, also at the next resume.
+        // One run is renamed, and a new one takes its old name: two folders, also at the next resume.
         const SweepRecord before = record({{"a", slow}});
         now = planned.sweep({{"old", slow}, {"a", other}});
         keep_ids(before, now);

@@ -1,4 +1,4 @@
-// Small sweeps to plan, write and take up again; runs that are told apart by the rate of their optimiser.
+// Small sweeps to plan, write and resume; their runs differ by the client rate.
 #pragma once
 
 #include "sim/sweep/sweep_record.h"
@@ -14,7 +14,7 @@ namespace fedhive::testing {
 
 inline constexpr const char* kRate = "training.optimizer.lr";
 
-/// One run for each list of overrides, by its id.
+/// A run's id and its overrides.
 struct PlannedRun {
     std::string id;
     std::vector<std::string> overrides;

@@ -30,7 +30,7 @@ constexpr std::size_t kPage = 4096;
 constexpr std::size_t kStackBytes = std::size_t{128} << 10;
 constexpr unsigned kLanes = 32;
 
-/// Memory between two pages that nobody can touch; for the life of the process.
+/// Memory between two inaccessible pages, for the life of the process.
 std::byte* guarded(std::size_t bytes) {
     void* const mapping = mmap(nullptr, bytes + 2 * kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (mapping == MAP_FAILED) throw std::bad_alloc();
@@ -39,12 +39,12 @@ std::byte* guarded(std::size_t bytes) {
     return inside;
 }
 
-/// Runs threads one after the other until one of them has to wait; then it is that thread's.
+/// Runs threads one by one until one of them has to wait; then it belongs to that thread.
 struct Fibre {
     Place place;
     std::byte* stack = guarded(kStackBytes);
     unsigned thread = 0;
-    std::array<std::uint64_t, kLanes> brought = {};  // by each lane to the last meeting
+    std::array<std::uint64_t, kLanes> brought = {};  // value of each lane in the last meeting
 };
 
 /// Lanes of a warp that wait for each other.
@@ -66,7 +66,7 @@ struct SharedSite {
     std::byte* at;
 };
 
-/// The block that runs. All of it is kept from one block to the next, to be used again.
+/// The current block. It is reused from block to block.
 struct BlockRun {
     const std::function<void()>* body = nullptr;
     RandomOrder* random = nullptr;
@@ -91,7 +91,7 @@ BlockRun& state() {
     return run;
 }
 
-// Looked at by signal handlers.
+// Read by signal handlers.
 std::atomic<bool> in_kernel = false;
 pthread_t kernel_thread;
 Describe describe_address = nullptr;
@@ -103,7 +103,7 @@ void set_thread(unsigned thread) {
     threadIdx = {thread % blockDim.x, thread / blockDim.x % blockDim.y, thread / blockDim.x / blockDim.y};
 }
 
-/// Leaves the kernel for good: what its fibres were doing is forgotten, and no destructor of theirs runs.
+/// Abandons the kernel: its fibres are discarded without running destructors.
 [[noreturn]] void leave_kernel(cudaError_t error, std::string why) {
     BlockRun& run = state();
     run.failure = {error, fmt::format("block ({}, {}, {}), thread ({}, {}, {}): {}", blockIdx.x, blockIdx.y, blockIdx.z,
@@ -113,7 +113,7 @@ void set_thread(unsigned thread) {
     std::abort();
 }
 
-/// A meeting is over when all that are to come and have not ended are there.
+/// Ends each meeting whose lanes have all arrived or ended.
 void end_meetings(Warp& warp) {
     BlockRun& run = state();
     for (std::size_t m = 0; m < warp.meetings.size();) {
@@ -222,7 +222,7 @@ void on_signal(int signal, siginfo_t* info, void* /*context*/) {
     const bool of_device = describe_address(info->si_addr, where.data(), where.size());
     if (runs_here()) leave_kernel(cudaErrorIllegalAddress, of_device ? where.data() : "an address that is not the device's");
     if (of_device) std::fprintf(stderr, "cuda_on_host: the host touches device memory: %s\n", where.data());
-    // On return the same access is tried again, and whoever was asked before hears of it.
+    // After the return the access is repeated, and the previous handler gets the signal.
     sigaction(signal, signal == SIGSEGV ? &previous_segv : &previous_bus, nullptr);
 }
 
@@ -255,7 +255,7 @@ void* static_shared(const void* site, std::size_t bytes, std::size_t alignment) 
     return run.shared + first;
 }
 
-/// Next to the guard page at its end.
+/// Placed directly before the guard page.
 void* dynamic_shared() {
     const BlockRun& run = state();
     return run.dynamic + kMostSharedBytes - (run.dynamic_bytes + 15) / 16 * 16;
@@ -298,7 +298,7 @@ KernelFailure run_kernel(const char* name, const Shape& shape, const std::functi
     kernel_thread = pthread_self();
     in_kernel = true;
     const std::size_t plane = std::size_t{shape.grid.x} * shape.grid.y, blocks = plane * shape.grid.z;
-    // All of them, each once, in steps that share no factor with their number.
+    // Visits all blocks once each, in steps that are coprime with their number.
     const std::size_t start = random.next() % blocks;
     std::size_t step = 1 + random.next() % blocks;
     while (std::gcd(step, blocks) != 1) ++step;
@@ -321,7 +321,7 @@ KernelFailure run_kernel(const char* name, const Shape& shape, const std::functi
 
 }  // namespace cuda_on_host
 
-/// assert() in a kernel spoils the context, as on the device; elsewhere it is the C library's.
+/// assert() in a kernel invalidates the context, as on a device; elsewhere it is the C library's.
 extern "C" [[noreturn]] void __assert_fail(const char* assertion, const char* file, unsigned line,
                                            const char* function) noexcept {
     if (cuda_on_host::runs_here())

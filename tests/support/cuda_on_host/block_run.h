@@ -1,5 +1,5 @@
-// One block of a kernel after the other, each thread of it as a fibre from the moment it waits for others: which thread goes on is drawn anew
-// at every wait. A kernel without waits is a loop.
+// Runs a kernel block by block. A thread becomes a fibre when it first waits for others; at every wait the next thread is
+// chosen at random. A kernel without waits is a loop.
 #pragma once
 
 #include "tests/support/cuda_on_host/random_order.h"
@@ -11,11 +11,11 @@
 
 namespace cuda_on_host {
 
-/// What a block has of shared memory, and what it can be allowed: a multiple of a page, 224 KiB of Hopper's 227.
+/// Default and maximum shared memory of a block; the maximum is a multiple of a page, 224 KiB of Hopper's 227.
 constexpr std::size_t kUsualSharedBytes = std::size_t{48} << 10;
 constexpr std::size_t kMostSharedBytes = std::size_t{224} << 10;
 
-/// How a kernel ended that did not end well.
+/// The failure of a kernel.
 struct KernelFailure {
     cudaError_t error = cudaSuccess;
     std::string what;  // where and why, in words
@@ -24,10 +24,12 @@ struct KernelFailure {
 /// Runs the whole grid.
 KernelFailure run_kernel(const char* name, const Shape& shape, const std::function<void()>& thread, RandomOrder& random);
 
-/// Writes in words where in device memory an address lies; false when it does not. Called by a signal handler: it may not allocate.
+/// Describes the place of an address in device memory; false if it is not in device memory. Called by a signal handler, so it
+/// must not allocate.
 using Describe = bool (*)(const void* address, char* words, std::size_t size);
 
-/// From here on a kernel that touches what it may not ends, and so does a host that touches device memory, with a line on stderr.
+/// Installs signal handlers: an invalid access ends the kernel; device memory touched by the host ends the
+/// process, with a line on stderr.
 void watch_signals(Describe describe);
 
 }  // namespace cuda_on_host

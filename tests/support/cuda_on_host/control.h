@@ -1,13 +1,13 @@
-// What a test can ask of the runtime.
+// Controls of the emulated runtime for tests.
 //
-//   CUDA_ON_HOST_SEED=N       the order of blocks, threads, warps and streams, and all rubbish; 1 when not set
-//   CUDA_ON_HOST_EAGER=1      work runs when it is enqueued, not when somebody waits for it
-//   CUDA_ON_HOST_MEMORY=N     bytes of device memory that this process may allocate; 4 GiB when not set
-//   CUDA_ON_HOST_SHARED=N     bytes of shared memory that a block can be allowed, at most the 224 KiB when not set
+//   CUDA_ON_HOST_SEED=N       seeds the order of blocks, threads, warps and streams, and all uninitialised values; default 1
+//   CUDA_ON_HOST_EAGER=1      work runs when it is enqueued, not when the host waits for it
+//   CUDA_ON_HOST_MEMORY=N     bytes of device memory that this process may allocate; default 4 GiB
+//   CUDA_ON_HOST_SHARED=N     most bytes of shared memory of a block; default and maximum 224 KiB
 //   CUDA_ON_HOST_DEVICES=0    there is no device
-//   CUDA_ON_HOST_DRIVER=N     the version of the driver, such as 12040; one of a major version before the runtime's 13000 serves no call, and
-//                             0 is none
-//   CUDA_ON_HOST_FAIL=CALL:N  in each process the call of this name fails once with error N, or with CALL:N:M when it went well M times
+//   CUDA_ON_HOST_DRIVER=N     the driver's version, such as 12040; every call fails if its major version is before the
+//                             runtime's 13000; 0: no driver
+//   CUDA_ON_HOST_FAIL=CALL:N  in each process one call of this name fails with error N; CALL:N:M: after M successful calls
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -17,7 +17,7 @@
 
 namespace cuda_on_host {
 
-/// The seed this process began with, and another one from here on.
+/// The seed with which this process began, and setting another one.
 std::uint64_t first_seed();
 void set_seed(std::uint64_t seed);
 
@@ -25,11 +25,12 @@ void set_eager(bool eager);
 void set_memory_bytes(std::size_t bytes);
 void set_shared_bytes(std::size_t bytes);
 
-/// The call of this name fails once, after it went well `after` times. A kernel is "cudaLaunchKernel": what spoils a context on hardware
-/// (IllegalAddress and later) does so when the kernel runs, all else when it is launched.
+/// Makes the call of this name fail once, after `after` successes. A kernel is "cudaLaunchKernel": errors that invalidate a
+/// context on hardware (IllegalAddress and later) occur when it runs, others when it is launched.
 void fail(const char* call, cudaError_t error, unsigned after = 0);
 
-/// What a new process would have: no error, no work enqueued, nothing that is to fail, the limits of the environment. Memory stays.
+/// Restores the state of a new process: no error, no work enqueued, no failures requested, the
+/// environment's limits. Memory stays.
 void start_again();
 
 }  // namespace cuda_on_host

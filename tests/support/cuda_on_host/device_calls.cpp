@@ -51,7 +51,7 @@ cudaError_t shape_error(const Runtime& device, const Shape& shape) {
     return dynamic_bytes > std::max(kUsualSharedBytes, device.allowed_shared_bytes) ? cudaErrorInvalidValue : cudaSuccess;
 }
 
-/// The events that have not been destroyed; work holds on to those that have.
+/// Events that are not destroyed; enqueued work keeps destroyed ones alive.
 std::vector<std::shared_ptr<CUevent_st>>& events() {
     static std::vector<std::shared_ptr<CUevent_st>>& all = *new std::vector<std::shared_ptr<CUevent_st>>;
     return all;
@@ -125,7 +125,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr /*attribute*/, int
     });
 }
 
-/// Waits are work here: no flag changes how they are done.
+/// Accepts any flags: waiting always means running the work.
 cudaError_t cudaSetDeviceFlags(unsigned /*flags*/) {
     return call("cudaSetDeviceFlags", [](Runtime&) { return cudaSuccess; });
 }
@@ -169,7 +169,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
     });
 }
 
-/// Whoever asks again and again sees the device get on.
+/// Repeated queries make the device progress.
 cudaError_t cudaStreamQuery(cudaStream_t stream) {
     return call_on("cudaStreamQuery", stream, [](Runtime& device, CUstream_st& on) {
         bool asked = false;

@@ -21,7 +21,7 @@ constexpr std::size_t kAlignment = 256;  // of cudaMalloc
 
 std::size_t rounded_up(std::size_t bytes, std::size_t to) { return (bytes + to - 1) / to * to; }
 
-/// What a handle holds: whose file it is, and which. An inode number is not used twice, as a descriptor may be.
+/// Contents of a handle: the owning process and its file. The inode guards against reused descriptors.
 struct Handle {
     pid_t process;
     int descriptor;
@@ -46,7 +46,7 @@ void RandomOrder::fill(void* memory, std::size_t bytes) {
     }
 }
 
-/// Takes over the descriptor.
+/// Takes ownership of the descriptor.
 Block* DeviceMemory::map(int descriptor, std::size_t file_bytes, std::size_t offset, std::size_t bytes, Owner owner) {
     const std::size_t mapped_bytes = file_bytes + 2 * kPage;
     void* const reserved = mmap(nullptr, mapped_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -87,7 +87,7 @@ bool DeviceMemory::release(const void* data, Owner owner) {
     const auto found = blocks_.find(data);
     if (found == blocks_.end() || found->second.owner != owner) return false;
     const Block& block = found->second;
-    // The addresses stay taken, so that a pointer to what is gone is noticed.
+    // The addresses stay reserved, so that a use of a stale pointer is detected.
     mmap(block.mapping, block.mapped_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
     close(block.descriptor);
     if (owner == Owner::Device) used_bytes_ -= block.bytes;
@@ -95,7 +95,7 @@ bool DeviceMemory::release(const void* data, Owner owner) {
     return true;
 }
 
-/// Openers hold a lock on the file, which goes with them even when they are killed.
+/// Openers hold a lock on the file, which the kernel releases even if they are killed.
 bool DeviceMemory::open_elsewhere(const void* data) const {
     const auto found = blocks_.find(data);
     if (found == blocks_.end()) return false;

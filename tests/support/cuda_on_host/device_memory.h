@@ -1,7 +1,9 @@
-// Device memory: files in memory, so that other processes can open them, between pages that nobody can touch. The host cannot touch the
-// pages either while no kernel and no copy runs. No address is given out twice.
+// Device memory: files in memory that other processes can open, between inaccessible guard pages. The host cannot access them,
+// either, while no kernel and no copy runs. Addresses are never reused.
 //
-//   mapping ─> | guard page | slack | data … | guard page |      data end where the alignment of cudaMalloc (256) allows, next to the guard
+//   mapping ─> | guard page | slack | data … | guard page |
+//
+// Data end at the guard page, as far as cudaMalloc's alignment (256) allows.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -20,29 +22,29 @@ struct Block {
     std::size_t bytes = 0;
     Owner owner = Owner::Device;
     std::byte* mapping = nullptr;
-    std::size_t mapped_bytes = 0;  // with both guards
+    std::size_t mapped_bytes = 0;  // including both guards
     int descriptor = -1;
 };
 
 class DeviceMemory {
 public:
-    /// Full of rubbish. nullptr when the limit or the system has no room.
+    /// Memory filled with random bytes. nullptr if the limit or the system has no room.
     void* allocate(std::size_t bytes, Owner owner, RandomOrder& random);
 
-    /// False when there is no such block; a block of the device must not be open elsewhere.
+    /// False if there is no such block, or a device block is still open elsewhere.
     bool release(const void* data, Owner owner);
     bool open_elsewhere(const void* data) const;
 
     cudaError_t export_handle(const void* data, cudaIpcMemHandle_t& handle) const;
     cudaError_t open_handle(const cudaIpcMemHandle_t& handle, void*& data);
 
-    /// The block that holds all these bytes.
+    /// The block that contains all these bytes.
     const Block* holding(const void* first, std::size_t bytes) const;
 
-    /// Writes where an address lies, in words; false when that is not in or next to a block. Does not allocate.
+    /// Describes the place of an address; false if it is not in or next to a block. Does not allocate.
     bool describe(const void* address, char* words, std::size_t size) const;
 
-    /// Lets the process touch the memory of the device, or not.
+    /// Makes device memory accessible to the process, or not.
     void let_touch(bool touch);
 
     std::size_t used_bytes() const { return used_bytes_; }

@@ -1,4 +1,5 @@
-"""A .cu file as C++ for include/cuda_runtime.h: launches and __shared__ become calls, all else stays as it is, line by line.
+"""Rewrites a .cu file as C++ for include/cuda_runtime.h: launches and __shared__ become calls; everything else, and every line,
+stays.
 
 usage: launches.py IN.cu OUT.cpp
 """
@@ -20,7 +21,7 @@ def shared(found):
 
 
 def launch(found, text):
-    """Up to the opening bracket of the arguments, with which the call goes on."""
+    """Code up to the opening parenthesis of the arguments, with which the call continues."""
     none = re.match(r"\s*\)", text[found.end():])
     kernel = found["kernel"]
     return (f'::cuda_on_host::launch("{kernel}", ::cuda_on_host::Shape({found["shape"]}), '

@@ -8,7 +8,7 @@ using namespace cuda_on_host;
 
 namespace {
 
-/// What each side of a copy is has to agree with what the caller says.
+/// The error if either side's memory contradicts the caller's `kind`.
 cudaError_t copy_error(const Block* to, const Block* from, cudaMemcpyKind kind) {
     const auto on_device = [](const Block* block) { return block != nullptr && block->owner != Owner::Pinned; };
     const bool wants_to = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
@@ -17,12 +17,12 @@ cudaError_t copy_error(const Block* to, const Block* from, cudaMemcpyKind kind) 
     return kind == cudaMemcpyDefault || as_said ? cudaSuccess : cudaErrorInvalidValue;
 }
 
-/// Pageable memory is read at once, and written before the call returns; all else is done when its turn comes.
+/// Pageable memory is read at once and written before the call returns; everything else happens in the stream's order.
 cudaError_t copy(Runtime& device, CUstream_st& stream, void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
     if (bytes == 0) return cudaSuccess;
     const Block* const to_block = device.memory.holding(to, bytes);
     const Block* const from_block = device.memory.holding(from, bytes);
-    // A block that holds the first byte only is too short.
+    // A block that contains only the first byte is too short.
     if ((to_block == nullptr && device.memory.holding(to, 1) != nullptr) ||
         (from_block == nullptr && device.memory.holding(from, 1) != nullptr))
         return cudaErrorInvalidValue;
@@ -91,7 +91,8 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaM
                    [=](Runtime& device, CUstream_st& on) { return copy(device, on, to, from, bytes, kind); });
 }
 
-/// Returns before pageable memory has reached the device, as CUDA may, and after all else but copies within the device.
+/// May return before pageable memory has reached the device, as CUDA allows; waits for everything except
+/// copies within the device.
 cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
     return call_on("cudaMemcpy", nullptr, [=](Runtime& device, CUstream_st& on) {
         const cudaError_t error = copy(device, on, to, from, bytes, kind);
@@ -121,7 +122,7 @@ cudaError_t cudaIpcOpenMemHandle(void** memory, cudaIpcMemHandle_t handle, unsig
     return call("cudaIpcOpenMemHandle", [=](Runtime& device) { return device.memory.open_handle(handle, *memory); });
 }
 
-/// Does not wait: work that still wants the memory will find it gone.
+/// Does not wait: work that still uses the memory will fault.
 cudaError_t cudaIpcCloseMemHandle(void* memory) {
     return call("cudaIpcCloseMemHandle", [=](Runtime& device) {
         return device.memory.release(memory, Owner::OtherProcess) ? cudaSuccess : cudaErrorInvalidValue;

@@ -1,4 +1,4 @@
-// Says with each test case that failed in which order its threads ran.
+// Prints the seed of the threads' order for each failed test case.
 #include "tests/support/cuda_on_host/control.h"
 
 #include <doctest/doctest.h>

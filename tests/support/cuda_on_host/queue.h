@@ -1,5 +1,5 @@
-// Work that was enqueued and runs when somebody waits, one piece at a time: streams in random turns, each in its own order; the legacy stream
-// after all that blocking streams were given before, and before what they are given later.
+// Enqueued work, run when the host waits, one piece at a time: streams take random turns, each in its own order. Work of the
+// legacy stream runs after earlier and before later work of blocking streams.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -21,7 +21,7 @@ struct CUstream_st {
     std::deque<Work> work;
 };
 
-/// How often it was recorded in a stream, and how often the stream has come by. Held by what is enqueued, too.
+/// How often the event was recorded, and how often its stream has reached it. Enqueued work shares ownership.
 struct CUevent_st {
     std::uint64_t recorded = 0;
     std::uint64_t reached = 0;
@@ -31,14 +31,14 @@ namespace cuda_on_host {
 
 class Queue {
 public:
-    /// The stream that a caller means; nullptr when there is none such.
+    /// The stream for a caller's handle; nullptr if there is none.
     CUstream_st* stream(cudaStream_t named);
     cudaStream_t create(bool blocking);
     void destroy(CUstream_st* stream);
 
     void push(CUstream_st& stream, std::function<void()> run, std::function<bool()> may_run = {});
 
-    /// Runs one piece of what may run now; false when there is none.
+    /// Runs one piece of work that may run now; false if there is none.
     bool step(RandomOrder& random);
     bool idle() const;
     void forget();

@@ -1,5 +1,5 @@
-// The seeded chance behind every order and all rubbish of the runtime: SplitMix64 (Steele et al. 2014, "Fast splittable pseudorandom number
-// generators"). One for the process; callers hold the runtime's lock.
+// Seeded random source of all orders and uninitialised values: SplitMix64 (Steele et al. 2014, "Fast splittable pseudorandom
+// number generators"). One per process; callers hold the runtime's lock.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-"""Puts a table of what was found here beside the commit and the command it came of: results/cuda_on_host/NAME/table.csv and manifest.json."""
+"""Writes a table of findings with its commit and command: results/cuda_on_host/NAME/table.csv and manifest.json."""
 import csv
 import datetime
 import json
@@ -15,7 +15,7 @@ def said(*command):
 
 
 class Record:
-    """Of the code as it is when this is made."""
+    """Commit and other facts of the current code."""
 
     def __init__(self, name):
         self.name, self.began = name, time.monotonic()
@@ -24,7 +24,7 @@ class Record:
         self.dirty = bool(said("git", "status", "--porcelain", "--", ".", ":!results", ":!*.md"))
 
     def rows(self):
-        """Those of an earlier record."""
+        """The facts of an earlier record."""
         table = self.folder / "table.csv"
         if not table.exists():
             return []
@@ -32,7 +32,7 @@ class Record:
             return list(csv.DictReader(file))
 
     def write(self, rows):
-        """`rows`: a map each, all with the same keys; where they name commits of their own, the manifest has the oldest of these."""
+        """`rows`: dicts with equal keys. If rows have commits of their own, the manifest gets the oldest."""
         folder = self.folder
         folder.mkdir(parents=True, exist_ok=True)
         with open(folder / "table.csv", "w", newline="", encoding="utf-8") as file:

@@ -19,7 +19,7 @@ std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
     return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
 }
 
-/// "cudaMalloc:2" or "cudaMalloc:2:5"
+/// Parses "cudaMalloc:2" or "cudaMalloc:2:5".
 void demand_from_environment(std::map<std::string, Runtime::Demand>& demands) {
     const char* const text = std::getenv("CUDA_ON_HOST_FAIL");
     if (text == nullptr) return;

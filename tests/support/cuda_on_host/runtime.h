@@ -1,4 +1,4 @@
-// The one device of this process and what its calls share.
+// The process's only device, and the state that its calls share.
 #pragma once
 
 #include "tests/support/cuda_on_host/device_memory.h"
@@ -15,13 +15,13 @@ constexpr int kVersion = 13000;  // of the runtime
 struct Runtime {
     Runtime();
 
-    /// What stands against a call: a context that is spoilt, no device, an old driver, an error on demand, a process that was forked from the one that began.
+    /// The error that prevents a call: an invalid context, no device, an old driver, a requested failure, or a forked process.
     cudaError_t against(const char* call);
 
-    /// From here on every call fails with this error.
+    /// Makes all further calls fail with this error.
     void spoil(cudaError_t error, const std::string& why);
 
-    /// Runs work until `done`, or nothing is left that could run.
+    /// Runs work until `done`, or until nothing can run.
     template <typename Done>
     void run_until(Done done) {
         memory.let_touch(true);
@@ -35,7 +35,7 @@ struct Runtime {
     void finish_all() {
         if (!queue.idle()) run_until([this] { return queue.idle(); });
     }
-    /// Enqueues; runs it at once when the runtime is eager.
+    /// Enqueues work; runs it at once in eager mode.
     void push(CUstream_st& stream, std::function<void()> run, std::function<bool()> may_run = {});
 
     std::recursive_mutex mutex;
@@ -45,7 +45,7 @@ struct Runtime {
     Queue queue;
     bool eager = false;
     std::size_t shared_bytes = 0;          // that a kernel can be allowed
-    std::size_t allowed_shared_bytes = 0;  // that one was
+    std::size_t allowed_shared_bytes = 0;  // that was allowed
     bool has_device = true;
     int driver_version = kVersion;
     cudaError_t spoilt = cudaSuccess;
@@ -58,12 +58,13 @@ struct Runtime {
     int process;
 };
 
-/// Lives until the process ends: what nobody waited for is never run.
+/// Never destroyed before the process ends: work that is not waited for never runs.
 Runtime& runtime();
 
 extern thread_local cudaError_t last_error;  // for cudaGetLastError
 
-/// The frame of every call: takes the lock, asks what stands against it, and keeps its error. What its waiting brought to light is its error too.
+/// Frame of every call: takes the lock, checks for a preventing error, and records the call's error, including errors of work
+/// that it waited for.
 template <typename Work>
 cudaError_t call(const char* name, Work work) {
     Runtime& device = runtime();

@@ -12,7 +12,7 @@ namespace {
 
 using Jump = void (*)(std::jmp_buf, int);
 
-/// By the C library's own jump: the sanitizer puts another in front, which takes all marks off the stack that is left.
+/// Uses the C library's longjmp: the sanitizer's replacement clears all marks of the stack that is left.
 void resume(Place& there) {
     static const Jump jump = reinterpret_cast<Jump>(dlsym(dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD), "_longjmp"));
     if (there.left)

@@ -20,7 +20,7 @@ namespace device = clients::direct::device;
 using clients::direct::Floats;
 using clients::direct::Network;
 
-constexpr double kEdge = 1e-4;  // nearer than this a float may be on the other side
+constexpr double kEdge = 1e-4;  // closer to an edge than this, a float may be on the other side
 
 struct SingleThread {
     std::uint32_t index() const { return 0; }
@@ -32,7 +32,7 @@ bool same_bits(const Floats& a, const Floats& b) {
     return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
 }
 
-/// Of one set of kernels, or of a block of threads.
+/// Result of one kernel set, or of a thread block.
 struct Found {
     double loss = 0.0;
     Floats gradient{};
@@ -47,7 +47,7 @@ Found by_kernels(const DrawnStep& step, Network& network) {
     return found;
 }
 
-/// Where the engine steps while it goes back: as a gradient and a step along it.
+/// Whether the engine's fused steps equal a gradient followed by a step along it.
 bool descends_along(const DrawnStep& step, Network& network, const Floats& gradient) {
     const aggregation::OptimizerOptions kinds[] = {aggregation::SgdOptions{0.1F, 0.0F, 0.0F, false},
                                                    aggregation::SgdOptions{0.1F, 0.9F, 0.01F, true},
@@ -66,7 +66,7 @@ bool descends_along(const DrawnStep& step, Network& network, const Floats& gradi
     return same_bits(both, one_after_the_other);
 }
 
-/// By a single thread on the host, three rows at a time.
+/// By one host thread in place of a thread block, three rows at a time.
 Found by_block(const DrawnStep& step) {
     const device::Plan plan = device::make_plan(step.spec);
     device::Network network = plan.network;
@@ -107,7 +107,7 @@ double difference_of_loss(double found, double expected) {
     return std::abs(found - expected) / std::max(1.0, std::abs(expected));
 }
 
-/// What one side computes, beside the reference of training and that of evaluation.
+/// Results of one implementation, compared with the references for training and evaluation.
 class Sides {
 public:
     explicit Sides(const DrawnStep& step) : step_(step), layout_(clients::model_layout(step.spec)) {

@@ -1,5 +1,5 @@
-// A step of the direct engine beside the reference in double: loss, gradient and evaluation of every set of kernels and of a block of threads; and
-// beside itself, bit for bit.
+// A step of the direct engine against the reference in double: loss, gradient and evaluation by every kernel set and by a
+// thread block; and against each other bit for bit.
 #pragma once
 
 #include "tests/support/drawn_lists/generator.h"
@@ -10,19 +10,20 @@
 
 namespace fedhive::testing {
 
-/// How far a gradient, [P], is off, as a part of what it should be: of the tensor where that is most, by Euclidean length. A tensor that is less
-/// than a hundredth of the whole, or of what it would be if none of its terms cancelled, counts as that hundredth: rounding is measured by these.
+/// Largest relative error over the tensors of a gradient, [P], by Euclidean norm.
+///
+/// A tensor's norm counts as at least a hundredth of the whole gradient's, and of what it would be without cancellation:
+/// rounding errors scale with these.
 double difference(const aggregation::Layout& layout, std::span<const double> found, const Reference::Result& expected);
 
-/// What a float's rounding may come to. Of ten thousand lists four are beyond 1e-4, norms of values that are all but equal behind each other; a
-/// wrong slope or a wrong value is off by a hundredth and more.
+/// Bound for rounding errors in float. Of ten thousand lists four exceed 1e-4 (successive norms of nearly equal values); a
+/// wrong slope or value is off by a hundredth or more.
 inline constexpr double kMostInFloat = 1e-3;
 
 struct Comparison {
-    std::string fault;  // what differs, empty: nothing
-    double worst =
-        0.0;  // difference from the reference: of a gradient as above, of a loss as a part of it, or of 1 where it is less
-    bool near_edge = false;  // then only bits were compared: rounding may decide which way a slope jumps
+    std::string fault;       // description of a difference; empty: none
+    double worst = 0.0;      // largest relative error: of a gradient as above, of a loss relative to max(|loss|, 1)
+    bool near_edge = false;  // only bits were compared: rounding may decide at which side of an edge a slope is
 };
 
 Comparison compare(const DrawnStep& step);

@@ -16,7 +16,7 @@ namespace {
 using clients::LayerList;
 using clients::Shape;
 
-/// Room for what the reference keeps of an example: the forward pass' products, and values between two layers.
+/// Limits of the reference's memory per example: products of the forward pass, and values between two layers.
 constexpr double kMostFlops = 120'000.0, kMostValues = 600.0;
 constexpr std::size_t kMostEntries = 40;
 
@@ -63,7 +63,7 @@ private:
             add("embedding", {static_cast<float>(side(6)), some({0, static_cast<float>(input.vocabulary + 1)})});
     }
 
-    /// Appends it where its shape rules allow it.
+    /// Appends the layer if its shape rules allow it.
     bool add(std::string_view kind, const std::vector<float>& arguments = {}) {
         const clients::LayerKind& found = *std::ranges::find(clients::layer_catalog(), kind, &clients::LayerKind::name);
         Values values;
@@ -94,7 +94,7 @@ private:
         return true;
     }
 
-    /// A kind of one of these lists; where it does not fit, another.
+    /// Draws a kind from these lists; if it does not fit, another one.
     using Kinds = std::vector<std::string>;
     bool draw_layer(const Kinds& kinds, int depth) {
         for (int tries = 0; tries < 12; ++tries)
@@ -107,12 +107,12 @@ private:
         if (kind == "residual") return depth < 2 && draw_residual(depth + 1, keeps);
         if (kind == "flatten" && keeps && !is_row()) return false;
         if (kind == "linear") return is_row() && add(kind, {keeps ? channels() : some({1, 2, 5, 16, 17, 40})});
-        if (kind == "layer_norm") return !is_image() && add(kind);  // of images the direct engine has none
+        if (kind == "layer_norm") return !is_image() && add(kind);  // the direct engine has none for images
         if (kind == "dropout" || kind == "dropout2d") return add(kind, {dropout_ ? some({0, 0.25, 0.5}) : 0.0F});
         if (kind == "group_norm") return is_image() && add(kind, {some({1, 2, 3, channels()})});
         if (kind == "max_pool") return add(kind, {keeps ? 1.0F : some({2, 1, 2, 3})});
         if (kind == "avg_pool") {
-            const bool square = is_image() && shape_[1] == shape_[2];  // or the direct engine has no whole one
+            const bool square = is_image() && shape_[1] == shape_[2];  // the direct engine's whole-image pool requires a square
             return add(kind, {keeps ? 1.0F : square ? some({0, 1, 2, 3}) : some({1, 2, 3})});
         }
         if (kind != "conv2d") return add(kind);
@@ -122,7 +122,7 @@ private:
                           static_cast<float>(choose_(static_cast<std::uint64_t>(kernel))), 1, some({1, 0})});
     }
 
-    /// To so many channels, or features; sides become 1 / stride.
+    /// Changes to `to` channels or features; sides become 1 / stride.
     bool change(float to, std::int64_t stride) {
         if (!is_image()) return is_row() && add("linear", {to});
         const bool pools = to == channels() && shape_[1] % stride == 0 && shape_[2] % stride == 0;
@@ -131,7 +131,7 @@ private:
         return add("conv2d", {to, 2 * half + 1, static_cast<float>(stride), half, 1, some({1, 0})});
     }
 
-    /// Layers that keep the shape, or, with a shortcut, two ways to the same one.
+    /// Layers that keep the shape or, with a shortcut, two paths to the same shape.
     bool draw_residual(int depth, bool keeps) {
         const LayerList list = list_;
         const Shape in = shape_;
@@ -177,7 +177,7 @@ private:
     Shape shape_;
     double flops_ = kMostFlops;
     bool has_parameters_ = false;
-    bool ends_ = false;  // what is missing is added, whatever room there is
+    bool ends_ = false;  // the end of the list is appended regardless of limits
 };
 
 std::string text_of(const std::vector<clients::PlannedLayer>& layers) {

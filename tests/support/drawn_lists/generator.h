@@ -1,5 +1,5 @@
-// Lists of layers that are drawn: every kind that the direct engine has, wherever its shape allows it, first and last, alone and behind each
-// other, in residuals and their shortcuts; of widths down to 1, for classes (down to one) and for numbers.
+// Random lists of layers: every kind of the direct engine wherever its shape allows it, first and last, alone and after each
+// other kind, in residuals and shortcuts; widths down to 1, for classes (down to one) and for numbers.
 #pragma once
 
 #include "clients/direct/network.h"
@@ -11,14 +11,14 @@
 
 namespace fedhive::testing {
 
-/// Returns a number below its argument: of a stream, or of the bytes that a fuzzer makes up. A source that ends goes on with 0.
+/// Returns a number below its argument, from a stream or from a fuzzer's bytes. An exhausted source gives 0.
 using Choose = std::function<std::uint64_t(std::uint64_t)>;
 
-/// A layer and the one right behind it. Before the first one and behind the last one of the model stand kModel, of a residual's lists kResidual.
+/// Pairs of a layer and its successor. kModel and kResidual stand for the boundaries of the model and of a residual's lists.
 using Neighbours = std::vector<std::pair<std::string, std::string>>;
 inline constexpr const char *kModel = "(model)", *kResidual = "(residual)";
 
-/// As many classes, or numbers, as the list gives. No dropout: p is 0 wherever it is drawn.
+/// Targets match the list's output: classes or numbers. Without `dropout`, each p is 0.
 clients::ModelSpec draw_model(const Choose& choose, bool dropout);
 
 /// "2 x 5 x 4: conv2d(3, 1, 1, 0, 1, 1) residual(relu | flatten) flatten, 7 classes"
@@ -26,9 +26,9 @@ std::string text_of(const clients::ModelSpec& spec);
 
 Neighbours neighbours_of(const clients::ModelSpec& spec);
 
-/// A model, with all that a step of it takes.
+/// A model with everything that a step needs.
 struct DrawnStep {
-    /// Parameters and examples are of a size at which values between layers stay near 1.
+    /// Parameters and examples are scaled such that values between layers stay near 1.
     DrawnStep(const clients::ModelSpec& drawn, std::size_t batch_size, std::uint64_t seed);
 
     clients::direct::Batch batch() const;
@@ -40,7 +40,7 @@ struct DrawnStep {
     std::uint64_t dropout_key;
 };
 
-/// An example alone, as many as go back at once, one more, …
+/// Boundary cases: a single example, as many as one backward pass takes at once, one more, …
 std::size_t draw_batch_size(const Choose& choose);
 
 }  // namespace fedhive::testing

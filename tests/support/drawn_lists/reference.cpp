@@ -135,7 +135,7 @@ Reference::Numbers Reference::sum(const Numbers& a, const Numbers& b) {
 
 namespace {
 
-/// bias + Σ weights[i] · x[i] of pairs (x, weight), as they come.
+/// bias + Σ weights[i] · x[i] over pairs (x, weight), in order of arrival.
 class Product {
 public:
     Product(Tape& tape, std::optional<std::size_t> bias) : tape_(tape), bias_(bias) {}
@@ -215,7 +215,7 @@ Reference::Numbers Reference::pool(const Layer& layer, const Numbers& x, bool la
     return y;
 }
 
-/// The first of equal ones.
+/// The largest; the first of equal ones.
 Tape::Number Reference::largest_of(const Numbers& square) {
     Number best = square.front();
     for (const Number number : square)
@@ -228,7 +228,7 @@ Tape::Number Reference::largest_of(const Numbers& square) {
     return largest;
 }
 
-/// In groups of equal size, each brought to mean 0 and variance 1; value i has scale and shift i / of_scale.
+/// Normalises groups of equal size to mean 0 and variance 1; value i has scale and shift i / of_scale.
 Reference::Numbers Reference::norm(const Layer& layer, const Numbers& x, std::size_t groups, std::size_t of_scale) {
     const std::size_t weight = weight_of(layer), bias = *bias_of(layer), width = x.size() / groups;
     const double share = 1.0 / static_cast<double>(width);
@@ -240,7 +240,7 @@ Reference::Numbers Reference::norm(const Layer& layer, const Numbers& x, std::si
         for (std::size_t i = g * width; i < (g + 1) * width; ++i) tape_.depends(x[i], share);
         for (std::size_t i = g * width; i < (g + 1) * width; ++i) of_variance += share * std::pow(tape_[x[i]] - tape_[mean], 2);
         const Number inverse = tape_.add(1.0 / std::sqrt(of_variance + 1e-5));
-        const double scale = tape_[inverse];  // in the mean its slope is 0: deviations add up to nothing
+        const double scale = tape_[inverse];  // the mean's slope is 0, since deviations sum to 0
         for (std::size_t i = g * width; i < (g + 1) * width; ++i)
             tape_.depends(x[i], -std::pow(scale, 3) * share * (tape_[x[i]] - tape_[mean]));
         for (std::size_t i = g * width; i < (g + 1) * width; ++i) {
@@ -266,7 +266,7 @@ Reference::Numbers Reference::embedding(const Layer& layer, const Numbers& x) {
     return y;
 }
 
-/// By the bits that the engine draws, counted as it counts them: images pixel by pixel.
+/// Uses the engine's random bits in its order: images pixel by pixel.
 Reference::Numbers Reference::dropout(const Layer& layer, const Numbers& x, bool whole_channels) {
     const double p = layer.arguments.number("p");
     const std::uint32_t number = drops_++;

@@ -1,6 +1,7 @@
-// A list of layers in double precision, from its layers' definitions, one number after the other. Every number knows what it was made of and by
-// what slope, so gradients follow from the way forward alone: no way back is written that could share a mistake with the one it is held against.
-// What it computes is right and slow.
+// Reference for lists of layers: double precision, from the layers' definitions, one number at a time. Correct and slow.
+//
+// Every number records its operands and slopes, so gradients follow from the forward pass alone (reverse-mode differentiation).
+// There is no handwritten backward pass that could share a mistake with the engine's.
 #pragma once
 
 #include "clients/direct/network.h"
@@ -14,18 +15,18 @@
 
 namespace fedhive::testing {
 
-/// Numbers in the order in which they are made.
+/// Numbers in order of creation.
 class Tape {
 public:
     using Number = std::uint32_t;
 
-    /// Forgets all but parameters [0, size).
+    /// Forgets everything but parameters [0, size).
     void begin(const float* parameters, std::size_t size);
 
-    /// A new number; what it depends on is told right behind it.
+    /// A new number; its dependencies must be given directly afterwards.
     Number add(double value);
     void depends(Number on, double slope) { depends(on, slope, std::abs(slope)); }
-    /// size: of what the slope is the difference of.
+    /// Adds a dependency; size: magnitude of the terms whose difference is the slope.
     void depends(Number on, double slope, double size) {
         if (size != 0.0 && !is_constant(on)) terms_.push_back({on, slope, size});
     }
@@ -33,7 +34,7 @@ public:
     double operator[](Number number) const { return values_[number]; }
     bool is_constant(Number number) const { return number >= num_parameters_ && first_[number] == end_of(number); }
 
-    /// Adds the slopes of `root` in the parameters to `to`, times `weight`, and to `sizes` what they would be if nothing cancelled.
+    /// to += weight · d root / d parameters; `sizes` likewise, with magnitudes that do not cancel.
     void add_slopes(Number root, double weight, std::vector<double>& to, std::vector<double>& sizes) const;
 
 private:
@@ -56,12 +57,12 @@ public:
     struct Result {
         double loss = 0.0, absolute = 0.0;  // means over the batch
         std::vector<double> gradient;       // [P]
-        std::vector<double> sizes;          // [P]: what it would be if no two of its terms cancelled
-        /// How far the nearest value was from where a slope jumps, a ReLU's 0 or two largest of a pool's: nearer than float rounds, engines may
-        /// differ and be right.
+        std::vector<double> sizes;          // [P]: the gradient without cancellation between its terms
+        /// Smallest distance of a value from a jump in slope: a ReLU's 0, or a tie of a pool's two largest. Below the rounding
+        /// of a float, engines may differ and still be right.
         double edge = std::numeric_limits<double>::infinity();
     };
-    /// dropout_key: none: dropout does not act. Throws Fault for a kind of layer that it does not know.
+    /// dropout_key: none: no dropout. Throws Fault for an unknown kind of layer.
     Result run(const float* parameters, const clients::direct::Batch& batch, std::optional<std::uint64_t> dropout_key);
 
 private:
@@ -92,7 +93,7 @@ private:
     Layers plan_;
     Tape tape_;
     std::optional<std::uint64_t> dropout_key_;
-    std::uint32_t row_ = 0, drops_ = 0;  // of the example in hand
+    std::uint32_t row_ = 0, drops_ = 0;  // of the current example
     double edge_ = 0.0;
 };
 

@@ -1,4 +1,5 @@
-// What stands in for LibTorch in programs without it (clients/trainers/engine.h): everything around training runs under sanitizers with it.
+// Stand-in for LibTorch in programs without it (clients/trainers/engine.h), so that everything around training
+// can run under sanitizers.
 #include "clients/trainers/engine.h"
 
 #include "aggregation/base/error.h"
@@ -36,7 +37,7 @@ private:
     testing::PlainExamples train_;
     testing::PlainStep step_;
     testing::PlainEvaluation evaluation_;
-    std::unique_ptr<TrainingStep> at_once_;  // once it is asked for
+    std::unique_ptr<TrainingStep> at_once_;  // created on first use
 };
 
 std::unique_ptr<Trainer> make_plain_trainer(const WorkerPlan& plan, const SharedDataset& dataset,

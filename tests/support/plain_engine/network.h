@@ -1,5 +1,5 @@
-// Fully connected layers with ReLU between them, in plain loops, as lr and mlp are, for programs without LibTorch. What it
-// computes is right and slow; its bits are its own.
+// Fully connected layers with ReLU between them, in plain loops, as lr and mlp, for programs without LibTorch. Correct and
+// slow; its bits equal no other engine's.
 #pragma once
 
 #include "aggregation/memory/layout.h"
@@ -15,23 +15,23 @@ using Values = std::vector<float>;  // [rows, features]
 
 class Network {
 public:
-    /// Throws ConfigError for a model that is not made of such layers.
+    /// Throws ConfigError for a model with other layers.
     explicit Network(const clients::ModelSpec& spec);
 
     const aggregation::Layout& layout() const { return layout_; }
     const std::vector<std::string>& names() const { return names_; }  // of the layers
     std::size_t width_after(std::size_t layer) const { return layers_[layer].outputs; }
 
-    /// What layers [from, to) make of `x`. Keeps what backward() needs.
+    /// Output of layers [from, to) for `x`. Keeps what backward() needs.
     Values forward(const float* parameters, Values x, std::size_t from, std::size_t to);
 
-    /// Of the layers of the last forward(): their gradients, written, and the gradient of its x, returned. `of_output`: [rows, outputs].
+    /// Writes the gradients of the last forward()'s layers; returns the gradient of its x. `of_output`: [rows, outputs].
     Values backward(const float* parameters, float* gradient, Values of_output) const;
 
 private:
     struct Layer {
         std::size_t inputs, outputs;
-        std::size_t weight, bias;  // where they begin in the parameters
+        std::size_t weight, bias;  // offsets in the parameters
     };
     void add(const std::string& name, std::size_t inputs, std::size_t outputs);
 

@@ -1,4 +1,4 @@
-// Local steps and evaluation over a Network: alone, many clients at once, and the two halves of a cut one.
+// Local steps and evaluation over a Network: for one client, for many at once, and for the halves of a cut model.
 #pragma once
 
 #include "aggregation/math/vector_ops.h"
@@ -14,7 +14,7 @@
 
 namespace fedhive::testing {
 
-/// What all of them need; outlives them.
+/// Examples and gather that all of them use; must outlive them.
 struct PlainExamples {
     clients::ExamplesView view;
     clients::BatchGather gather;
@@ -30,7 +30,7 @@ class PlainStep : public clients::TrainingStep {
 public:
     PlainStep(Network& network, const PlainExamples& train, const aggregation::OptimizerOptions& optimizer);
 
-    /// Over [P] each of somebody else's.
+    /// Views [P] each; the caller owns the memory.
     PlainStep(Network& network, const PlainExamples& train, const aggregation::OptimizerOptions& optimizer,
               aggregation::ParamSpan local, aggregation::ParamSpan gradient);
 
@@ -53,7 +53,7 @@ private:
     double loss_ = 0.0;
 };
 
-/// Its rows are trained one after the other.
+/// Trains its rows one after the other.
 class PlainRows final : public clients::TrainingStep {
 public:
     PlainRows(Network& network, const PlainExamples& train, const aggregation::OptimizerOptions& optimizer, std::size_t rows);
@@ -87,7 +87,7 @@ private:
     aggregation::ConstParamSpan model_;
 };
 
-/// One half of a model that is cut; the other one is at the channel's other end.
+/// One half of a cut model; the other half is at the other end of the channel.
 class PlainHalf final : public clients::TrainingStep {
 public:
     PlainHalf(Network& network, const PlainExamples& train, const aggregation::OptimizerOptions& optimizer,

@@ -1,6 +1,6 @@
 """Runs the tests of tools/bench in one module of this folder: python3 main.py test_tables [Case.method …]
 
-$FEDHIVE_BUILD names the folder with the programs; build/release unless given.
+$FEDHIVE_BUILD is the folder of the programs; default build/release.
 """
 import sys
 import unittest

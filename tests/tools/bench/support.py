@@ -1,4 +1,4 @@
-"""What the tests share: where things are, a folder of their own, and what a bench might have found."""
+"""Shared by the tests: paths, a temporary folder, and made-up measurements."""
 import os
 import shutil
 import tempfile

@@ -1,4 +1,4 @@
-"""The real programs, measured for a moment; and tools/bench as somebody calls it."""
+"""The real programs, measured for a moment, and tools/bench as a user calls it."""
 import argparse
 import csv
 import json
@@ -51,7 +51,7 @@ class FewerRounds(support.TemporaryFolder):
         side, program = Side(), {"commit": "abc"}
         for name, rounds in (("w1", 10), ("w1", 10), ("w4", 20), ("w4", 4)):
             runner.training({"id": name, "rounds": rounds}, [side], Store(self.folder, program), 1)
-        self.assertEqual(side.rounds, [2, 10, 2, 20, 2, 4])  # memory in two rounds of its own; w1 once
+        self.assertEqual(side.rounds, [2, 10, 2, 20, 2, 4])  # memory in two separate rounds; w1 once
         kept = Store(self.folder, program).everything(["w1", "w4"])
         self.assertEqual({name: found["workload"]["rounds"] for name, found in kept.items()}, {"w1": 10, "w4": 4})
 

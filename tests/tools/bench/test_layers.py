@@ -1,4 +1,4 @@
-"""The table of layers: of figures that were made up, and of a step that is measured for a moment."""
+"""The table of layers, from made-up figures and from a step measured for a moment."""
 import csv
 import json
 import unittest
@@ -32,7 +32,7 @@ class Rows(unittest.TestCase):
         first, others, tanh, *below = layers.rows_of(FOUND)
         self.assertEqual((first["count"], others["count"], tanh["count"]), (1, 2, 1))
         self.assertEqual([row["layers"] for row in below], ["loss", "optimizer", "gathering and the rest", "sum", "step"])
-        # 2 · 1000 · 10 FLOPs in a millisecond, of a core that makes 1 GFLOP/s; the two others take twice as long for twice as much.
+        # 2 · 1000 · 10 FLOPs in a millisecond, on a core with 1 GFLOP/s; the two others take twice as long for twice as much.
         self.assertAlmostEqual(first["forward_gflops"], 0.02)
         self.assertAlmostEqual(others["forward_gflops"], 0.02)
         self.assertAlmostEqual(others["forward_of_peak"], 0.02)
@@ -81,7 +81,7 @@ class Measured(support.TemporaryFolder):
             self.assertGreater(float(rows[name]["ms"]), 0)
         parts = sum(float(row["ms"]) for name, row in rows.items() if name not in ("sum", "step"))
         self.assertAlmostEqual(parts, float(rows["sum"]["ms"]), places=3)
-        # Pieces at their shortest beside whole steps at theirs, on a machine that may do other things as well.
+        # Minima of pieces against the minimum of whole steps, on a machine with other load.
         self.assertLess(float(rows["sum"]["of_step"]), 1.5)
         manifest = json.loads((self.folder / "out/manifest.json").read_text())
         self.assertEqual((manifest["layers"]["model"], manifest["layers"]["batch_size"]), ("mnist_cnn", 8))

@@ -1,4 +1,4 @@
-"""Medians, ratios, and what is seen of a process from outside."""
+"""Medians, ratios, and measurements of a process from outside."""
 import sys
 import tempfile
 import time

@@ -1,4 +1,4 @@
-"""What is written of what was found; and what is kept of it when a bench goes on."""
+"""Written tables, and what a continued bench keeps of them."""
 import csv
 from pathlib import Path
 from unittest import mock
@@ -84,7 +84,7 @@ class Going_on(support.TemporaryFolder):
     def test_another_program_other_sides_or_again_begin_anew(self, _):
         for change in ("program", "sides", "again"):
             with self.subTest(change):
-                runner.training(W2, [Side("a")], Store(self.folder, {"commit": "x"}, again=True), 1)  # as if nothing had been measured
+                runner.training(W2, [Side("a")], Store(self.folder, {"commit": "x"}, again=True), 1)  # measures again
                 late, asked = Side("a"), [Side("c")] if change == "sides" else []
                 runner.training(W2, [late, *asked], Store(self.folder, {"commit": "y" if change == "program" else "x"}, again=change == "again"), 1)
                 self.assertEqual(late.ran, 2)

@@ -1,4 +1,4 @@
-"""Workloads are what they say, and fedhive takes every one of them."""
+"""Workloads agree with their descriptions, and fedhive accepts each of them."""
 import json
 import subprocess
 

@@ -1,4 +1,4 @@
-"""NumPy archives made in ways that numpy.savez does not use: what we read of them is what numpy.load reads.
+"""NumPy archives written in other ways than numpy.savez does: fedhive must read the same as numpy.load.
 
 usage: against_numpy.py CASE NPZ_TOOL        NumPy is looked for in .deps/python, where scripts/setup --tests puts it, then elsewhere
 """
@@ -20,7 +20,7 @@ except ImportError as missing:
     print(f"[skipped] {missing}; scripts/setup --tests installs it")
     sys.exit(0)
 
-warnings.simplefilter("ignore")  # of members that stand twice, and of heads by Python 2
+warnings.simplefilter("ignore")  # about repeated members, and headers of Python 2
 INTEGERS = ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"]
 X, Y = numpy.arange(18, dtype="f4").reshape(6, 3) / 4, numpy.array([0, 1, 2, 2, 1, 0])
 
@@ -32,13 +32,13 @@ def npy(array, version=None):
 
 
 def with_head(array, head):
-    """The array's bytes behind a head of version 1 that is written by hand."""
+    """The array's bytes after a handwritten header of version 1."""
     padded = head.ljust(118 - 1) + "\n"
     return b"\x93NUMPY\x01\x00" + len(padded).to_bytes(2, "little") + padded.encode() + array.tobytes()
 
 
 class OneWay(io.RawIOBase):
-    """A file that cannot go back: zipfile then writes sizes behind the members."""
+    """A file without seek: zipfile then writes sizes after the members."""
 
     def __init__(self, path):
         self.file = open(path, "wb")
@@ -69,7 +69,7 @@ def read_all(tool, form, files):
 
 
 def as_numpy_reads(file, form):
-    """What npz_tool has to say of it."""
+    """The expected output of npz_tool for it."""
     with numpy.load(file) as archive:
         x, y = archive["x"], archive["y"]
         kept = "u1" if x.dtype == "u1" else "<i4" if form == "tokens" else "<f4"
@@ -87,7 +87,7 @@ def same(found, file, form):
 
 
 def odd_members():
-    """Lists of members, of which numpy.load knows x and y."""
+    """Lists of members that contain x and y for numpy.load."""
     x, y, other = npy(X), npy(Y), npy(Y[::-1] + 1)
     yield [("x.npy", x), ("y.npy", y)]
     yield [("y", y), ("x", x)]
@@ -132,7 +132,7 @@ def ArchivesAreReadAsByNumpy(tool, folder):
 
 
 def refused():
-    """Arrays that are no plain block of numbers of ours, by what the message says of them."""
+    """Arrays that are not supported blocks of numbers, by a part of their error."""
     words = numpy.array(["b", "a", "b", "c", "a", "b"])
     yield "x", "Fortran order", numpy.asfortranarray(X)
     yield "x", "Fortran order", numpy.asfortranarray(X.reshape(6, 1, 3))
@@ -162,7 +162,7 @@ def WhatIsRefusedIsReadWithTheLineThatMendsIt(tool, folder):
     file = folder / "archive.npz"
     for name, what, array in refused():
         arrays = {"x": X, "y": Y, name: array}
-        for mended in range(4):  # one thing after the other
+        for mended in range(4):  # one problem after the other
             numpy.savez(file, **arrays)
             found, = read_all(tool, "classes", [file])
             if not found.startswith("refused: "):
@@ -176,7 +176,7 @@ def WhatIsRefusedIsReadWithTheLineThatMendsIt(tool, folder):
 
 
 def drawn_head(generator, form, shape):
-    """A head as NumPy writes it, with some of its parts changed to what may mean the same, something else, or nothing."""
+    """NumPy's header with parts changed to something equivalent, different or invalid."""
 
     def either(usual, *others):
         return usual if generator.random() < 0.85 else generator.choice(others)

@@ -1,6 +1,6 @@
-// Our side of against_numpy.py: reads archives, each as training and test file at once, and says what is in them.
+// C++ side of against_numpy.py: reads each archive as training and test file at once, and prints its contents.
 //
-// usage: npz_tool classes|numbers|positions|tokens FILE…        for each a line: `refused: WHY`, or what describe() says
+// usage: npz_tool classes|numbers|positions|tokens FILE…        per file a line: `refused: WHY`, or the output of describe()
 #include "aggregation/base/error.h"
 #include "clients/data/formats/npz.h"
 
@@ -12,7 +12,7 @@ namespace {
 
 using namespace fedhive::clients;
 
-/// The bytes of x, in hexadecimal digits; y; the owners.
+/// Prints the bytes of x in hexadecimal, y, and the owners.
 void describe(const Examples& part) {
     fmt::print("{:02x}|", fmt::join(part.values, ""));
     if (part.target.kind == TargetKind::Numbers)

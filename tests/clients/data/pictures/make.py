@@ -1,4 +1,4 @@
-"""Writes the pictures of this folder and, beside each, NAME.pixels: what Pillow reads in them, as bytes of (height, width, channels).
+"""Writes the pictures of this folder and, for each, NAME.pixels: Pillow's pixels, as bytes of (height, width, channels).
 
 usage: make.py      in this folder; needs Pillow and NumPy. The files here were made with Pillow 13.0.0.
 """
@@ -18,7 +18,7 @@ SMOOTH = numpy.stack([down * 18, right * 25, 255 - down * 9 - right * 12], axis=
 
 
 def interlaced_png(pixels):
-    """Adam7, which Pillow reads and does not write."""
+    """Adam7 interlacing, which Pillow reads but does not write."""
     rows = b""
     for top, left, steep, wide in ((0, 0, 8, 8), (0, 4, 8, 8), (4, 0, 8, 4), (0, 2, 4, 4), (2, 0, 4, 2), (0, 1, 2, 2), (1, 0, 2, 1)):
         part = pixels[top::steep, left::wide]
@@ -30,7 +30,7 @@ def interlaced_png(pixels):
 
 
 def put(name, image, mode, **options):
-    """The file, and what Pillow reads in it when it is asked for that mode."""
+    """The file, and Pillow's pixels in that mode."""
     if image is not None:
         image.save(HERE / name, **options)
     (HERE / name).with_suffix((HERE / name).suffix + ".pixels").write_bytes(numpy.asarray(Image.open(HERE / name).convert(mode)).tobytes())
@@ -62,7 +62,7 @@ def main():
 
 
 def with_gamma(file):
-    """The same file with a gAMA chunk of 1.0, which Pillow does not look at."""
+    """The same file with a gAMA chunk of 1.0, which Pillow ignores."""
     data = file.read_bytes()
     body = b"gAMA" + struct.pack(">I", 100000)
     return data[:33] + struct.pack(">I", 4) + body + struct.pack(">I", zlib.crc32(body)) + data[33:]

@@ -1,4 +1,4 @@
-// The direct engine's step and whole clients on a GPU: what every step promises, and the bits of one in the other.
+// The direct engine's steps and whole clients on a GPU: the contract of steps, and equal bits between the two.
 #include "clients/engine/device_step.h"
 #include "aggregation/memory/cuda_block.h"
 #include "aggregation/memory/pinned_array.h"
@@ -28,7 +28,7 @@ constexpr std::size_t kBlockExamples = 64;
 
 bool has_device() { return aggregation::cuda_versions().devices > 0; }
 
-/// With dropout, and small: on an emulated device every thread costs.
+/// A small network with dropout: on an emulated device every thread costs time.
 ModelSpec dropping(const ExampleShape& input, std::int64_t num_classes) {
     LayerList layers;
     layers.add("flatten").add("linear", {12}).add("relu").add("dropout", {0.4F}).add("linear");
@@ -41,7 +41,7 @@ Dataset drawn(const std::string& name, std::uint32_t numbers) {
     return numbers == 0 ? classes : fedhive::testing::with_numbers(std::move(classes), numbers);
 }
 
-/// A step with the data it takes, over images where the model takes such; towards classes, or so many numbers.
+/// A step with its data, on images if the model takes them; targets are classes, or `numbers` numbers.
 struct BlockModel {
     BlockModel(const std::string& name, bool dropout, const aggregation::OptimizerOptions& optimizer, std::uint32_t numbers = 0)
         : dataset(SharedDataset::create(drawn(name, numbers), partition_contiguous(kBlockExamples, 3))),
@@ -108,7 +108,7 @@ TEST_SUITE("DeviceSteps") {
             objective.lr_factor = 0.5F;
             aggregation::PinnedArray<ClientFigures> figures(MemorySpace::Cuda);
             figures.reserve(4);
-            // Twice: the second launch finds rows, lists and velocities of the first.
+            // Two rounds: the second launch reuses rows, lists and velocities of the first.
             for (const std::uint32_t round : {0U, 1U}) {
                 std::vector<RowClient> clients;
                 for (const std::uint32_t id : {0U, 2U})

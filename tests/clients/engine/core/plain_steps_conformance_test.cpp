@@ -1,4 +1,4 @@
-// The steps with which programs without LibTorch train, the direct engine's and the plain one's, against what every step promises.
+// Steps of programs without LibTorch, the direct engine's and the plain engine's, against the contract of steps.
 #include "aggregation/base/random.h"
 #include "clients/data/formats/glyphs.h"
 #include "clients/data/formats/synthetic.h"
@@ -70,7 +70,7 @@ RowsUnderTest many(const std::string& name, bool supervised) {
     return {make, one(name, false)};
 }
 
-/// The same of the direct engine, over images where the model takes such.
+/// The same for the direct engine, on images if the model takes them.
 struct DirectModel {
     explicit DirectModel(const std::string& name, bool dropout, const aggregation::OptimizerOptions& optimizer,
                          std::uint32_t numbers = 0)
@@ -101,7 +101,7 @@ struct DirectModel {
     std::optional<DirectStep> step;
 };
 
-/// To tell a class, or so many numbers.
+/// The direct engine's step for classes, or for `numbers` numbers.
 StepUnderTest directly(const std::string& name, bool dropout = false, std::uint32_t numbers = 0) {
     const auto make = [=](const aggregation::OptimizerOptions& optimizer) {
         const auto model = std::make_shared<DirectModel>(name, dropout, optimizer, numbers);
@@ -128,7 +128,7 @@ StepUnderTest around(const std::function<std::unique_ptr<Step>(TrainingStep&)>& 
 
 }  // namespace
 
-// Wrapped in such a way that nothing is changed, all has to be as without it.
+// Wrappers that change nothing must conform as well.
 TEST_SUITE("WrappedStepsConform") {
     TEST_CASE("StepWithALimitThatIsFarConforms") {
         conformance::training_step_conforms(
@@ -136,7 +136,7 @@ TEST_SUITE("WrappedStepsConform") {
     }
     TEST_CASE("StepWithACorrectionOfNothingConforms") {
         conformance::training_step_conforms(around<LocalStep>([](TrainingStep& step) {
-            // What the server keeps is what the client keeps.
+            // Server and client have the same control variate.
             const std::size_t size = DirectModel("mlp", false, {}).network->layout().num_floats();
             const aggregation::testing::Floats region(2 * size, 0.25F), kept(size, 0.25F);
             aggregation::Channels channels;
@@ -153,7 +153,7 @@ TEST_SUITE("DirectStepsConform") {
     TEST_CASE("DirectStepsConform") {
         for (const std::string name : {"lr", "mlp", "mnist_cnn", "cnn_m"}) {
             CAPTURE(name);
-            if (fedhive::testing::kFewDraws && name == "cnn_m") continue;  // it takes long
+            if (fedhive::testing::kFewDraws && name == "cnn_m") continue;  // slow
             conformance::training_step_conforms(directly(name));
         }
     }
@@ -163,7 +163,7 @@ TEST_SUITE("DirectStepsConform") {
     }
     TEST_CASE("DirectDropoutFollowsTheClientsSeed") {
         for (const std::string name : {"mnist_cnn", "cnn_m"}) {
-            if (fedhive::testing::kFewDraws && name == "cnn_m") continue;  // it takes long
+            if (fedhive::testing::kFewDraws && name == "cnn_m") continue;  // slow
             CAPTURE(name);
             conformance::dropout_follows_the_clients_seed(directly(name, true));
         }

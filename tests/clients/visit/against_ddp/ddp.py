@@ -1,9 +1,9 @@
-"""Replicas of ours against PyTorch's: the same model, data, order and hyperparameters under DistributedDataParallel, over Gloo.
+"""Replicas against PyTorch: the same model, data, order and hyperparameters under DistributedDataParallel, over Gloo.
 
-usage: ddp.py CASE DDP_TOOL        PyTorch is that of python3, or the one in .deps/torch where its Python part can be loaded; safetensors and
+usage: ddp.py CASE DDP_TOOL        PyTorch is that of python3, or of .deps/torch if its Python part can be loaded; safetensors and
                                    NumPy are looked for in .deps/python, where scripts/setup --tests puts them, then elsewhere
 
-The examples are MNIST's where data/mnist is there (scripts/data mnist), otherwise glyphs.
+The examples are MNIST's if data/mnist exists (scripts/data mnist), otherwise glyphs.
 """
 import os
 import subprocess
@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[4]
 sys.path.insert(0, str(ROOT / ".deps/python"))
 sys.path.append(str(ROOT / ".deps/torch"))
 TOLERANCE = 1e-6  # float32 sums in another order; parameters are below 1, and a step changes one by about 1e-2
-MOVEMENT = 0.02   # by which training has changed some parameter at least
+MOVEMENT = 0.02   # smallest change by training of the parameter that changes most
 
 
 def skip(reason):
@@ -41,7 +41,7 @@ if not (distributed.is_available() and distributed.is_gloo_available()):
 
 
 class MnistCnn(nn.Module):
-    """mnist_cnn without its dropout, which no two programs draw alike."""
+    """mnist_cnn without dropout, whose masks differ between programs."""
 
     def __init__(self):
         super().__init__()
@@ -61,7 +61,7 @@ def load_tensors(file):
 
 
 def train_rank(rank, ranks, folder):
-    """What a user of DistributedDataParallel writes."""
+    """DistributedDataParallel as users write it."""
     torch.set_num_threads(1)
     distributed.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, world_size=ranks)
     task = load_file(folder / "task.safetensors")
@@ -111,7 +111,7 @@ def ThreeReplicasEndWhereTorchsDo(tool, folder):
 
 
 def SamplesAreThoseOfTorchsSampler(tool, folder):
-    """Given our permutation, which one rank alone goes through, torch deals it to ranks as we do."""
+    """With fedhive's permutation, from a single rank, torch deals the same samples to ranks."""
     subprocess.run([tool, "samples", folder], check=True, timeout=60)
     samples = load_file(folder / "samples.safetensors")
     for name, ours in samples.items():

@@ -1,9 +1,10 @@
-// Our side of ddp.py: trains replicas and says from what; lists the samples of ranks.
+// C++ side of ddp.py: trains replicas and stores their inputs; lists the samples of ranks.
 //
-// usage: ddp_tool train RANKS FOLDER [MNIST]   task.safetensors: examples, labels, the order of each pass and rank, and the hyperparameters;
-//                                              initial.safetensors and ours.safetensors: the model before and after. MNIST: the folder
-//                                              of its IDX files; without one the examples are glyphs
-//        ddp_tool samples FOLDER               samples.safetensors: a tensor [ranks, examples of one] named EXAMPLES/RANKS/EPOCH
+// usage: ddp_tool train RANKS FOLDER [MNIST]   task.safetensors: examples, labels, orders by pass and rank, hyperparameters;
+//                                              initial.safetensors and ours.safetensors: the model before and after. MNIST: the
+//                                              folder of its IDX files; default: glyphs
+//        ddp_tool samples FOLDER               samples.safetensors: tensors [ranks, samples per rank] named
+//                                              EXAMPLES/RANKS/EPOCH
 #include "clients/data/formats/glyphs.h"
 #include "clients/data/formats/idx.h"
 #include "sim/state/model_file.h"
@@ -18,7 +19,7 @@ using namespace fedhive::testing;
 
 namespace {
 
-constexpr std::size_t kExamples = 403;  // neither 2 nor 3 ranks divide it, nor does a batch a rank's share
+constexpr std::size_t kExamples = 403;  // not divisible by 2 or 3 ranks; a rank's share is not divisible by the batch
 constexpr std::uint32_t kPasses = 2;
 
 template <typename T>
@@ -26,7 +27,7 @@ std::string_view bytes_of(std::span<const T> values) {
     return {reinterpret_cast<const char*>(values.data()), values.size_bytes()};
 }
 
-/// [ranks, examples of one], row by row.
+/// [ranks, samples per rank], row by row.
 std::vector<std::uint32_t> samples_of(std::size_t num_examples, std::uint32_t epoch, std::uint32_t ranks) {
     std::vector<std::uint32_t> samples;
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {

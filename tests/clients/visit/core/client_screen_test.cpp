@@ -1,4 +1,4 @@
-// The client's screen without LibTorch: what a step is asked for, and what comes of it.
+// The client's screen without LibTorch: requests to the step, and results.
 #include "aggregation/base/random.h"
 #include "aggregation/math/vector_ops.h"
 #include "clients/data/formats/synthetic.h"
@@ -21,7 +21,7 @@ namespace {
 
 using Indices = std::vector<std::uint32_t>;
 
-/// Adds 1 to each of four parameters, and remembers what it was asked for.
+/// Adds 1 to each of four parameters, and records its calls.
 struct RecordingStep final : TrainingStep {
     aggregation::ParamSpan parameters_of(std::size_t) override { return local; }
     aggregation::ParamSpan gradient() override { return {}; }
@@ -62,7 +62,7 @@ struct Trained {
     ClientResult result;
 };
 
-/// A softmax regression on drawn examples, in plain loops.
+/// Softmax regression on random examples, in plain loops.
 struct Plain {
     Plain() {
         network = std::make_unique<testing::Network>(named_model("lr", dataset.train.shape, dataset.num_classes));
@@ -191,7 +191,7 @@ TEST_SUITE("ClientScreen") {
         train_client(step, plan, {}, 1, 2, shard, plain.global, update);
         const std::vector<float> wanted(step.parameters().host().begin(), step.parameters().host().end());
         const ClientResult result = train_hogwild(step, plan, 1, 2, shard, shared);
-        CHECK(shared == wanted);  // alone, it is ordinary training
+        CHECK(shared == wanted);  // a single worker trains as without sharing
         CHECK(shared != plain.global);
         CHECK(result.update_norm == 0.0);
         CHECK(result.steps == 8);

@@ -1,4 +1,4 @@
-"""Files of ours read by the safetensors package, files of its own read by us, and damaged ones judged by both.
+"""fedhive's files read by the safetensors package, the package's files read by fedhive, and damaged ones judged by both.
 
 usage: roundtrip.py CASE STATE_TOOL        the package is looked for in .deps/python, where scripts/setup --tests puts it, then elsewhere
 """
@@ -38,7 +38,7 @@ def same(found, wanted):
 
 
 def sample():
-    """What state_tool writes."""
+    """The files that state_tool writes."""
     raw = bytes(range(64))
     forms = {"bytes": ("u1", (3,)), "floats": ("<f4", (2, 3)), "scalar": ("<f8", ()), "empty": ("<i4", (0, 5)),
              "größe/重み": ("<i8", (1, 2)), "": ("<u8", (1,))}
@@ -73,7 +73,7 @@ def FilesOfThePackageAreReadAndComeBack(tool, folder):
 
 
 def damaged(content, generator):
-    """One to four bytes replaced, taken out or put in; the header's length follows, mostly."""
+    """Replaces, removes or inserts one to four bytes; usually the header's length is corrected."""
     signs = b'{}[]":,-.0123456789 F3U8I64'
     result = bytearray(content)
     for _ in range(generator.choice([1, 1, 2, 4])):
@@ -107,9 +107,9 @@ def DamagedFilesAreJudgedAsThePackageDoes(tool, folder):
         theirs = package_refuses(content)
         accepted += ours == "accepted"
         alike += (ours == "accepted") == (theirs == "")
-        if theirs and ours == "accepted":  # a type from a later version is kept
+        if theirs and ours == "accepted":  # a type of a later version is kept
             assert "unknown variant" in theirs, (theirs, content)
-        if not theirs and ours != "accepted":  # what the format forbids, but the package lets pass
+        if not theirs and ours != "accepted":  # forbidden by the format, but accepted by the package
             assert any(reason in ours for reason in (" twice", "the name '", "all it may have", "is not a JSON object")), (ours, content)
     assert 100 < accepted < len(contents) / 2, accepted
     print(f"{alike} of {len(contents)} judged alike, {accepted} accepted")

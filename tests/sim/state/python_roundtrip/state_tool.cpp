@@ -1,9 +1,9 @@
-// Our side of roundtrip.py: writes files for the safetensors package, checks what comes back, and passes its files through.
+// C++ side of roundtrip.py: writes files for the safetensors package, checks those it returns, and rewrites its files.
 //
-// usage: state_tool write FOLDER        state.safetensors and model.safetensors
-//        state_tool check FILE          whether its tensors and metadata are those of state.safetensors
-//        state_tool recode IN OUT       reads, writes again
-//        state_tool judge FILE…         for each a line: `accepted`, or `refused` and why
+// usage: state_tool write FOLDER        writes state.safetensors and model.safetensors
+//        state_tool check FILE          compares its tensors and metadata with those of state.safetensors
+//        state_tool recode IN OUT       reads and writes again
+//        state_tool judge FILE…         per file a line: `accepted`, or `refused` and why
 #include "aggregation/base/error.h"
 #include "sim/state/model_file.h"
 #include "sim/state/state_file.h"

@@ -1,5 +1,5 @@
-// The words of device code, as C++: what nvcc knows without an include. launches.py turns `kernel<<<…>>>(…)` and __shared__ into calls of
-// what stands below.
+// The vocabulary of device code in C++: what nvcc provides without an include. launches.py rewrites `kernel<<<…>>>(…)` and
+// __shared__ to calls of the functions below.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -24,14 +24,14 @@ struct dim3 {
     constexpr dim3(unsigned of_x = 1, unsigned of_y = 1, unsigned of_z = 1) : x(of_x), y(of_y), z(of_z) {}
 };
 
-// Of the thread that runs; one does at a time.
+// Of the current thread; one runs at a time.
 extern uint3 threadIdx, blockIdx;
 extern dim3 blockDim, gridDim;
 constexpr int warpSize = 32;
 
 namespace cuda_on_host {
 
-/// What stands between <<< and >>>.
+/// The launch configuration between <<< and >>>.
 struct Shape {
     Shape(dim3 of_grid, dim3 of_block, std::size_t bytes = 0, cudaStream_t on = nullptr)
         : grid(of_grid), block(of_block), dynamic_bytes(bytes), stream(on) {}
@@ -40,7 +40,7 @@ struct Shape {
     cudaStream_t stream;
 };
 
-/// Enqueues `thread`, which is then called once for each thread of the grid. What is wrong with the shape is left for cudaGetLastError.
+/// Enqueues `thread`, to be called once per thread of the grid. Errors in the shape are reported by cudaGetLastError.
 void enqueue_kernel(const char* name, const Shape& shape, std::function<void()> thread);
 
 template <typename Kernel, typename... Arguments>
@@ -49,14 +49,14 @@ void launch(const char* name, const Shape& shape, Kernel kernel, Arguments... ar
     enqueue_kernel(name, shape, [=] { kernel(arguments...); });
 }
 
-/// Of all kernels alike: the most dynamic shared memory that one was allowed.
+/// Sets the largest dynamic shared memory, for all kernels.
 cudaError_t allow_shared_bytes(int bytes);
 
-/// Shared memory of the running block: the same bytes for all its threads that come by with one `site`, rubbish for the first.
+/// Shared memory of the current block: all its threads get the same bytes for the same `site`; initially random.
 void* static_shared(const void* site, std::size_t bytes, std::size_t alignment);
 void* dynamic_shared();
 
-/// Site: a type of its own for each declaration.
+/// Site: a distinct type per declaration.
 template <typename T, typename Site>
 T& static_shared(Site) {
     static const char site = 0;
@@ -65,11 +65,12 @@ T& static_shared(Site) {
 
 enum class Collective { None, Block, Warp, Shuffle, Vote };
 
-/// Lets other threads run until those of `mask` that have not ended are here too. What each lane of the warp brought, rubbish where none did.
+/// Runs other threads until all lanes of `mask` that have not ended are here. Returns each lane's value;
+/// random for absent lanes.
 const std::uint64_t* meet(Collective what, unsigned mask, std::uint64_t mine);
 unsigned lane();
 
-/// lane_of(l): from which lane of the group of `width` lane l of it reads; itself when that lies outside.
+/// lane_of(l): the lane from which lane l reads within its group of `width`; if that is outside, l itself.
 template <typename T, typename LaneOf>
 T shuffle(unsigned mask, T value, int width, LaneOf lane_of) {
     static_assert(std::is_arithmetic_v<T> && sizeof(T) <= sizeof(std::uint64_t) && sizeof(T) >= 4);

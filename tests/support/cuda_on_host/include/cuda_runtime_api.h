@@ -1,5 +1,5 @@
-// The calls of the CUDA runtime that fedhive makes, for a process without a GPU. What each does is NVIDIA's to say (CUDA Runtime API); where
-// CUDA leaves a choice, the one is taken that shows a mistake of the caller: ../README.md.
+// The calls of the CUDA runtime that fedhive makes, for a process without a GPU. Their contracts are NVIDIA's (CUDA Runtime
+// API); where CUDA leaves a choice, the emulation takes the one that reveals a caller's mistake: ../README.md.
 #pragma once
 
 #include <cstddef>
@@ -47,7 +47,7 @@ cudaError_t cudaRuntimeGetVersion(int* version);
 cudaError_t cudaDriverGetVersion(int* version);
 cudaError_t cudaDeviceSynchronize();
 
-// --- memory -----------------------------------------------------------------------------------------------------------------------
+// --- memory ---
 
 struct CUstream_st;
 using cudaStream_t = CUstream_st*;
@@ -81,7 +81,7 @@ cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t* handle, void* memory);
 cudaError_t cudaIpcOpenMemHandle(void** memory, cudaIpcMemHandle_t handle, unsigned flags);
 cudaError_t cudaIpcCloseMemHandle(void* memory);
 
-// --- streams and events -----------------------------------------------------------------------------------------------------------
+// --- streams and events ---
 
 struct CUevent_st;
 using cudaEvent_t = CUevent_st*;

@@ -1,4 +1,4 @@
-// What kernels may do, and what becomes of those that may not: compiled as every .cu file of the emulated build is.
+// Valid kernels, and the effects of invalid ones; compiled like every .cu file of the emulated build.
 #include "tests/support/cuda_on_host/control.h"
 
 #include <cuda_runtime.h>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr unsigned kAll = 0xFFFFFFFFU;
 
-/// Pinned, so that host and device see it.
+/// Pinned memory, visible to host and device.
 template <typename T>
 class Shared {
 public:
@@ -48,7 +48,7 @@ std::vector<unsigned> order_with_seed(std::uint64_t seed) {
     return order.after_all_work();
 }
 
-/// Reverses a block's values; without the barrier it reads what others have not written yet.
+/// Reverses a block's values; without the barrier it reads values before others write them.
 template <bool Barrier>
 __global__ void reverse(unsigned* values) {
     extern __shared__ unsigned room[];
@@ -75,7 +75,7 @@ __global__ void leave_marks(unsigned* found) {
     marks[threadIdx.x] = 12345;
 }
 
-/// A row of 32 for each function of a warp.
+/// A row of 32 per warp function.
 __global__ void exchange(int* rows) {
     const int lane = static_cast<int>(threadIdx.x);
     const auto row = [&](int number) -> int& { return rows[number * 32 + lane]; };
@@ -87,14 +87,14 @@ __global__ void exchange(int* rows) {
     row(5) = static_cast<int>(__ballot_sync(kAll, lane % 3 == 0 ? 1 : 0));
     row(6) = __any_sync(kAll, lane == 7 ? 1 : 0) * 2 + __any_sync(kAll, 0);
     row(7) = __all_sync(kAll, 1) * 2 + __all_sync(kAll, lane != 7 ? 1 : 0);
-    // Halves of a warp by themselves, in any order.
+    // The halves of a warp separately, in any order.
     row(8) = lane < 16 ? __shfl_sync(0x0000FFFFU, lane, 2) : __shfl_sync(0xFFFF0000U, lane, 20);
     row(9) = static_cast<int>(__shfl_sync(kAll, 0.5 * lane, 31) * 2.0);
     row(10) = static_cast<int>(__fmaf_rn(2.0F, static_cast<float>(lane), 1.0F));
 }
 
 __global__ void sum_of_present_lanes(int* sums) {
-    if (threadIdx.x % 2 == 1) return;  // those that have ended are waited for by nobody
+    if (threadIdx.x % 2 == 1) return;  // ended threads are not waited for
     int sum = 0;
     for (unsigned from = 0; from < blockDim.x; from += 2)
         sum += __shfl_sync(kAll, static_cast<int>(threadIdx.x), static_cast<int>(from));
@@ -117,7 +117,7 @@ __global__ void take_shared(unsigned char* sum) {
 }
 __global__ void nothing() {}
 
-/// What the kernel leaves behind; the context is as new afterwards.
+/// The error that the kernel leaves; afterwards the context is new.
 template <typename Launch>
 cudaError_t error_of(Launch launch) {
     cuda_on_host::start_again();
@@ -125,7 +125,7 @@ cudaError_t error_of(Launch launch) {
     CHECK(cudaGetLastError() == cudaSuccess);
     const cudaError_t error = cudaDeviceSynchronize();
     void* memory = nullptr;
-    CHECK(cudaMalloc(&memory, 16) == error);  // from now on, every call
+    CHECK(cudaMalloc(&memory, 16) == error);  // from now on every call fails
     CHECK(cudaGetLastError() == error);
     CHECK(cudaGetLastError() == error);
     cuda_on_host::start_again();
@@ -136,7 +136,7 @@ cudaError_t error_of(Launch launch) {
 cudaError_t error_of_shape(dim3 grid, dim3 block, std::size_t dynamic_bytes = 0) {
     nothing<<<grid, block, dynamic_bytes>>>();
     const cudaError_t error = cudaGetLastError();
-    CHECK(cudaGetLastError() == cudaSuccess);  // kept once, and no longer
+    CHECK(cudaGetLastError() == cudaSuccess);  // reported once only
     CHECK(cudaDeviceSynchronize() == cudaSuccess);
     return error;
 }

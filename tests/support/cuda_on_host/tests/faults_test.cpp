@@ -1,4 +1,4 @@
-// What fedhive makes of CUDA calls that fail: errors on demand, each with the exception it has to become.
+// fedhive's handling of failing CUDA calls: requested errors, each with the exception that it must become.
 #include "aggregation/base/error.h"
 #include "aggregation/math/kernels.h"
 #include "aggregation/math/mean.h"
@@ -27,7 +27,7 @@ std::size_t bytes_in_use() {
     return total - free;
 }
 
-/// The call named fails the next time, and what `work` throws says so in CUDA's words; the time after, all is well.
+/// The next call of this name fails; `work` must throw CUDA's words, and succeed the time after.
 template <typename Work>
 void fault_of(const char* call, Work work, cudaError_t error = cudaErrorInvalidValue, unsigned after = 0) {
     cuda_on_host::fail(call, error, after);
@@ -96,7 +96,7 @@ TEST_SUITE("CudaFaults") {
             add(buffer, buffer);
             CHECK_THROWS_WITH_AS(synchronize(MemorySpace::Cuda), doctest::Contains("illegal memory access"), DeviceFault);
         }
-        CHECK_THROWS_AS(cuda_driver().allocate(16), DeviceFault);  // the context is gone for good
+        CHECK_THROWS_AS(cuda_driver().allocate(16), DeviceFault);  // the context is permanently invalid
         cuda_on_host::start_again();
         CHECK_NOTHROW(cuda_driver().free(cuda_driver().allocate(16)));
     }
@@ -120,7 +120,7 @@ TEST_SUITE("CudaFaults") {
         fault_of("cudaLaunchKernel", [&] { with_two_updates(make_median(), a)->finish(); });
         fault_of("cudaMemcpyAsync", [&] { copy(a, b); });
         fault_of("cudaMemsetAsync", [&] { set_zero(a); });
-        // Where one call makes several: the second and the third.
+        // Where one operation makes several calls: the second and the third fail.
         fault_of("cudaMemcpy", [&] { with_two_updates(make_mean(), a)->finish(); });
         fault_of(
             "cudaMemcpy", [&] { with_two_updates(make_mean(), a)->finish(); }, cudaErrorInvalidValue, 1);
@@ -138,7 +138,7 @@ TEST_SUITE("CudaFaults") {
     }
 
     TEST_CASE("ScratchMemoryThatCannotGrowIsOutOfMemoryAndGrowsLater") {
-        // Larger each time than what the calls before have left behind.
+        // Larger than any buffer that earlier calls have left.
         const ParamBuffer wide(std::size_t{1} << 20, MemorySpace::Cuda);
         const auto update = [&] { write_update(wide, wide, wide); };
         cuda_on_host::fail("cudaMalloc", cudaErrorMemoryAllocation);

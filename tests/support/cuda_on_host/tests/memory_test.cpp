@@ -1,4 +1,4 @@
-// Device memory, copies and what other processes may do with them.
+// Device memory, copies, and access by other processes.
 #include "tests/support/cuda_on_host/control.h"
 #include "tests/support/run_case.h"
 
@@ -139,7 +139,7 @@ TEST_SUITE("Memory") {
     }
 
     TEST_CASE("HostThatTouchesDeviceMemoryIsEnded") {
-        setenv("ASAN_OPTIONS", "handle_segv=0", 1);  // which would report the signal and exit
+        setenv("ASAN_OPTIONS", "handle_segv=0", 1);  // it would report the signal and exit
         const int status = status_of_case("Child: HostReadsDeviceMemory");
         REQUIRE(WIFSIGNALED(status));
         CHECK(WTERMSIG(status) == SIGSEGV);
@@ -178,7 +178,7 @@ TEST_SUITE("Ipc") {
         CHECK(status_of_case("Child: OpensTheHandle") == 0);
         CHECK(on_host(memory) == Bytes(kBytes, 8));
         CHECK(cudaFree(memory) == cudaSuccess);
-        void* const next = allocated();  // with the file descriptor of the one before
+        void* const next = allocated();  // with the file descriptor of the previous one
         CHECK(status_of_case("Child: FindsTheHandleStale") == 0);
         CHECK(cudaFree(next) == cudaSuccess);
     }

@@ -1,4 +1,4 @@
-// When work runs, and in what order.
+// When work runs, and in which order.
 #include "tests/support/cuda_on_host/control.h"
 
 #include <doctest/doctest.h>
@@ -9,7 +9,7 @@
 
 namespace {
 
-/// One byte that host and device see.
+/// One byte, visible to host and device.
 struct Byte {
     Byte() {
         void* memory = nullptr;
@@ -42,7 +42,7 @@ struct Event {
     cudaEvent_t event = nullptr;
 };
 
-/// What the byte has come to when work in these two streams, `first` before `second`, was done with ten seeds.
+/// The byte's values after work in these two streams, `first` before `second`, for ten seeds.
 std::set<int> results(cudaStream_t first, cudaStream_t second) {
     std::set<int> seen;
     for (std::uint64_t seed = 0; seed < 10; ++seed) {
@@ -88,7 +88,7 @@ TEST_SUITE("Queue") {
         CHECK(*pinned.value == 5);
         *pinned.value = 9;
         CHECK(cudaMemcpy(device, on_host, 1, cudaMemcpyHostToDevice) == cudaSuccess);
-        *pinned.value = 1;  // the device had read it
+        *pinned.value = 1;  // the device has read it already
         CHECK(cudaMemcpy(&pageable, device, 1, cudaMemcpyDeviceToHost) == cudaSuccess);
         CHECK(pageable == 9);
         CHECK(cudaFree(device) == cudaSuccess);
