@@ -21,7 +21,7 @@ PACKAGES = [str(ROOT / ".deps" / folder) for folder in ("python", "report", "lib
 # and a mean squared error below the variance, which is 1.
 WANTED = {"NumPy": (3, 10, 0.8), "scikit-learn": (10, 10, 0.8), "pandas": (2, 3, 0.8), "torchvision": (10, 10, 0.8), "Hugging Face datasets": (10, 10, 0.8)}
 FILES = {"LEAF": (3, 5, 0.7), "Folders of images": (2, 5, 0.9)}  # of other formats, by their heads
-NUMBERS = {"Numbers to tell": (10, 0.65)}
+NUMBERS = {"Numbers": (10, 0.65)}
 DIGITS = {"train": 400, "test": 100}  # what the programs that ask for MNIST get
 
 
@@ -91,12 +91,12 @@ def write_patients(folder):
 
 
 def parts_of(page, section):
-    """The program of a section, and its config: the first of the page, that of numbers and of other formats behind the program, that of owners under their head."""
-    found = re.search(rf"^## (?:From )?{section}\n.*?^```python\n(.*?)^```$", page, re.M | re.S)
-    program = found.group(1)
+    """The program of a section, and its config: its own; else that of Owners where it writes owners, or the first of the page."""
+    text = re.search(rf"^## (?:From )?{section}\n(.*?)^## ", page, re.M | re.S).group(1)
+    program = re.search(r"^```python\n(.*?)^```$", text, re.M | re.S).group(1)
     config = re.compile(r"^```yaml\n(.*?)^```$", re.M | re.S)
-    first = page.index("\n## Owners\n") if "client=" in program else found.end() if section in {**NUMBERS, **FILES} else 0
-    return program, config.search(page, first).group(1)
+    others = page[page.index("\n## Owners\n"):] if "client=" in program else page
+    return program, (config.search(text) or config.search(others)).group(1)
 
 
 def main(fedhive, section):
