@@ -1,8 +1,9 @@
-"""Runs a program of docs/data.md and trains on the archives that it wrote, with the config that stands there.
+"""Runs a program of docs/data.md and trains on the archives that it writes, with the config of that page.
 
-usage: data_page.py FEDHIVE SECTION     SECTION: its head, without "From"; packages are those of .deps/python, .deps/report and
-                                        .deps/libraries, where scripts/setup --tests puts them, or of python3; without them it is skipped.
-                                        Nothing is fetched: what a program asks for lies where its package looks first
+usage: data_page.py FEDHIVE SECTION     SECTION: its heading without "From"; packages are those of .deps/python, .deps/report and
+                                        .deps/libraries, where scripts/setup --tests puts them, or of python3; without them the
+                                        case is skipped. Nothing is downloaded: a program's data are placed where its package
+                                        looks first
 """
 import csv
 import io
@@ -17,16 +18,16 @@ from pathlib import Path
 sys.dont_write_bytecode = sys.pycache_prefix is None  # never beside the sources
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = [str(ROOT / ".deps" / folder) for folder in ("python", "report", "libraries")]
-# What a section's data have to give: classes, clients, a test accuracy that labels of other examples would not reach; of numbers to tell, clients
-# and a mean squared error below the variance, which is 1.
+# Requirements of a section's data: classes, clients, a test accuracy that labels of other examples would not reach; for
+# regression, clients and a mean squared error below the variance, which is 1.
 WANTED = {"NumPy": (3, 10, 0.8), "scikit-learn": (10, 10, 0.8), "pandas": (2, 3, 0.8), "torchvision": (10, 10, 0.8), "Hugging Face datasets": (10, 10, 0.8)}
-FILES = {"LEAF": (3, 5, 0.7), "Folders of images": (2, 5, 0.9)}  # of other formats, by their heads
+FILES = {"LEAF": (3, 5, 0.7), "Folders of images": (2, 5, 0.9)}  # other formats, by headings
 NUMBERS = {"Numbers": (10, 0.65)}
-DIGITS = {"train": 400, "test": 100}  # what the programs that ask for MNIST get
+DIGITS = {"train": 400, "test": 100}  # for programs that ask for MNIST
 
 
 def digits(count):
-    """Images of MNIST's size, each class a blot at a place of its own, and their classes."""
+    """Images of MNIST's size, each class a blot at its own position, and their classes."""
     import numpy
     images, labels = numpy.random.default_rng(count).integers(0, 60, (count, 28, 28), "uint8"), numpy.arange(count) % 10
     for image, label in zip(images, labels):
@@ -45,7 +46,7 @@ def write_mnist_of_torchvision(folder):
 
 
 def write_mnist_of_hugging_face(folder):
-    """As the hub has it: images as files, in tables that say so."""
+    """A data set in the hub's form: images as files, listed in tables."""
     import pyarrow.parquet
     from PIL import Image
 
@@ -73,7 +74,7 @@ def skip(reason):
 
 
 def folder_of_torch():
-    """Of the PyTorch that torchvision imports, which has to be of its version. Where libraries of CUDA are missing, this runs with empty ones."""
+    """The PyTorch of torchvision, of a matching version; missing CUDA libraries are replaced by empty ones."""
     from pytorch_page import torch  # finds it, or skips
     if not torch.__version__.startswith("2.11."):
         skip(f"the torchvision of scripts/setup --tests goes with PyTorch 2.11, and this one is {torch.__version__}")
@@ -81,7 +82,7 @@ def folder_of_torch():
 
 
 def write_patients(folder):
-    """Whoever is old or has a high pressure is sick; three hospitals."""
+    """Sick are the old and those with a high pressure; three hospitals."""
     with open(folder / "patients.csv", "w", newline="") as file:
         rows = csv.writer(file)
         rows.writerow(["age", "pressure", "sick", "hospital"])
@@ -91,7 +92,7 @@ def write_patients(folder):
 
 
 def parts_of(page, section):
-    """The program of a section, and its config: its own; else that of Owners where it writes owners, or the first of the page."""
+    """A section's program and its config: the section's own, or that of Owners if the program writes owners, or the page's first."""
     text = re.search(rf"^## (?:From )?{section}\n(.*?)^## ", page, re.M | re.S).group(1)
     program = re.search(r"^```python\n(.*?)^```$", text, re.M | re.S).group(1)
     config = re.compile(r"^```yaml\n(.*?)^```$", re.M | re.S)

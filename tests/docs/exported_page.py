@@ -1,6 +1,6 @@
-"""Runs what docs/models.md says of networks of PyTorch, and of parts that are frozen: exports the network that stands there, trains it with the config
-that stands there, loads the result back, and compares its test loss with the run's own. What takes no gradient has to stay, and all else to move.
-With `resnet18`: torchvision's own network, of which a step is compared with PyTorch's.
+"""Runs the programs of docs/models.md about PyTorch networks and frozen parts: exports the page's network, trains it with the
+page's config, loads the result back, and compares its test loss with the run's. Tensors without a gradient must stay, all
+others must change. With `resnet18`: torchvision's own network, of which a step is compared with PyTorch's.
 
 usage: exported_page.py FEDHIVE [resnet18]     PyTorch as for tests/docs/pytorch_page.py; torchvision is that of .deps/libraries, where
                                                scripts/setup --tests puts it
@@ -20,7 +20,7 @@ from pytorch_page import ROOT, numpy, skip, torch, write_data  # noqa: E402  fin
 SECTIONS = ["## Any network of PyTorch", "## A file as layers", "## Small layers beside frozen ones"]
 OF_TOKENS = "## Networks of tokens"
 BLOCK, LENGTH = 500, 20  # of its config
-SIDE, EXAMPLES, RATE = 64, 20, 0.05  # of torchvision's network: a smaller image would leave a single value to its last norms
+SIDE, EXAMPLES, RATE = 64, 20, 0.05  # for torchvision's network: on a smaller image its last norms would get a single value
 
 
 def blocks(title):
@@ -30,7 +30,7 @@ def blocks(title):
 
 
 def test_windows(file):
-    """Windows of the last fifth of each block, and the character behind each of their own."""
+    """Windows of the last fifth of each block, and the character after each position."""
     text = file.read_bytes()
     numbers = {byte: number for number, byte in enumerate(sorted(set(text)))}
     ends = [text[at:at + BLOCK][BLOCK - BLOCK // 5:] for at in range(0, len(text), BLOCK)]
@@ -40,7 +40,7 @@ def test_windows(file):
 
 
 def run_section(title, fedhive, data, examples, labels):
-    """What the section's programs and config do, with that data, if not its own."""
+    """Runs the section's programs and config, with other data if given."""
     def test_loss():
         with torch.no_grad():
             return torch.nn.functional.cross_entropy(names["net"].eval()(examples).flatten(0, -2), labels.flatten()).item()
@@ -77,7 +77,7 @@ def run_section(title, fedhive, data, examples, labels):
 
 
 def compare_resnet18(fedhive):
-    """One client with all examples in one batch takes one step of it, in this folder."""
+    """One client with all examples in one batch takes one step, in this folder."""
     sys.path.append(str(ROOT / ".deps/libraries"))
     if not torch.__version__.startswith("2.11."):
         skip(f"the torchvision of scripts/setup --tests goes with PyTorch 2.11, and this one is {torch.__version__}")
@@ -106,7 +106,7 @@ def compare_resnet18(fedhive):
     difference = max(((before[name] - after[name]) / RATE - parameter.grad).abs().max().item() for name, parameter in net.named_parameters())
     assert difference < 1e-3 * largest, (largest, difference)
     for name, statistics in net.named_buffers():
-        if not name.endswith("num_batches_tracked"):  # the file's own
+        if not name.endswith("num_batches_tracked"):  # only in the file
             assert torch.allclose(after[name], statistics, rtol=1e-4, atol=1e-5) and not torch.equal(after[name], before[name]), name
     net.load_state_dict(after)
     with torch.no_grad():

@@ -1,5 +1,6 @@
-"""Draws lists of layers, and compares a step of fedhive along each with one of PyTorch: the same shapes and names of parameters, the same loss,
-gradient and running statistics from the same parameters, and the same test loss after it. So are the named models, with docs/pytorch.md's.
+"""Compares a step of fedhive on random lists of layers with PyTorch's: the same shapes and names of parameters, the same loss,
+gradient and running statistics from the same parameters, and the same test loss afterwards. The same for named models in
+docs/pytorch.md's form.
 
 usage: layers_in_pytorch.py FEDHIVE     PyTorch as for tests/docs/pytorch_page.py
 """
@@ -21,7 +22,7 @@ from torch import nn  # noqa: E402
 SIDE, CLASSES, EXAMPLES, RATE = 16, 5, 40, 0.05
 LISTS = 12
 CHARACTERS, WINDOW = "abcdef", 7
-VOCABULARY = len(CHARACTERS) + 1  # and the end of the line
+VOCABULARY = len(CHARACTERS) + 1  # plus the end of the line
 IMAGE_KINDS = ["conv2d", "conv2d", "max_pool", "avg_pool", "dropout2d", "group_norm", "batch_norm", "relu", "tanh", "gelu", "layer_norm", "dropout", "residual", "residual", "shortcut"]
 ROW_KINDS = ["linear", "batch_norm", "relu", "tanh", "gelu", "layer_norm", "dropout", "residual", "shortcut"]
 
@@ -41,7 +42,7 @@ class Residual(nn.Sequential):
 
 
 def one_layer(draw, kind, shape):
-    """In YAML, in PyTorch, and the shape that comes out; None where it does not fit."""
+    """In YAML, in PyTorch, and the output shape; None if it does not fit."""
     if kind == "conv2d":
         groups = draw.choice([1, 1, 2])
         out, kernel, stride, padding = 2 * draw.randint(1, 4), draw.randint(1, 4), draw.randint(1, 2), draw.randint(0, 2)
@@ -72,7 +73,7 @@ def one_layer(draw, kind, shape):
     if kind == "residual":
         texts, modules, after = some_layers(draw, shape, draw.randint(1, 3), ROW_KINDS if len(shape) == 1 else IMAGE_KINDS)
         return (f"{{residual: [{', '.join(texts)}]}}", Residual(*modules), shape) if after == shape else None
-    if kind == "shortcut":  # a residual whose input is brought to the shape of its layers' output
+    if kind == "shortcut":  # a residual whose input is brought to its layers' output shape
         texts, modules, after = some_layers(draw, shape, draw.randint(1, 3), ROW_KINDS if len(shape) == 1 else IMAGE_KINDS)
         if len(shape) == 1:
             beside, module = f"{{linear: {after[0]}}}", nn.Linear(shape[0], after[0])
@@ -139,7 +140,7 @@ class Last(nn.Module):
 
 
 class Data(NamedTuple):
-    """The keys of a config's data, and inputs and labels as PyTorch takes them."""
+    """The keys of a config's data, and inputs and labels in PyTorch's form."""
     keys: str
     train: tuple
     test: tuple
@@ -158,7 +159,7 @@ def images(folder, side=SIDE):
 
 
 def text(folder):
-    """Every window of a text of one speaker, four fifths to train on, which show all characters."""
+    """Every window of one speaker's text; the four fifths for training show all characters."""
     draw = random.Random(2)
     spoken = "".join("".join(draw.choice(CHARACTERS) for _ in range(49)) + "\n" for _ in range(2))
     (folder / "play.txt").write_text(f"SPEAKER:\n{spoken}")
@@ -171,7 +172,7 @@ def text(folder):
 
 
 def named(model, norm="group", side=SIDE, channels=1, classes=CLASSES):
-    """As the page defines it, with the defaults of its keys, but without dropout. What is drawn for it does not depend on who came before."""
+    """The page's definition with default keys but without dropout. Its random numbers do not depend on earlier models."""
     torch.manual_seed(1)
     text = re.search(rf"^def {model}\(\):\n(?: .*\n)+", (ROOT / "docs/pytorch.md").read_text(), re.M).group()
     names = {"torch": torch, "nn": nn, "OrderedDict": OrderedDict, "channels": channels, "height": side, "width": side, "values": channels * side * side,
@@ -195,7 +196,7 @@ def compare(fedhive, folder, number, layers, module, data):
     """One client with all examples in one batch takes one step."""
     first, run = folder / f"{number}.safetensors", folder / str(number)
     with torch.no_grad():
-        for parameter in module.parameters():  # norms, too, are to have something to show
+        for parameter in module.parameters():  # so that norms have an effect, too
             parameter.add_(0.1 * torch.randn(parameter.shape))
     save_file(module.state_dict(), first)
     (folder / "config.yaml").write_text(
@@ -208,7 +209,7 @@ def compare(fedhive, folder, number, layers, module, data):
     loss = nn.functional.cross_entropy(module(inputs), labels)
     loss.backward()
     after, before = load_file(run / "model.safetensors"), load_file(first)
-    counters = {name for name in before if name.endswith("num_batches_tracked")}  # PyTorch's alone
+    counters = {name for name in before if name.endswith("num_batches_tracked")}  # only in PyTorch
     assert set(after) == set(before) - counters, (layers, list(after), list(before))
     for name, statistics in module.named_buffers():
         if name not in counters:
@@ -218,7 +219,7 @@ def compare(fedhive, folder, number, layers, module, data):
         ours = (before[name] - after[name]) / RATE
         largest = max(largest, parameter.grad.abs().max().item())
         difference = max(difference, (ours - parameter.grad).abs().max().item())
-    # Behind dozens of cuts there is a value so near 0 that both sides of it are right.
+    # After dozens of ReLUs some value is so near 0 that either side of it is right.
     part = 1e-2 if "resnet" in layers else 1e-3
     assert largest > 1e-4 and difference < part * largest + 1e-5, (layers, largest, difference)
     module.load_state_dict(after)

@@ -1,7 +1,7 @@
-"""Runs the program that docs/pytorch.md consists of on a run of each model, and compares test loss and accuracy with the run's own.
+"""Runs the program of docs/pytorch.md on a run of each model, and compares test loss and accuracy with the run's.
 
-usage: pytorch_page.py FEDHIVE     PyTorch is that of python3, or the one in .deps/torch, with empty libraries in place of CUDA's where these
-                                   are missing; safetensors and NumPy are those of .deps/python, where scripts/setup --tests puts them
+usage: pytorch_page.py FEDHIVE     PyTorch is that of python3, or of .deps/torch, with empty libraries in place of missing ones of
+                                   CUDA; safetensors and NumPy are those of .deps/python, where scripts/setup --tests puts them
 """
 import contextlib
 import io
@@ -21,7 +21,7 @@ sys.path.insert(0, str(ROOT / ".deps/python"))
 sys.path.append(str(ROOT / ".deps/torch"))
 MODELS = {"lr": "", "mlp": ", hidden: 24", "mnist_cnn": "", "cnn_m": ", dropout: false", "net62k": "", "mcmahan_cnn": "", "resnet20": ""}
 COMPARED_BY_A_STEP = ["resnet18", "char_lstm", "char_transformer"]  # in layers_in_pytorch.py
-SAME_NETWORKS = ["linear_regression"]  # as another one of these, which the page says; of other data than this program's
+SAME_NETWORKS = ["linear_regression"]  # equal to another model, as the page says; for other data than this program's
 TEST_EXAMPLES = 200
 STUBS = "FEDHIVE_TEST_STUBS"  # set once this program runs with them
 
@@ -32,7 +32,7 @@ def skip(reason):
 
 
 def run_again_with_stubs(problem):
-    """A wheel without its CUDA libraries cannot be imported before there are libraries of their names: tools/lib/peers.sh makes them."""
+    """A wheel without CUDA libraries can only be imported with libraries of those names: tools/lib/peers.sh makes them."""
     if STUBS in os.environ or not (ROOT / ".deps/torch/torch/lib").is_dir() or not (shutil.which("readelf") and shutil.which("g++")):
         skip(f"Python cannot import torch ({problem}); python3 -m pip install torch brings it")
     with tempfile.TemporaryDirectory() as folder:
@@ -62,7 +62,7 @@ def write_idx(file, values):
 
 
 def write_data(folder):
-    """Digits of a kind: each class is a blot at a place of its own, under so much noise that a few rounds do not learn all of it."""
+    """Made-up digits: each class is a blot at its own position, with so much noise that a few rounds do not learn all of it."""
     draw = random.Random(1)
     for part, size in {"train": 600, "t10k": TEST_EXAMPLES}.items():
         labels = numpy.frombuffer(draw.randbytes(size), numpy.uint8) % 10
@@ -93,7 +93,7 @@ def run_page(program, folder, model, *more):
 
 
 def check_clients_own_model(program, fedhive, folder):
-    """All examples are one and the same, so what a client holds out is what the page tests on."""
+    """All examples are equal, so held-out examples equal the page's test examples."""
     for file, size in {"train-images": 20, "t10k-images": 1}.items():
         write_idx(folder / f"{file}-idx3-ubyte", numpy.tile(numpy.arange(784, dtype=numpy.uint8).reshape(1, 28, 28), (size, 1, 1)))
     for file, size in {"train-labels": 20, "t10k-labels": 1}.items():
@@ -112,7 +112,7 @@ def check_clients_own_model(program, fedhive, folder):
         found, printed = run_page(program, folder, "own", client["client_id"])
         losses.append(float(found["test_loss"]))
         assert abs(losses[-1] - float(client["loss"])) < 1e-4 * losses[-1], (printed, client)
-    assert len(losses) == 2 and abs(losses[0] - losses[1]) > 0.01 * losses[0], losses  # they have not trained alike
+    assert len(losses) == 2 and abs(losses[0] - losses[1]) > 0.01 * losses[0], losses  # they were trained differently
     print(f"two clients' own models: losses {losses[0]:.4f} and {losses[1]:.4f}, and in PyTorch as well")
 
 
@@ -126,7 +126,7 @@ def main(fedhive):
         for model in MODELS:
             wanted = train(fedhive, folder, model)
             found, printed = run_page(program, folder, model)
-            # A score may round to the other side of another; more than one example is no rounding.
+            # Rounding may change the order of two scores in one example, but not in more.
             assert abs(float(found["test_accuracy"]) - wanted["test_accuracy"]) < 1.5 / TEST_EXAMPLES, (model, printed, wanted)
             assert abs(float(found["test_loss"]) - wanted["test_loss"]) < 1e-4 * wanted["test_loss"], (model, printed, wanted)
             own = [float(word) for word in re.search("the run's own (.*)", printed).group(1).split()]
@@ -136,7 +136,7 @@ def main(fedhive):
     known = {file.stem for file in (ROOT / "clients/models/named").glob("*.cpp")}
     tested = [*MODELS, *COMPARED_BY_A_STEP, *SAME_NETWORKS]
     assert all(f"`{model}`" in page for model in SAME_NETWORKS)
-    assert known == set(tested), f"docs/pytorch.md rebuilds {tested}, there are {sorted(known)}"  # a model that the page does not have
+    assert known == set(tested), f"docs/pytorch.md rebuilds {tested}, there are {sorted(known)}"  # the page lacks a model
 
 
 if __name__ == "__main__":
