@@ -8,9 +8,9 @@
 
 namespace fedhive {
 
-/// Calls work(first, last) for ranges that cover [0, count): at most one for each core, one of them in this thread. Each has at
-/// least `smallest` elements, unless `count` is smaller. `work` must not throw; its results must
-/// not depend on the boundaries of ranges.
+/// Calls work(first, last) in parallel for disjoint ranges that cover [0, count): at most one range per core, one of them in
+/// this thread, each of at least `smallest` elements unless `count` is smaller. `work` must not throw, and its results must not
+/// depend on the boundaries of ranges.
 template <typename Work>
 void for_each_range(std::size_t count, std::size_t smallest, const Work& work) {
     const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());

@@ -1,12 +1,13 @@
-// The client optimiser and the proximal term for many rows at once. On CUDA one kernel handles all rows, since a launch costs
-// more than a row. Memory, streams, exceptions and each row's bits are those of the functions in vector_ops.h.
+// The client optimiser and the proximal term for many clients at once, a row of floats each. Each row gets the bits that the
+// function of vector_ops.h would give it; memory, streams and exceptions are as there. On CUDA one kernel handles all rows, since
+// a launch costs more than a row.
 #pragma once
 
 #include "aggregation/math/vector_ops.h"
 
 namespace fedhive::aggregation {
 
-/// A block of columns of many rows: row i is the `width` floats from data + i * stride.
+/// Rows of equal width in a larger matrix: row i is the `width` floats from data + i * stride.
 struct RowsSpan {
     float* data = nullptr;
     std::size_t rows = 0;

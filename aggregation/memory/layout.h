@@ -15,7 +15,7 @@
 
 namespace fedhive::aggregation {
 
-/// parameters are stepped by the client optimiser; buffers (BatchNorm statistics) are only averaged.
+/// Parameter: the client optimiser changes it. Buffer: only averaged (BatchNorm statistics).
 enum class TensorKind : std::uint8_t { Parameter, Buffer };
 
 struct LayoutEntry {
@@ -43,8 +43,8 @@ private:
     std::vector<LayoutEntry> entries_;
 };
 
-/// The values of `part`'s tensors, [part.num_floats()], copied by name from `values` of layout `whole`, which must have them
-/// all. Padding is 0. Host memory.
+/// Copies the tensors of layout `part` by name out of `values`, which have layout `whole`. Returns [part.num_floats()], with 0
+/// in the padding. `whole` must have all of `part`'s tensors. Host memory.
 std::vector<float> part_of(const Layout& whole, ConstParamSpan values, const Layout& part);
 
 }  // namespace fedhive::aggregation

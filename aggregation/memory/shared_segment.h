@@ -1,7 +1,7 @@
 // An anonymous segment of shared memory (memfd). It has no name, so that nothing remains in /dev/shm or /tmp however a process
 // ends, and the size of /dev/shm does not limit it. Other processes of the run inherit its descriptor.
 //
-// SharedSegment owns the pages, which live as long as any mapping of them; SharedSegmentView maps an inherited descriptor.
+// SharedSegment creates the segment; SharedSegmentView maps an inherited descriptor. Pages live as long as any mapping of them.
 #pragma once
 
 #include <boost/interprocess/mapped_region.hpp>
@@ -23,12 +23,12 @@ boost::interprocess::mapped_region map_descriptor(int descriptor, std::size_t by
 
 class SharedSegment {
 public:
-    /// `bytes` zeroed bytes, mapped read-write. `name` shows up in /proc/*/maps only.
-    /// Throws Fault with wanted and available bytes when there is not enough memory; pages are allocated here, not at first
-    /// touch, where running out would be a SIGBUS.
+    /// Maps `bytes` zeroed bytes read-write. `name` shows up in /proc/*/maps only. All pages are allocated here, since running
+    /// out of memory at the first write would be a SIGBUS. Throws Fault with wanted and available bytes if memory does not suffice.
     SharedSegment(const std::string& name, std::size_t bytes) : SharedSegment(name, bytes, bytes) {}
 
-    /// `bytes` bytes mapped, with pages for the first `allocated`. A writer beyond these must allocate first (posix_fallocate).
+    /// Maps `bytes` bytes, zeroed, and allocates pages for the first `allocated`. Before writing beyond these, allocate pages with
+    /// posix_fallocate.
     SharedSegment(const std::string& name, std::size_t allocated, std::size_t bytes);
     ~SharedSegment();
     SharedSegment(const SharedSegment&) = delete;
@@ -47,11 +47,10 @@ enum class SegmentAccess { ReadOnly, ReadWrite };
 
 class SharedSegmentView {
 public:
-    /// Maps the whole inherited segment. Throws Fault when it is shorter than `least_bytes`, or no segment.
+    /// Maps the whole inherited segment. Throws Fault if the descriptor is not a segment of at least `least_bytes` bytes.
     SharedSegmentView(int descriptor, std::size_t least_bytes, SegmentAccess access = SegmentAccess::ReadWrite);
 
-    /// Makes the bytes from offset `from`, a multiple of the page size, to the end
-    /// read-only. Throws Fault if the system refuses.
+    /// Makes the bytes from offset `from` (a multiple of the page size) to the end read-only. Throws Fault if the system refuses.
     void protect(std::size_t from) const;
 
     std::byte* data() const { return static_cast<std::byte*>(region_.get_address()); }

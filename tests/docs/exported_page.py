@@ -17,7 +17,7 @@ from pathlib import Path
 sys.dont_write_bytecode = sys.pycache_prefix is None  # never beside the sources
 from pytorch_page import ROOT, numpy, skip, torch, write_data  # noqa: E402  finds PyTorch, or skips
 
-SECTIONS = ["## Any network of PyTorch", "## A file as layers", "## Frozen parts"]
+SECTIONS = ["## Any network of PyTorch", "## A file as layers", "## Small layers beside frozen ones"]
 OF_TOKENS = "## Networks of tokens"
 BLOCK, LENGTH = 500, 20  # of its config
 SIDE, EXAMPLES, RATE = 64, 20, 0.05  # for torchvision's network: on a smaller image its last norms would get a single value
