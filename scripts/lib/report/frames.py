@@ -154,7 +154,7 @@ def run_frame(report):
                      "rounds_done": len(run.rounds), "planned_rounds": run.planned_rounds,
                      **{f"final_{metric.column}": final_value(run, metric) for metric in METRICS},
                      **{f"best_{metric.column}": best_value(run, metric) for metric in METRICS},
-                     **{f"final_{name}": last(column(run.rounds, name)) for name in ("test_mae", "test_perplexity", "test_top5_accuracy")},
+                     **{f"final_{name}": last(column(run.rounds, name)) for name in ("test_mae", "test_perplexity", "test_top5_accuracy", "test_balanced_accuracy", "test_macro_f1")},
                      "final_test_loss": last(column(run.rounds, "test_loss")), "final_train_loss": last(column(run.rounds, "train_loss")),
                      "rounds_to_target": rounds_to(target_of(report), run),
                      **{f"client_{metric.name}_{what}": last_of_clients(run, "global", f"{metric.name}_{what}")
