@@ -146,15 +146,20 @@ def wall_seconds(run):
     return max(total if isinstance(total, (int, float)) else 0.0, np.nansum(column(run.rounds, "wall_s"))) or np.nan
 
 
+USUAL = ("test_mae", "test_perplexity", "test_top5_accuracy")
+ASKED = ("test_balanced_accuracy", "test_macro_f1")  # columns of runs that ask for them
+
+
 def run_frame(report):
     """A row a run, numbers as numbers, under the names of a sweep's summary.csv: what the tables show and what is exported."""
     rows = []
+    asked = [name for name in ASKED if any(name in run.rounds for run in report.runs)]
     for run in report.runs:
         rows.append({"run": run.label, "group": run.group, "seed": run.seed, **run.seeds, "status": run.status, **run.settings,
                      "rounds_done": len(run.rounds), "planned_rounds": run.planned_rounds,
                      **{f"final_{metric.column}": final_value(run, metric) for metric in METRICS},
                      **{f"best_{metric.column}": best_value(run, metric) for metric in METRICS},
-                     **{f"final_{name}": last(column(run.rounds, name)) for name in ("test_mae", "test_perplexity", "test_top5_accuracy", "test_balanced_accuracy", "test_macro_f1")},
+                     **{f"final_{name}": last(column(run.rounds, name)) for name in (*USUAL, *asked)},
                      "final_test_loss": last(column(run.rounds, "test_loss")), "final_train_loss": last(column(run.rounds, "train_loss")),
                      "rounds_to_target": rounds_to(target_of(report), run),
                      **{f"client_{metric.name}_{what}": last_of_clients(run, "global", f"{metric.name}_{what}")
