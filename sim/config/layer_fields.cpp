@@ -15,8 +15,8 @@ namespace fedhive::sim {
 
 namespace {
 
-using clients::LayerSpec;
 using clients::LayerList;
+using clients::LayerSpec;
 
 class LayerReader {
 public:
