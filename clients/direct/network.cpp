@@ -19,7 +19,7 @@ Network::Network(const ModelSpec& spec, const Kernels& kernels)
     : kernels_(&kernels),
       layout_(model_layout(spec)),
       inputs_(static_cast<std::size_t>(spec.input.channels * spec.input.height * spec.input.width)),
-      plan_(make_plan(spec, layout_)) {
+      plan_(make_plan(spec, layout_, kernels)) {
     std::vector<Range> fused;
     plan_.features.fused_parameters(fused);
     fused.push_back({layout_.num_trainable(), 0});

@@ -14,12 +14,7 @@
 #include "clients/tasks/evaluation_sums.h"
 #include "clients/tasks/losses/terms.h"
 
-#include <string>
-
 namespace fedhive::clients::direct {
-
-/// Why this engine cannot train the model: the layer, in words that follow "the direct engine has no "; empty where it can.
-std::string misfit(const ModelSpec& spec);
 
 /// A batch in the host's memory.
 struct Batch {

@@ -154,8 +154,6 @@ public:
     explicit Chain(std::size_t inputs) : inputs_(inputs) {}
 
     void add(std::unique_ptr<Op> op) { ops_.push_back(std::move(op)); }
-    std::size_t size() const { return ops_.size(); }
-    Op& last() { return *ops_.back(); }
     bool empty() const { return ops_.empty(); }
     std::size_t inputs() const { return inputs_; }
     std::size_t outputs() const { return ops_.empty() ? inputs_ : ops_.back()->outputs(); }

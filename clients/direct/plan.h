@@ -5,14 +5,19 @@
 #include "clients/direct/op.h"
 #include "clients/models/catalog.h"
 
+#include <string>
+
 namespace fedhive::clients::direct {
+
+/// Why this engine cannot train the model: the layer, in words that follow "the direct engine has no "; empty where it can.
+std::string misfit(const ModelSpec& spec);
 
 struct Plan {
     Chain images;    // layers before the first flatten
     Chain features;  // the other layers; either chain may be empty
 };
 
-/// Throws ConfigError as Network does.
-Plan make_plan(const ModelSpec& spec, const aggregation::Layout& layout);
+/// Operations for passes with these kernels. Throws ConfigError as Network does.
+Plan make_plan(const ModelSpec& spec, const aggregation::Layout& layout, const Kernels& kernels);
 
 }  // namespace fedhive::clients::direct

@@ -15,9 +15,9 @@ namespace {
 /// Whether relu_max_pool() can replace the two layers: a ReLU and a 2 x 2 max pool in either order.
 bool are_relu_max_pool(const PlannedLayer& one, const PlannedLayer& next) {
     const auto halves = [](const PlannedLayer& layer) {
-        return layer.kind->name == "max_pool" && layer.arguments.integer("size") == 2;
+        return layer.kind == LayerKind::MaxPool && layer.arguments.integer("size") == 2;
     };
-    const auto is_relu = [](const PlannedLayer& layer) { return layer.kind->name == "relu"; };
+    const auto is_relu = [](const PlannedLayer& layer) { return layer.kind == LayerKind::Relu; };
     return (is_relu(one) && halves(next)) || (halves(one) && is_relu(next));
 }
 
@@ -26,14 +26,14 @@ std::vector<Operation> operations_of(const std::vector<PlannedLayer>& layers, st
     for (std::size_t i = first; i < last; ++i) {
         const PlannedLayer& layer = layers[i];
         Operation operation;
-        if (layer.kind->holds_layers) {
+        if (layer.spec().holds_layers) {
             operation.residual = operations_of(layer.residual, 0, layer.residual.size());
             operation.shortcut = operations_of(layer.shortcut, 0, layer.shortcut.size());
         } else if (i + 1 < last && are_relu_max_pool(layer, layers[i + 1])) {
             operation.forward = [](std::span<const at::Tensor>, const at::Tensor& x, bool) { return relu_max_pool(x); };
             ++i;
         } else {
-            operation.forward = make_forward(layer.kind->name, layer.arguments, layer.in);
+            operation.forward = make_forward(layer.kind, layer.arguments, layer.in);
         }
         for (const Parameter& parameter : layer.fit.parameters) {
             operation.holds.push_back(parameter.frozen ? Holding::Frozen : Holding::Trained);

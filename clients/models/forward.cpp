@@ -1,7 +1,7 @@
 #include "clients/models/forward.h"
 
-#include "aggregation/base/error.h"
 #include "clients/exported/autocast.h"
+#include "clients/models/layer_table.h"
 
 #include <ATen/Context.h>
 #include <ATen/functorch/BatchedTensorImpl.h>
@@ -24,7 +24,6 @@
 
 #include <cmath>
 #include <limits>
-#include <map>
 
 namespace fedhive::clients {
 
@@ -170,35 +169,38 @@ Make plainly(const Forward& forward) {
     return [forward](const Values&, const Shape&) { return forward; };
 }
 
-const std::map<std::string_view, Make>& forwards() {
-    static const std::map<std::string_view, Make> table{
-        {"linear", plainly(linear)},
-        {"conv2d", conv2d},
-        {"max_pool", max_pool},
-        {"avg_pool", avg_pool},
-        {"relu", plainly([](Tensors, const at::Tensor& x, bool) { return x.relu(); })},
-        {"tanh", plainly([](Tensors, const at::Tensor& x, bool) { return x.tanh(); })},
-        {"gelu", plainly([](Tensors, const at::Tensor& x, bool) { return at::gelu(x); })},
-        {"dropout", dropout},
-        {"dropout2d", dropout2d},
-        {"flatten", plainly([](Tensors, const at::Tensor& x, bool) { return x.flatten(1); })},
-        {"batch_norm", plainly(batch_norm)},
-        {"group_norm", group_norm},
-        {"layer_norm", layer_norm},
-        {"embedding", plainly(embedding)},
-        {"lstm", lstm},
-        {"position", plainly([](Tensors parameters, const at::Tensor& x, bool) { return x.add(parameters[0]); })},
-        {"attention", attention},
-        {"last_position", last_position}};
+struct LayerForward {
+    LayerKind kind = LayerKind::Linear;
+    Make make;
+};
+
+const LayerTable<LayerForward>& forwards() {
+    static const LayerTable<LayerForward> table{
+        {LayerKind::Linear, plainly(linear)},
+        {LayerKind::Conv2d, conv2d},
+        {LayerKind::MaxPool, max_pool},
+        {LayerKind::AvgPool, avg_pool},
+        {LayerKind::Relu, plainly([](Tensors, const at::Tensor& x, bool) { return x.relu(); })},
+        {LayerKind::Tanh, plainly([](Tensors, const at::Tensor& x, bool) { return x.tanh(); })},
+        {LayerKind::Gelu, plainly([](Tensors, const at::Tensor& x, bool) { return at::gelu(x); })},
+        {LayerKind::Dropout, dropout},
+        {LayerKind::Dropout2d, dropout2d},
+        {LayerKind::Flatten, plainly([](Tensors, const at::Tensor& x, bool) { return x.flatten(1); })},
+        {LayerKind::BatchNorm, plainly(batch_norm)},
+        {LayerKind::GroupNorm, group_norm},
+        {LayerKind::LayerNorm, layer_norm},
+        {LayerKind::Embedding, plainly(embedding)},
+        {LayerKind::Lstm, lstm},
+        {LayerKind::Position, plainly([](Tensors parameters, const at::Tensor& x, bool) { return x.add(parameters[0]); })},
+        {LayerKind::Attention, attention},
+        {LayerKind::LastPosition, last_position}};
     return table;
 }
 
 }  // namespace
 
-Forward make_forward(std::string_view kind, const Values& arguments, const Shape& in) {
-    const auto found = forwards().find(kind);
-    FEDHIVE_CHECK(found != forwards().end(), "nobody computes layer '{}'", kind);
-    return found->second(arguments, in);
+Forward make_forward(LayerKind kind, const Values& arguments, const Shape& in) {
+    return forwards().at(kind).make(arguments, in);
 }
 
 void initialise(at::Tensor& tensor, const Parameter& parameter) {

@@ -7,7 +7,6 @@
 
 #include <functional>
 #include <span>
-#include <string_view>
 
 namespace fedhive::clients {
 
@@ -16,7 +15,7 @@ namespace fedhive::clients {
 using Forward = std::function<at::Tensor(std::span<const at::Tensor> parameters, const at::Tensor& x, bool training)>;
 
 /// The forward pass of a layer of that kind and arguments, for inputs of shape `in`. Throws Fault for a kind without one.
-Forward make_forward(std::string_view kind, const Values& arguments, const Shape& in);
+Forward make_forward(LayerKind kind, const Values& arguments, const Shape& in);
 
 /// Draws a tensor with PyTorch's default from LibTorch's host generator.
 void initialise(at::Tensor& tensor, const Parameter& parameter);

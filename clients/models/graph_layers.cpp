@@ -58,7 +58,7 @@ public:
 
     GraphLayers list() {
         Segment all;
-        if (values_.takes_rows()) all.add(listed_layer("flatten"), "");
+        if (values_.takes_rows()) all.add(listed_layer(LayerKind::Flatten), "");
         all.add(between(values_.input(), values_.output()));
         for (const auto& [name, step] : values_.steps())
             if (!passed_.contains(name)) refuse(step, "gives what nobody uses");
@@ -93,7 +93,7 @@ private:
         if (within.empty() || (!beside.empty() && beside.first_tensor < within.first_tensor)) std::swap(within, beside);
         if (within.empty()) refuse(step, "adds a value to itself");
         Segment all;
-        all.add(listed_layer("residual"), "");
+        all.add(listed_layer(LayerKind::Residual), "");
         all.add(within);
         if (!beside.empty()) {
             all.add(mark(LayerList::kShortcut), "");
@@ -143,7 +143,7 @@ private:
     }
 
     static bool holds_layers(const ListedLayer& entry) {
-        return entry.kind < layer_catalog().size() && layer_catalog()[entry.kind].holds_layers;
+        return entry.kind < kNumLayerKinds && layer_catalog()[entry.kind].holds_layers;
     }
 
     const GraphValues& values_;

@@ -1,5 +1,5 @@
-// Translates a graph's operations into layers one by one, and computes the shapes of their values. graph_layers.cpp finds the
-// structure that connects the values.
+// The values of a graph with their shapes, and the layers as which its operations are read, one by one (graph_readers.h).
+// graph_layers.cpp finds the structure that connects the values.
 #pragma once
 
 #include "clients/exported/program.h"
@@ -15,7 +15,7 @@
 namespace fedhive::clients {
 
 /// A list entry; `given` has at least the kind's keys without a default. Throws ConfigError for a number outside a key's range.
-ListedLayer listed_layer(const std::string& kind, const Values& given = {});
+ListedLayer listed_layer(LayerKind kind, const Values& given = {});
 
 /// The step from one value to the next. It has no layer if a layer would not distinguish the two values, and two layers if the
 /// operation does the work of two.
@@ -40,63 +40,53 @@ public:
 
     /// Whether the graph takes flattened examples where layers get images.
     bool takes_rows() const { return takes_rows_; }
+    bool takes_tokens() const { return program_.takes_tokens; }
 
     /// The steps by the name of their value.
     const std::map<std::string, GraphStep>& steps() const { return steps_; }
 
-private:
+    // What an operation's reader (graph_readers.h) asks for, and what it leaves here. GraphCall::refuse() ends the reading.
+
     struct Value {
         Shape shape;
         bool shared = false;    // other values alias its memory, or will: they would see a write in place
         bool squeezed = false;  // the input without those sizes of 1 that the layers' input has
     };
-    using Reader = void (GraphValues::*)(GraphCall&);
-
-    static Reader reader_of(const std::string& target);
-    void read(const exported::Node& node);
-
-    void read_conv2d(GraphCall& call);
-    void read_linear(GraphCall& call);
-    void read_addmm(GraphCall& call);
-    void read_transposed(GraphCall& call);
-    void read_embedding(GraphCall& call);
-    void read_batch_norm(GraphCall& call);
-    void read_group_norm(GraphCall& call);
-    void read_layer_norm(GraphCall& call);
-    void read_relu(GraphCall& call) { keep(call, "self", {{"relu", {}}}); }
-    void read_tanh(GraphCall& call) { keep(call, "self", {{"tanh", {}}}); }
-    void read_gelu(GraphCall& call);
-    void read_dropout(GraphCall& call) { drop(call, "dropout"); }
-    void read_dropout2d(GraphCall& call) { drop(call, "dropout2d"); }
-    void read_max_pool(GraphCall& call);
-    void read_avg_pool(GraphCall& call);
-    void read_adaptive_pool(GraphCall& call);
-    void read_mean(GraphCall& call);
-    void read_flatten(GraphCall& call);
-    void read_view(GraphCall& call);
-    void read_size(GraphCall& call);
-    void read_sum(GraphCall& call);
-
     struct Layer {
-        std::string kind;
+        LayerKind kind = LayerKind::Linear;
         Values given;
     };
-    void drop(GraphCall& call, const std::string& kind);
-    void view(GraphCall& call, bool in_a_row);
 
     /// The value of an operand. Refuses an operand that is not computed from the examples.
-    const Value& operand(GraphCall& call, const char* name);
+    const Value& operand(GraphCall& call, const char* name) const;
 
     /// The parameter or buffer `value`. Refuses any other value.
     const exported::StoredTensor& tensor(GraphCall& call, const std::string& value, const char* name) const;
 
-    /// The module of the tensors `called`, by the layer's names for them. Refuses other names in
-    /// the module, or a tensor in use already.
-    std::string take(GraphCall& call, const std::map<std::string, std::string>& called, std::size_t& first);
+    /// Null for a value that is no parameter or buffer.
+    const exported::StoredTensor* find_tensor(const std::string& value) const;
 
     /// Records that the operation computes `layers` of `operand`, with the parameters `called`, by the layer's names for them.
     void keep(GraphCall& call, const char* operand, const std::vector<Layer>& layers,
               const std::map<std::string, std::string>& called = {});
+
+    /// Records that the operation adds two values of the graph.
+    void keep_sum(GraphCall& call, const char* operand, const char* other);
+
+    /// Records that the operation transposes the parameter `matrix`; the parameter of such a value, empty if it is none.
+    void keep_transposed(const GraphCall& call, const std::string& matrix);
+    std::string transposed(const std::string& value) const;
+
+    /// Records that the operation gives the number of examples; whether a value is that number.
+    void keep_batch_size(const GraphCall& call);
+    bool is_batch_size(const std::string& value) const { return batch_sizes_.contains(value); }
+
+private:
+    void read(const exported::Node& node);
+
+    /// The module of the tensors `called`, by the layer's names for them. Refuses other names in
+    /// the module, or a tensor in use already.
+    std::string take(GraphCall& call, const std::map<std::string, std::string>& called, std::size_t& first);
 
     const exported::Program& program_;
     bool takes_rows_ = false;

@@ -5,33 +5,43 @@
 
 namespace fedhive::clients {
 
-LayerKind linear_layer();
-LayerKind conv2d_layer();
-LayerKind max_pool_layer();
-LayerKind avg_pool_layer();
-LayerKind relu_layer();
-LayerKind tanh_layer();
-LayerKind gelu_layer();
-LayerKind dropout_layer();
-LayerKind dropout2d_layer();
-LayerKind flatten_layer();
-LayerKind batch_norm_layer();
-LayerKind group_norm_layer();
-LayerKind layer_norm_layer();
-LayerKind residual_layer();
-LayerKind embedding_layer();
-LayerKind lstm_layer();
-LayerKind position_layer();
-LayerKind attention_layer();
-LayerKind last_position_layer();
+LayerSpec linear_layer();
+LayerSpec conv2d_layer();
+LayerSpec max_pool_layer();
+LayerSpec avg_pool_layer();
+LayerSpec relu_layer();
+LayerSpec tanh_layer();
+LayerSpec gelu_layer();
+LayerSpec dropout_layer();
+LayerSpec dropout2d_layer();
+LayerSpec flatten_layer();
+LayerSpec batch_norm_layer();
+LayerSpec group_norm_layer();
+LayerSpec layer_norm_layer();
+LayerSpec residual_layer();
+LayerSpec embedding_layer();
+LayerSpec lstm_layer();
+LayerSpec position_layer();
+LayerSpec attention_layer();
+LayerSpec last_position_layer();
 
-const std::vector<LayerKind>& layer_catalog() {
-    static const std::vector<LayerKind> kinds{linear_layer(),     conv2d_layer(),    max_pool_layer(),     avg_pool_layer(),
-                                              relu_layer(),       tanh_layer(),      gelu_layer(),         dropout_layer(),
-                                              dropout2d_layer(),  flatten_layer(),   batch_norm_layer(),   group_norm_layer(),
-                                              layer_norm_layer(), residual_layer(),  embedding_layer(),    lstm_layer(),
-                                              position_layer(),   attention_layer(), last_position_layer()};
-    return kinds;
+namespace {
+
+std::vector<LayerSpec> in_order_of_kinds(std::vector<LayerSpec> specs) {
+    FEDHIVE_CHECK_EQ(specs.size(), kNumLayerKinds);
+    for (std::size_t i = 0; i < specs.size(); ++i)
+        FEDHIVE_CHECK(specs[i].kind == static_cast<LayerKind>(i), "{} is not in the order of LayerKind", specs[i].name);
+    return specs;
+}
+
+}  // namespace
+
+const std::vector<LayerSpec>& layer_catalog() {
+    static const std::vector<LayerSpec> specs = in_order_of_kinds(
+        {linear_layer(), conv2d_layer(), max_pool_layer(), avg_pool_layer(), relu_layer(), tanh_layer(), gelu_layer(),
+         dropout_layer(), dropout2d_layer(), flatten_layer(), batch_norm_layer(), group_norm_layer(), layer_norm_layer(),
+         residual_layer(), embedding_layer(), lstm_layer(), position_layer(), attention_layer(), last_position_layer()});
+    return specs;
 }
 
 std::string text_of(const Shape& shape) { return fmt::format("{}", fmt::join(shape, " x ")); }

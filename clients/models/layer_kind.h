@@ -1,14 +1,49 @@
-// Kinds of layers without LibTorch: arguments, output shape, parameters. To add one, write its function in a file of
-// clients/models/layers, add its line to layer_catalog.cpp, and its forward pass to forward.cpp.
+// Kinds of layers without LibTorch: name, arguments, output shape, parameters. To add one, add its value and its name here,
+// write its function in a file of clients/models/layers, and add its line to layer_catalog.cpp. Each engine has a table
+// (layer_table.h) with a line for each kind that it computes.
 #pragma once
 
 #include "aggregation/base/keys.h"
 
+#include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace fedhive::clients {
+
+/// In the order of layer_catalog().
+enum class LayerKind : std::uint8_t {
+    Linear,
+    Conv2d,
+    MaxPool,
+    AvgPool,
+    Relu,
+    Tanh,
+    Gelu,
+    Dropout,
+    Dropout2d,
+    Flatten,
+    BatchNorm,
+    GroupNorm,
+    LayerNorm,
+    Residual,
+    Embedding,
+    Lstm,
+    Position,
+    Attention,
+    LastPosition
+};
+
+/// The kinds' names in a config.
+inline constexpr auto kLayerNames = std::to_array<std::string_view>(
+    {"linear", "conv2d", "max_pool", "avg_pool", "relu", "tanh", "gelu", "dropout", "dropout2d", "flatten", "batch_norm",
+     "group_norm", "layer_norm", "residual", "embedding", "lstm", "position", "attention", "last_position"});
+inline constexpr std::size_t kNumLayerKinds = kLayerNames.size();
+static_assert(kNumLayerKinds == static_cast<std::size_t>(LayerKind::LastPosition) + 1);
+
+constexpr std::string_view name_of(LayerKind kind) { return kLayerNames[static_cast<std::size_t>(kind)]; }
 
 /// Shape of one example, without the batch: [channels, height, width] or [features]; for a
 /// sequence [tokens] or [positions, features].
@@ -43,8 +78,9 @@ struct LayerFit {
     std::vector<Parameter> buffers{};  // tensors that training changes without a gradient; part of model and update
 };
 
-struct LayerKind {
-    std::string name;
+struct LayerSpec {
+    LayerKind kind = LayerKind::Linear;
+    std::string name = std::string(name_of(kind));
     std::string torch;    // the class in torch.nn
     std::string summary;  // what it does, what it takes and gives
     std::vector<KeySpec> keys;
@@ -56,8 +92,9 @@ struct LayerKind {
     LayerFit (*fit)(const Values& arguments, const Shape& in) = nullptr;
 };
 
-/// All kinds, in the order of REFERENCE.md.
-const std::vector<LayerKind>& layer_catalog();
+/// All kinds, in the order of LayerKind and of REFERENCE.md.
+const std::vector<LayerSpec>& layer_catalog();
+inline const LayerSpec& layer_spec(LayerKind kind) { return layer_catalog()[static_cast<std::size_t>(kind)]; }
 
 /// A value in the form of ListedLayer::arguments: 0 for an integer left out, 0 or 1 for a flag.
 float argument_of(const KeyValue& value);

@@ -1,25 +1,28 @@
 #include "clients/models/layer_list.h"
 
 #include "aggregation/base/error.h"
-#include "clients/models/layer_kind.h"
 
 #include <algorithm>
 
 namespace fedhive::clients {
 
-LayerList& LayerList::add(std::string_view kind, const std::vector<float>& arguments, std::string_view name) {
-    const auto& catalog = layer_catalog();
-    const auto found = std::ranges::find(catalog, kind, &LayerKind::name);
-    FEDHIVE_CHECK(found != catalog.end(), "there is no layer '{}'", kind);
-    FEDHIVE_CHECK(arguments.size() <= found->keys.size() && found->keys.size() <= ListedLayer::kMostArguments,
-                  "{} arguments for {}, which has {}", arguments.size(), kind, found->keys.size());
+LayerList& LayerList::add(LayerKind kind, const std::vector<float>& arguments, std::string_view name) {
+    const std::vector<KeySpec>& keys = layer_spec(kind).keys;
+    FEDHIVE_CHECK(arguments.size() <= keys.size() && keys.size() <= ListedLayer::kMostArguments,
+                  "{} arguments for {}, which has {}", arguments.size(), name_of(kind), keys.size());
     FEDHIVE_CHECK(name.size() < sizeof(ListedLayer::name), "the name '{}' is too long", name);
     ListedLayer layer;
-    layer.kind = static_cast<std::uint8_t>(found - catalog.begin());
-    for (std::size_t i = 0; i < found->keys.size(); ++i)
-        layer.arguments[i] = i < arguments.size() ? arguments[i] : default_argument(found->keys[i]);
+    layer.kind = static_cast<std::uint8_t>(kind);
+    for (std::size_t i = 0; i < keys.size(); ++i)
+        layer.arguments[i] = i < arguments.size() ? arguments[i] : default_argument(keys[i]);
     layer.name.set(name);
     return append(layer);
+}
+
+LayerList& LayerList::add(std::string_view kind, const std::vector<float>& arguments, std::string_view name) {
+    const auto found = std::ranges::find(kLayerNames, kind);
+    FEDHIVE_CHECK(found != kLayerNames.end(), "there is no layer '{}'", kind);
+    return add(static_cast<LayerKind>(found - kLayerNames.begin()), arguments, name);
 }
 
 LayerList& LayerList::end() { return mark(kEnd, {}); }

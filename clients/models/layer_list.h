@@ -3,6 +3,7 @@
 // derives shapes and tensors of a list.
 #pragma once
 
+#include "clients/models/layer_kind.h"
 #include "clients/protocol/fixed_text.h"
 
 #include <array>
@@ -19,7 +20,7 @@ struct ListedLayer {
     static constexpr std::size_t kMostArguments = 6;
 
     std::array<float, kMostArguments> arguments{};  // in the order of the kind's keys; an integer left out is 0
-    std::uint8_t kind = 0;                          // index in layer_catalog(), or LayerList::kEnd, LayerList::kShortcut
+    std::uint8_t kind = 0;                          // a LayerKind, or LayerList::kEnd, LayerList::kShortcut
     FixedText<11> name{};                           // prefix of its parameters' names; empty: its number
 
     bool operator==(const ListedLayer& other) const {
@@ -34,8 +35,11 @@ public:
     static constexpr std::size_t kCapacity = 96;
     static constexpr std::uint8_t kEnd = 0xFF, kShortcut = 0xFE;
 
-    /// Appends a layer by its kind's name, with arguments in the order of the kind's keys; missing ones get their defaults. A
-    /// residual is open until end(). Throws ConfigError when the list is full, Fault for an unknown kind or too many arguments.
+    /// Appends a layer with arguments in the order of the kind's keys; missing ones get their defaults. A residual is open
+    /// until end(). Throws ConfigError when the list is full, Fault for too many arguments.
+    LayerList& add(LayerKind kind, const std::vector<float>& arguments = {}, std::string_view name = {});
+
+    /// The same by the kind's name. Throws Fault for an unknown one.
     LayerList& add(std::string_view kind, const std::vector<float>& arguments = {}, std::string_view name = {});
     LayerList& end();
 

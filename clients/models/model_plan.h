@@ -10,7 +10,7 @@
 namespace fedhive::clients {
 
 struct PlannedLayer {
-    const LayerKind* kind = nullptr;
+    LayerKind kind = LayerKind::Linear;
     Values arguments{};
     std::string number;  // its place in the list: "3", or "3.1" in the residual with number 3, "3.shortcut.1" in its shortcut
     std::string name;    // prefix of its parameters (name.weight, name.bias); the number if the list gives no name
@@ -19,6 +19,7 @@ struct PlannedLayer {
     std::vector<PlannedLayer> residual{};  // layers inside a residual
     std::vector<PlannedLayer> shortcut{};  // layers of its shortcut; empty: the input is added unchanged
 
+    const LayerSpec& spec() const { return layer_spec(kind); }
     bool has_parameters() const;
 };
 
@@ -84,6 +85,9 @@ void for_each_tensor(const std::vector<PlannedLayer>& layers, const Visit& visit
     for_each_of(&LayerFit::parameters, layers, visit);
     for_each_of(&LayerFit::buffers, layers, visit);
 }
+
+/// The layout of all tensors of these layers, parameters before buffers.
+aggregation::Layout whole_layout(const std::vector<PlannedLayer>& layers);
 
 /// The graph of model.file, with its frozen tensors marked.
 exported::Program program_of(const ModelSpec& spec);

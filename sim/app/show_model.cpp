@@ -29,7 +29,7 @@ std::string grouped(double count) {
 /// "conv2d out 10, kernel 5": arguments that differ from the defaults.
 std::string described(const clients::PlannedLayer& layer) {
     std::string text;
-    for (const KeySpec& key : layer.kind->keys) {
+    for (const KeySpec& key : layer.spec().keys) {
         const KeyValue& value = *layer.arguments.find(key.name);
         if (!key.required && value == key.default_value) continue;
         if (std::holds_alternative<bool>(value)) {
@@ -38,7 +38,7 @@ std::string described(const clients::PlannedLayer& layer) {
         }
         text += fmt::format("{} {} {}", text.empty() ? "" : ",", key.name, clients::argument_of(value));
     }
-    return layer.kind->name + text;
+    return layer.spec().name + text;
 }
 
 /// "260", "260, frozen", "260, 10 of them frozen"

@@ -15,8 +15,8 @@ namespace fedhive::sim {
 
 namespace {
 
-using clients::LayerKind;
 using clients::LayerList;
+using clients::LayerSpec;
 
 class LayerReader {
 public:
@@ -41,7 +41,7 @@ private:
                             found(node)));
         const std::string& name = word ? node.text : node.children.front().key;
         const auto& catalog = clients::layer_catalog();
-        const auto kind = std::ranges::find(catalog, name, &LayerKind::name);
+        const auto kind = std::ranges::find(catalog, name, &LayerSpec::name);
         if (name == "shortcut")
             return reading_.report(node, path,
                                    "shortcut belongs to a residual, in the same map; write {residual: […], shortcut: […]}");
@@ -97,7 +97,7 @@ private:
         layers_.end();
     }
 
-    std::vector<float> read_arguments(const LayerKind& kind, const Node& node, const Node* given, const std::string& path) {
+    std::vector<float> read_arguments(const LayerSpec& kind, const Node& node, const Node* given, const std::string& path) {
         Node map;
         map.kind = Node::Kind::Map;
         map.origin = node.origin;
@@ -122,7 +122,7 @@ private:
         return arguments;
     }
 
-    static std::vector<float> show_keys(Visitor& visitor, const LayerKind& kind) {
+    static std::vector<float> show_keys(Visitor& visitor, const LayerSpec& kind) {
         std::vector<float> arguments;
         for (const KeySpec& key : kind.keys) {
             KeyValue value = key.default_value;
@@ -142,7 +142,7 @@ private:
 };
 
 /// "relu", "{max_pool: 2}", "{conv2d: {out: 10, kernel: 5, …}}"; a single argument that is a flag and false is left out.
-std::string text_of_entry(const clients::ListedLayer& layer, const LayerKind& kind) {
+std::string text_of_entry(const clients::ListedLayer& layer, const LayerSpec& kind) {
     std::vector<std::string> texts;
     for (std::size_t i = 0; i < kind.keys.size(); ++i) {
         const KeyValue& standard = kind.keys[i].default_value;
@@ -178,7 +178,7 @@ std::string text_of(const LayerList& layers) {
             text += "], shortcut: [";
             continue;
         }
-        const LayerKind& kind = clients::layer_catalog().at(layer.kind);
+        const LayerSpec& kind = clients::layer_catalog().at(layer.kind);
         if (text.back() != '[') text += ", ";
         text += kind.holds_layers ? fmt::format("{{{}: [", kind.name) : text_of_entry(layer, kind);
     }
@@ -190,7 +190,7 @@ std::string layers_markdown() {
         "\n### model: layers\n\nEach is a word, `relu`; or with its first argument, `{linear: 50}`; or with several, `{conv2d: "
         "{out: 10, kernel: 5}}`. [docs/models.md](../docs/models.md) has examples.\n\n"
         "| Layer, its arguments | Values | Default | Meaning |\n|---|---|---|---|\n";
-    for (const LayerKind& kind : clients::layer_catalog()) {
+    for (const LayerSpec& kind : clients::layer_catalog()) {
         text += fmt::format("| `{}` | {} | | {} |\n", kind.name, kind.holds_layers ? "list of layers" : "", kind.summary);
         if (kind.holds_layers)
             text += fmt::format(

@@ -301,7 +301,7 @@ clients::ModelSpec model_spec(const LoadedConfig& loaded, const clients::DataSha
     }
     if (const clients::PlannedLayer* layer = clients::layer_with_buffers(plan))
         check_buffers(loaded,
-                      fmt::format("layer {} ({}) of the model keeps running statistics", layer->number, layer->kind->name));
+                      fmt::format("layer {} ({}) of the model keeps running statistics", layer->number, layer->spec().name));
     freeze(loaded, spec);
     keep_local(loaded, spec);
     return spec;

@@ -33,10 +33,12 @@ bool normalizes_input(const clients::ModelSpec& model) {
         const std::set<std::string> first = first_operations(clients::program_of(model).graph);
         return !std::ranges::all_of(first, takes_values_as_they_are);
     }
-    const std::vector<clients::PlannedLayer> layers = clients::plan_model(model);
-    const auto first =
-        std::ranges::find_if(layers, [](const clients::PlannedLayer& layer) { return layer.kind->name != "flatten"; });
-    return first != layers.end() && std::string_view(first->kind->name).ends_with("_norm");
+    using clients::LayerKind;
+    for (const clients::PlannedLayer& layer : clients::plan_model(model))
+        if (layer.kind != LayerKind::Flatten)
+            return layer.kind == LayerKind::BatchNorm || layer.kind == LayerKind::GroupNorm ||
+                   layer.kind == LayerKind::LayerNorm;
+    return false;
 }
 
 bool ends_in_softmax(const clients::ModelSpec& model) {

@@ -31,13 +31,4 @@ FEDHIVE_HOST_DEVICE float tangent(float x) {
     return fused(near * square, x, x);
 }
 
-/// 32-bit hash of a number under a key, the same as the host engine's dropout (kernels.h).
-FEDHIVE_HOST_DEVICE std::uint32_t drawn_bits(std::uint32_t number, std::uint64_t key) {
-    std::uint32_t bits = (number ^ static_cast<std::uint32_t>(key)) * 0x9E3779B1U;
-    bits = (bits ^ (bits >> 16)) * 0x85EBCA6BU;
-    bits = ((bits ^ (bits >> 13)) + static_cast<std::uint32_t>(key >> 32)) * 0xC2B2AE35U;
-    bits = (bits ^ (bits >> 16)) * 0x27D4EB2FU;
-    return bits ^ (bits >> 15);
-}
-
 }  // namespace fedhive::clients::direct::device

@@ -20,22 +20,8 @@ namespace fedhive::clients::direct::device {
 /// Threads per block. No result depends on it: one thread adds an output's terms, in their order.
 inline constexpr unsigned kThreads = 256;
 
-enum class Kind : std::uint32_t {
-    Embedding,  // of token ids, as the first layer
-    Linear,
-    Convolution,
-    Relu,
-    Tanh,
-    Dropout,
-    ChannelDropout,
-    MaxPool,
-    AveragePool,
-    Norm,
-    ResidualBegin,  // its input is used twice
-    ResidualSum,
-    ShortcutBegin,  // a copy of the residual's input, with its own gradient
-    ShortcutSum     // both terms have layers before them
-};
+/// Kinds of layers on the device; layer_types.h has them, each with its type.
+enum class Kind : std::uint32_t;
 
 /// [channels][height][width]; flat features are channels of one pixel.
 struct Extent {
@@ -44,7 +30,7 @@ struct Extent {
 };
 
 struct Layer {
-    Kind kind = Kind::Relu;
+    Kind kind{};
     Extent in, out;
     std::uint32_t in_at = 0, out_at = 0;                // offsets in a row; the network's input is at 0 and gets no gradient
     std::uint32_t weight = 0, bias = 0;                 // offsets in the parameters

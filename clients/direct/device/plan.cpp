@@ -1,13 +1,15 @@
 #include "clients/direct/device/plan.h"
 
 #include "aggregation/base/error.h"
-#include "clients/direct/network.h"
+#include "clients/direct/device/layer_types.h"
+#include "clients/direct/plan.h"
+#include "clients/direct/shared_rules.h"
+#include "clients/models/layer_table.h"
 #include "clients/models/model_plan.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <map>
 
@@ -27,14 +29,17 @@ std::uint32_t argument(const PlannedLayer& layer, const std::string& key) {
     return static_cast<std::uint32_t>(layer.arguments.integer(key));
 }
 
-const std::map<std::string_view, Kind>& kinds() {
-    static const std::map<std::string_view, Kind> table{
-        {"linear", Kind::Linear},    {"conv2d", Kind::Convolution},   {"relu", Kind::Relu},
-        {"tanh", Kind::Tanh},        {"dropout", Kind::Dropout},      {"dropout2d", Kind::ChannelDropout},
-        {"max_pool", Kind::MaxPool}, {"avg_pool", Kind::AveragePool}, {"group_norm", Kind::Norm},
-        {"layer_norm", Kind::Norm},  {"residual", Kind::ResidualSum}, {"embedding", Kind::Embedding}};
-    return table;
-}
+class Planner;
+
+/// Appends the layers of the device's that compute the planned one, none where it moves no values.
+using Append = void (*)(Planner& planner, const PlannedLayer& planned);
+
+/// A line of the table of layers.
+struct DeviceLayer {
+    LayerKind kind = LayerKind::Linear;
+    Append append = nullptr;
+};
+const LayerTable<DeviceLayer>& device_layers();
 
 class Planner {
 public:
@@ -44,60 +49,18 @@ public:
     }
 
     void append(const Layers& planned) {
-        for (const PlannedLayer& layer : planned) {
-            if (layer.kind->name == "flatten") continue;  // moves no values
-            if (layer.kind->name == "residual")
-                append_residual(layer);
-            else
-                append_one(layer);
-        }
+        for (const PlannedLayer& layer : planned) device_layers().at(layer.kind).append(*this, layer);
     }
 
-    std::vector<Layer> layers;
-    std::uint32_t at() const { return at_; }    // where the last layer's output is
-    std::uint32_t end() const { return end_; }  // floats of a row
-
-private:
-    std::uint32_t take(std::uint32_t floats) {
-        if (floats > std::numeric_limits<std::int32_t>::max() - end_)
-            throw ConfigError("a row of values is beyond 2^31 floats");
-        end_ += floats;
-        return end_ - floats;
-    }
-
-    void append_one(const PlannedLayer& planned) {
+    /// Appends a layer that `describe` has completed.
+    template <typename Describe>
+    void append_one(Kind kind, const PlannedLayer& planned, const Describe& describe) {
         Layer layer;
-        layer.kind = kinds().at(planned.kind->name);
+        layer.kind = kind;
         layer.in = extent_of(planned.in);
         layer.out = extent_of(planned.fit.out);
         layer.in_at = at_;
-        if (layer.kind == Kind::Linear || layer.kind == Kind::Convolution || layer.kind == Kind::Norm) {
-            layer.weight = offsets_.at(planned.name + ".weight");
-            const auto bias = offsets_.find(planned.name + ".bias");
-            layer.biased = bias == offsets_.end() ? 0 : 1;
-            layer.bias = layer.biased == 0 ? 0 : bias->second;
-        }
-        if (layer.kind == Kind::Embedding) layer.weight = offsets_.at(planned.name + ".weight");
-        if (layer.kind == Kind::Convolution) {
-            layer.kernel = argument(planned, "kernel");
-            layer.stride = argument(planned, "stride");
-            layer.padding = argument(planned, "padding");
-        }
-        if (layer.kind == Kind::MaxPool || layer.kind == Kind::AveragePool) {
-            const std::uint32_t size = argument(planned, "size");
-            layer.kernel = size > 0 ? size : layer.in.height;
-        }
-        if (layer.kind == Kind::Norm) {
-            layer.by_value = planned.kind->name == "layer_norm" ? 1 : 0;
-            if (layer.by_value == 0) layer.groups = argument(planned, "groups");
-            layer.other_at = take(4 * layer.groups);
-        }
-        if (layer.kind == Kind::Dropout || layer.kind == Kind::ChannelDropout) {
-            const double p = planned.arguments.number("p");
-            layer.drop_number = num_drops_++;
-            layer.drop_below = static_cast<std::uint32_t>(std::lround(p * 4294967296.0));
-            layer.keep_scale = static_cast<float>(1.0 / (1.0 - p));
-        }
+        describe(layer);
         at_ = layer.out_at = take(layer.out.size());
         layers.push_back(layer);
     }
@@ -131,10 +94,106 @@ private:
         layers.push_back(sum);
     }
 
+    /// Offset of that many floats of a row.
+    std::uint32_t take(std::uint32_t floats) {
+        if (floats > std::numeric_limits<std::int32_t>::max() - end_)
+            throw ConfigError("a row of values is beyond 2^31 floats");
+        end_ += floats;
+        return end_ - floats;
+    }
+
+    void place_parameters(const PlannedLayer& planned, Layer& layer) const {
+        layer.weight = offsets_.at(planned.name + ".weight");
+        const auto bias = offsets_.find(planned.name + ".bias");
+        layer.biased = bias == offsets_.end() ? 0 : 1;
+        layer.bias = layer.biased == 0 ? 0 : bias->second;
+    }
+
+    std::uint32_t next_drop() { return num_drops_++; }
+
+    std::vector<Layer> layers;
+    std::uint32_t at() const { return at_; }    // where the last layer's output is
+    std::uint32_t end() const { return end_; }  // floats of a row
+
+private:
     std::map<std::string, std::uint32_t> offsets_;
     std::uint32_t at_ = 0, end_;
     std::uint32_t num_drops_ = 0;
 };
+
+template <Kind kKind>
+void append_plain(Planner& planner, const PlannedLayer& planned) {
+    planner.append_one(kKind, planned, [](Layer&) {});
+}
+
+template <Kind kKind>
+void append_product(Planner& planner, const PlannedLayer& planned) {
+    planner.append_one(kKind, planned, [&](Layer& layer) { planner.place_parameters(planned, layer); });
+}
+
+void append_convolution(Planner& planner, const PlannedLayer& planned) {
+    planner.append_one(Kind::Convolution, planned, [&](Layer& layer) {
+        planner.place_parameters(planned, layer);
+        layer.kernel = argument(planned, "kernel");
+        layer.stride = argument(planned, "stride");
+        layer.padding = argument(planned, "padding");
+    });
+}
+
+template <Kind kKind>
+void append_pool(Planner& planner, const PlannedLayer& planned) {
+    planner.append_one(kKind, planned, [&](Layer& layer) {
+        const std::uint32_t size = argument(planned, "size");
+        layer.kernel = size > 0 ? size : layer.in.height;
+    });
+}
+
+template <Kind kKind>
+void append_dropout(Planner& planner, const PlannedLayer& planned) {
+    planner.append_one(kKind, planned, [&](Layer& layer) {
+        const double p = planned.arguments.number("p");
+        layer.drop_number = planner.next_drop();
+        layer.drop_below = shared::dropout_threshold(p);
+        layer.keep_scale = shared::dropout_scale(p);
+    });
+}
+
+void append_group_norm(Planner& planner, const PlannedLayer& planned) {
+    planner.append_one(Kind::Norm, planned, [&](Layer& layer) {
+        planner.place_parameters(planned, layer);
+        layer.groups = argument(planned, "groups");
+        layer.other_at = planner.take(4 * layer.groups);
+    });
+}
+
+void append_layer_norm(Planner& planner, const PlannedLayer& planned) {
+    planner.append_one(Kind::Norm, planned, [&](Layer& layer) {
+        planner.place_parameters(planned, layer);
+        layer.by_value = 1;
+        layer.other_at = planner.take(4 * layer.groups);
+    });
+}
+
+void append_residual(Planner& planner, const PlannedLayer& planned) { planner.append_residual(planned); }
+
+void append_nothing(Planner&, const PlannedLayer&) {}
+
+const LayerTable<DeviceLayer>& device_layers() {
+    static const LayerTable<DeviceLayer> table{{LayerKind::Linear, append_product<Kind::Linear>},
+                                               {LayerKind::Conv2d, append_convolution},
+                                               {LayerKind::MaxPool, append_pool<Kind::MaxPool>},
+                                               {LayerKind::AvgPool, append_pool<Kind::AveragePool>},
+                                               {LayerKind::Relu, append_plain<Kind::Relu>},
+                                               {LayerKind::Tanh, append_plain<Kind::Tanh>},
+                                               {LayerKind::Dropout, append_dropout<Kind::Dropout>},
+                                               {LayerKind::Dropout2d, append_dropout<Kind::ChannelDropout>},
+                                               {LayerKind::Flatten, append_nothing},
+                                               {LayerKind::GroupNorm, append_group_norm},
+                                               {LayerKind::LayerNorm, append_layer_norm},
+                                               {LayerKind::Residual, append_residual},
+                                               {LayerKind::Embedding, append_product<Kind::Embedding>}};
+    return table;
+}
 
 /// Bytes of `floats` floats, a multiple of four floats: each part of shared memory is aligned for loads of four.
 std::uint64_t bytes_of(std::uint32_t floats) { return (std::uint64_t{floats} + 3) / 4 * 4 * sizeof(float); }

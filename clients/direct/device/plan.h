@@ -15,7 +15,7 @@ struct Plan {
     Network network;  // without memory: its `layers` is null
 };
 
-/// Throws ConfigError for a model that misfit() (clients/direct/network.h) refuses, or that does not fit its data.
+/// Throws ConfigError for a model that misfit() (clients/direct/plan.h) refuses, or that does not fit its data.
 Plan make_plan(const ModelSpec& spec);
 
 /// The contents of shared memory, in this order; the rows' values come last.

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "clients/data/gather_element.h"
-#include "clients/direct/device/norm.h"
+#include "clients/direct/device/layer_types.h"
 #include "clients/tasks/losses/row_loss.h"
 #include "clients/tasks/losses/squared_error.h"
 
@@ -51,35 +51,7 @@ template <typename Threads>
 FEDHIVE_HOST_DEVICE void forward(const Threads& threads, const Network& network, const Group& group, const float* parameters) {
     for (std::uint32_t l = 0; l < network.num_layers; ++l) {
         const Layer layer = network.layers[l];
-        switch (layer.kind) {
-            case Kind::Embedding:
-                embedding_forward(threads, layer, group, parameters);
-                break;
-            case Kind::Linear:
-                linear_forward(threads, layer, group, parameters);
-                break;
-            case Kind::Convolution:
-                convolution_forward(threads, layer, group, parameters);
-                break;
-            case Kind::MaxPool:
-            case Kind::AveragePool:
-                pool_forward(threads, layer, group);
-                break;
-            case Kind::Norm:
-                norm_forward(threads, layer, group, parameters);
-                break;
-            case Kind::ResidualBegin:
-                break;
-            case Kind::ShortcutBegin:
-                copy_forward(threads, layer, group);
-                break;
-            case Kind::ResidualSum:
-            case Kind::ShortcutSum:
-                sum_forward(threads, layer, group);
-                break;
-            default:
-                value_forward(threads, layer, group);
-        }
+        with_type_of(layer.kind, [&](auto type) { decltype(type)::forward(threads, layer, group, parameters); });
     }
 }
 
@@ -88,37 +60,11 @@ template <typename Threads>
 FEDHIVE_HOST_DEVICE void backward(const Threads& threads, const Network& network, const Group& group, const Gradients& to) {
     for (std::uint32_t l = network.num_layers; l-- > 0;) {
         const Layer layer = network.layers[l];
-        if (layer.kind == Kind::Embedding) embedding_gradient(threads, layer, group, to.sums);
-        if (layer.kind == Kind::Linear) linear_gradient(threads, layer, group, to.sums);
-        if (layer.kind == Kind::Convolution) convolution_gradient(threads, layer, group, to.sums);
-        if (layer.kind == Kind::Norm) norm_gradient(threads, layer, group, to);
-        if (layer.in_at == 0) continue;  // the data needs no gradient
-        switch (layer.kind) {
-            case Kind::Linear:
-                linear_back(threads, layer, group, to.parameters);
-                break;
-            case Kind::Convolution:
-                convolution_back(threads, layer, group, to.parameters);
-                break;
-            case Kind::MaxPool:
-            case Kind::AveragePool:
-                pool_back(threads, layer, group);
-                break;
-            case Kind::Norm:
-                norm_back(threads, layer, group, to.parameters);
-                break;
-            case Kind::ResidualBegin:
-                begin_back(threads, layer, group);
-                break;
-            case Kind::ShortcutBegin:
-                break;  // where the residual begins, its gradient is added
-            case Kind::ResidualSum:
-            case Kind::ShortcutSum:
-                sum_back(threads, layer, group);
-                break;
-            default:
-                value_back(threads, layer, group);
-        }
+        with_type_of(layer.kind, [&](auto type) {
+            decltype(type)::parameter_gradient(threads, layer, group, to);
+            if (layer.in_at == 0) return;  // the data needs no gradient
+            decltype(type)::input_gradient(threads, layer, group, to.parameters);
+        });
     }
 }
 

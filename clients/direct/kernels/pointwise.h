@@ -3,6 +3,7 @@
 
 #include "clients/direct/kernels.h"
 #include "clients/direct/kernels/lanes.h"
+#include "clients/direct/shared_rules.h"
 
 namespace fedhive::clients::direct::FEDHIVE_LANES {
 
@@ -255,21 +256,12 @@ static void tanh(const float* x, float* y, std::size_t size) {
     }
 }
 
-/// 32-bit hash of a number under a key: two rounds of multiplications and shifts, like the finalizers of hash functions.
-FEDHIVE_INLINE std::uint32_t bits_of(std::uint32_t number, std::uint32_t low, std::uint32_t high) {
-    std::uint32_t bits = (number ^ low) * 0x9E3779B1U;
-    bits = (bits ^ (bits >> 16)) * 0x85EBCA6BU;
-    bits = ((bits ^ (bits >> 13)) + high) * 0xC2B2AE35U;
-    bits = (bits ^ (bits >> 16)) * 0x27D4EB2FU;
-    return bits ^ (bits >> 15);
-}
-
 static void dropout(const float* x, float* y, std::size_t size, std::uint64_t key, std::uint32_t first, std::uint32_t threshold,
                     float scale) {
     const auto low = static_cast<std::uint32_t>(key), high = static_cast<std::uint32_t>(key >> 32);
     for (std::size_t i = 0; i < size; ++i) {
         const float kept = x[i] * scale;
-        y[i] = bits_of(first + static_cast<std::uint32_t>(i), low, high) < threshold ? 0.0F : kept;
+        y[i] = shared::drawn_bits(first + static_cast<std::uint32_t>(i), low, high) < threshold ? 0.0F : kept;
     }
 }
 

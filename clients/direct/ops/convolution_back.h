@@ -1,7 +1,7 @@
 // Backward pass of a convolution with a dense output gradient, that is without a fused 2 × 2 pool.
 #pragma once
 
-#include "clients/direct/ops.h"
+#include "clients/direct/ops/convolution.h"
 
 namespace fedhive::clients::direct {
 

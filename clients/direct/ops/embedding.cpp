@@ -1,7 +1,7 @@
 // Embedding: y[position] = table[token[position]]. A row's gradient is the sum over its tokens' output gradients, in the order
 // of examples and positions.
 #include "aggregation/base/error.h"
-#include "clients/direct/ops.h"
+#include "clients/direct/planner.h"
 
 #include <algorithm>
 
@@ -9,6 +9,7 @@ namespace fedhive::clients::direct {
 
 namespace {
 
+/// Token ids, whole numbers below `tokens`, to [positions][dim]. Only as the first operation of a network.
 class Embedding final : public Op {
 public:
     Embedding(std::size_t positions, std::size_t tokens, std::size_t dim, std::size_t weight)
@@ -43,8 +44,12 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Op> make_embedding(std::size_t positions, std::size_t tokens, std::size_t dim, Place place) {
-    return std::make_unique<Embedding>(positions, tokens, dim, place.weight);
+LayerOp embedding_op() {
+    return {.kind = LayerKind::Embedding, .make = [](const Making& m) {
+                const auto tokens = static_cast<std::size_t>(*m.layer.arguments.optional_integer("tokens"));
+                return Made{std::make_unique<Embedding>(size_of(m.layer.in), tokens, argument(m.layer, "dim"),
+                                                        m.planner.place_of(m.layer).weight)};
+            }};
 }
 
 }  // namespace fedhive::clients::direct

@@ -1,5 +1,5 @@
 // Fully connected layer: y = x · wᵀ + b. Forward by dot products, backward by Gemm; weights stay in PyTorch's order [out][in].
-#include "clients/direct/ops.h"
+#include "clients/direct/planner.h"
 
 #include <algorithm>
 
@@ -113,8 +113,18 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Op> make_linear(std::size_t inputs, std::size_t outputs, bool relu, Place place) {
-    return std::make_unique<Linear>(inputs, outputs, relu, place);
+LayerOp linear_op() {
+    return {.kind = LayerKind::Linear,
+            .lacks = [](const PlannedLayer& layer) -> std::string_view {
+                return takes_sequence(layer) ? "linear at each position" : "";
+            },
+            .make =
+                [](const Making& m) {
+                    const bool relu = m.is_relu_next();
+                    return Made{std::make_unique<Linear>(size_of(m.layer.in), size_of(m.layer.fit.out), relu,
+                                                         m.planner.place_of(m.layer)),
+                                relu ? 1U : 0U};
+                }};
 }
 
 }  // namespace fedhive::clients::direct

@@ -1,5 +1,6 @@
 // Group norm over an image's channels, with a fused ReLU; over flat features and with one group it is layer norm.
-#include "clients/direct/ops.h"
+#include "clients/direct/planner.h"
+#include "clients/direct/shared_rules.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,8 +8,6 @@
 namespace fedhive::clients::direct {
 
 namespace {
-
-constexpr double kEpsilon = 1e-5;
 
 class GroupNorm final : public Op {
 public:
@@ -42,7 +41,7 @@ public:
             sums.mean = channel_mean_.data();
             pass.kernels->channel_sums(sums);
             for (std::size_t g = 0; g < groups_; ++g)
-                inverse[g] = static_cast<float>(1.0 / std::sqrt(of_group(sums_, g) / size_of_group() + kEpsilon));
+                inverse[g] = static_cast<float>(1.0 / std::sqrt(of_group(sums_, g) / size_of_group() + shared::kNormEpsilon));
             for_each_channel([&](std::size_t g, std::size_t c) { first_[c] = inverse[g] * weight[c]; });
             pass.kernels->norm_rows({.x = x,
                                      .mean = channel_mean_.data(),
@@ -153,11 +152,27 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Op> make_group_norm(const Image& in, std::size_t groups, bool relu, Place place) {
-    return std::make_unique<GroupNorm>(in, groups, relu, place);
+LayerOp group_norm_op() {
+    return {.kind = LayerKind::GroupNorm, .make = [](const Making& m) {
+                const bool relu = m.is_relu_next();
+                return Made{std::make_unique<GroupNorm>(image_of(m.layer.in), argument(m.layer, "groups"), relu,
+                                                        m.planner.place_of(m.layer)),
+                            relu ? 1U : 0U};
+            }};
 }
-std::unique_ptr<Op> make_layer_norm(std::size_t size, Place place) {
-    return std::make_unique<GroupNorm>(Image{1, 1, size}, 1, false, place);
+
+/// Over all features, each with its scale and shift.
+LayerOp layer_norm_op() {
+    return {.kind = LayerKind::LayerNorm,
+            .lacks = [](const PlannedLayer& layer) -> std::string_view {
+                if (layer.arguments.flag("each_position")) return "layer_norm of each position";
+                return layer.in.size() == 3 ? "layer_norm of images" : "";
+            },
+            .make =
+                [](const Making& m) {
+                    return Made{
+                        std::make_unique<GroupNorm>(Image{1, 1, size_of(m.layer.in)}, 1, false, m.planner.place_of(m.layer))};
+                }};
 }
 
 }  // namespace fedhive::clients::direct

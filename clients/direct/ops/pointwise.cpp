@@ -1,8 +1,8 @@
 // Elementwise operations.
-#include "clients/direct/ops.h"
+#include "clients/direct/planner.h"
+#include "clients/direct/shared_rules.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace fedhive::clients::direct {
 
@@ -82,15 +82,28 @@ private:
 }  // namespace
 
 void drop_values(const Pass& pass, const float* x, float* y, std::size_t size, Drop drop, std::size_t first) {
-    const std::uint64_t key = pass.dropout_key ^ (std::uint64_t{drop.number} + 1) * 0x9E3779B97F4A7C15U;
-    const auto threshold = static_cast<std::uint32_t>(std::lround(drop.p * 4294967296.0));
-    pass.kernels->dropout(x, y, size, key, static_cast<std::uint32_t>(first), threshold,
-                          static_cast<float>(1.0 / (1.0 - drop.p)));
+    pass.kernels->dropout(x, y, size, shared::dropout_key(pass.dropout_key, drop.number), static_cast<std::uint32_t>(first),
+                          shared::dropout_threshold(drop.p), shared::dropout_scale(drop.p));
 }
 
-std::unique_ptr<Op> make_relu(std::size_t size) { return std::make_unique<Relu>(size); }
-std::unique_ptr<Op> make_tanh(std::size_t size) { return std::make_unique<Tanh>(size); }
-std::unique_ptr<Op> make_dropout(std::size_t size, Drop drop) { return std::make_unique<Dropout>(size, drop); }
-std::unique_ptr<Op> make_channel_dropout(const Image& in, Drop drop) { return std::make_unique<ChannelDropout>(in, drop); }
+LayerOp relu_op() {
+    return {.kind = LayerKind::Relu, .make = [](const Making& m) { return Made{std::make_unique<Relu>(size_of(m.layer.in))}; }};
+}
+
+LayerOp tanh_op() {
+    return {.kind = LayerKind::Tanh, .make = [](const Making& m) { return Made{std::make_unique<Tanh>(size_of(m.layer.in))}; }};
+}
+
+LayerOp dropout_op() {
+    return {.kind = LayerKind::Dropout, .make = [](const Making& m) {
+                return Made{std::make_unique<Dropout>(size_of(m.layer.in), m.planner.next_drop(m.layer))};
+            }};
+}
+
+LayerOp dropout2d_op() {
+    return {.kind = LayerKind::Dropout2d, .make = [](const Making& m) {
+                return Made{std::make_unique<ChannelDropout>(image_of(m.layer.in), m.planner.next_drop(m.layer))};
+            }};
+}
 
 }  // namespace fedhive::clients::direct

@@ -1,6 +1,6 @@
 // Max and average pools of any size that are not fused with a convolution. Windows do not overlap; a rest at the edge is
 // dropped.
-#include "clients/direct/ops.h"
+#include "clients/direct/planner.h"
 
 #include <algorithm>
 #include <cmath>
@@ -87,7 +87,24 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Op> make_max_pool(const Image& in, std::size_t size) { return std::make_unique<MaxPool>(in, size); }
-std::unique_ptr<Op> make_average_pool(const Image& in, std::size_t size) { return std::make_unique<AveragePool>(in, size); }
+LayerOp max_pool_op() {
+    return {.kind = LayerKind::MaxPool, .make = [](const Making& m) {
+                return Made{std::make_unique<MaxPool>(image_of(m.layer.in), argument(m.layer, "size"))};
+            }};
+}
+
+LayerOp avg_pool_op() {
+    return {.kind = LayerKind::AvgPool,
+            .lacks = [](const PlannedLayer& layer) -> std::string_view {
+                const bool oblong = argument(layer, "size") == 0 && layer.in[1] != layer.in[2];
+                return oblong ? "avg_pool of a whole image that is not square" : "";
+            },
+            .make =
+                [](const Making& m) {
+                    const Image in = image_of(m.layer.in);
+                    const std::size_t size = argument(m.layer, "size");
+                    return Made{std::make_unique<AveragePool>(in, size > 0 ? size : in.height)};  // 0: one window
+                }};
+}
 
 }  // namespace fedhive::clients::direct

@@ -1,5 +1,5 @@
-// Residual block: y = chain(x) + shortcut(x), with an identity shortcut if it has no layers.
-#include "clients/direct/ops.h"
+// Residual block: y = chain(x) + shortcut(x), then a ReLU if one is fused. An empty chain or shortcut is the identity.
+#include "clients/direct/planner.h"
 
 #include <algorithm>
 #include <array>
@@ -59,32 +59,23 @@ private:
     Floats y_beside_, x_beside_;  // gradients of the shortcut's output and input, [group][…]
 };
 
-class Transpose final : public Op {
-public:
-    Transpose(std::size_t rows, std::size_t columns) : Op(rows * columns, rows * columns), rows_(rows), columns_(columns) {}
-
-    void forward(const Pass&, const float* x, float* y, Rows rows) override {
-        for (std::size_t r = 0; r < rows.count; ++r) transpose(x + r * inputs(), y + r * inputs(), rows_, columns_);
-    }
-    void backward(const Pass&, const Flow& flow, Rows rows) override {
-        if (flow.x_gradient == nullptr) return;
-        for (std::size_t r = 0; r < rows.count; ++r)
-            transpose(flow.y_gradient + r * inputs(), flow.x_gradient + r * inputs(), columns_, rows_);
-    }
-
-private:
-    static void transpose(const float* from, float* to, std::size_t rows, std::size_t columns) {
-        for (std::size_t i = 0; i < rows; ++i)
-            for (std::size_t j = 0; j < columns; ++j) to[j * rows + i] = from[i * columns + j];
-    }
-    std::size_t rows_, columns_;
-};
-
 }  // namespace
 
-std::unique_ptr<Op> make_residual(std::size_t inputs, std::size_t outputs, Chain chain, Chain shortcut, bool relu) {
-    return std::make_unique<Residual>(inputs, outputs, std::move(chain), std::move(shortcut), relu);
+LayerOp residual_op() {
+    return {.kind = LayerKind::Residual,
+            .lacks = [](const PlannedLayer& layer) -> std::string_view {
+                return layer.in.size() != layer.fit.out.size() ? "residual that makes rows of images" : "";
+            },
+            .make =
+                [](const Making& m) {
+                    const std::size_t inputs = size_of(m.layer.in), outputs = size_of(m.layer.fit.out);
+                    Chain within(inputs), beside(inputs);
+                    m.planner.append(within, m.layer.residual, m.pixels);
+                    m.planner.append(beside, m.layer.shortcut, m.pixels);
+                    const bool relu = m.is_relu_next();
+                    return Made{std::make_unique<Residual>(inputs, outputs, std::move(within), std::move(beside), relu),
+                                relu ? 1U : 0U};
+                }};
 }
-std::unique_ptr<Op> make_transpose(std::size_t rows, std::size_t columns) { return std::make_unique<Transpose>(rows, columns); }
 
 }  // namespace fedhive::clients::direct

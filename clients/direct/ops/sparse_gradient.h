@@ -1,9 +1,10 @@
-// The nonzeros of the gradient that a 2 × 2 max pool passes back.
+// The nonzeros of the gradient that a 2 × 2 max pool passes back to a convolution, at most one in four of all.
 #pragma once
 
-#include "clients/direct/ops.h"
+#include "clients/direct/ops/convolution.h"
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 namespace fedhive::clients::direct {
@@ -24,6 +25,36 @@ struct SparseGradient {
     void clear() { std::fill(counts.begin(), counts.end(), 0); }
     std::int32_t* at_of(std::size_t list) { return at.data() + list * room; }
     float* values_of(std::size_t list) { return values.data() + list * room; }
+};
+
+/// Offsets in the padded image of the input under the kernel's first tap: of a pooled pixel's window, and of a place in a
+/// window, added to it.
+struct WindowOffsets {
+    explicit WindowOffsets(const ConvolutionTerms& terms);
+
+    std::vector<std::int32_t> of_pixel;
+    std::array<std::int32_t, kMasked + 1> in_window{};
+};
+
+/// The input gradient of a pooled convolution, from its nonzeros pixel by pixel.
+class SparseInputGradient {
+public:
+    explicit SparseInputGradient(const ConvolutionTerms& terms);
+
+    /// Once per batch. weights: [out][in][kernel][kernel], PyTorch's order.
+    void take_weights(const float* weights);
+
+    /// Writes an image's x_gradient. gradient, argmax: [out pixels][out channels].
+    void run(const Kernels& kernels, const float* gradient, const std::uint8_t* argmax, float* x_gradient);
+
+private:
+    ConvolutionTerms t_;
+    ConvolutionSizes sizes_;
+    WindowOffsets offsets_;
+    Floats weights_;                        // [out][kernel][kernel][in]
+    Floats padded_gradient_;                // of the padded input; empty without padding
+    SparseGradient of_window_;              // a pixel's nonzeros, one list per place in the window
+    std::vector<std::int32_t> at_channel_;  // offset of an output's weights
 };
 
 }  // namespace fedhive::clients::direct

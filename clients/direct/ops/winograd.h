@@ -3,7 +3,7 @@
 // pair of channels: it takes a multiple of sixteen channels on either side to pay.
 #pragma once
 
-#include "clients/direct/ops.h"
+#include "clients/direct/ops/convolution.h"
 
 #include <algorithm>
 

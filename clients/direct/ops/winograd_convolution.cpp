@@ -27,7 +27,7 @@ public:
 
     void begin(const Pass& pass) override {
         const float* from = pass.parameters + t_.place.weight;
-        for_each_weight([&](std::size_t tap, std::size_t in, std::size_t out, std::size_t place) {
+        for_each_tap([&](std::size_t tap, std::size_t in, std::size_t out, std::size_t place) {
             taps_[(tap * t_.in.channels + in) * t_.channels + out] = from[place];
         });
         forward_.take_weights(*pass.kernels, taps_.data());
@@ -48,7 +48,7 @@ public:
         std::fill(weight_sums_.begin(), weight_sums_.end(), 0.0F);
         std::fill(bias_sums_.begin(), bias_sums_.end(), 0.0F);
         const float* from = pass.parameters + t_.place.weight;
-        for_each_weight([&](std::size_t tap, std::size_t in, std::size_t out, std::size_t place) {
+        for_each_tap([&](std::size_t tap, std::size_t in, std::size_t out, std::size_t place) {
             taps_[((kTaps - 1 - tap) * t_.channels + out) * t_.in.channels + in] = from[place];
         });
         backward_.take_weights(*pass.kernels, taps_.data());
@@ -72,7 +72,7 @@ public:
     void end_backward(const Pass& pass) override {
         pass.kernels->winograd_weight_gradient(weight_sums_.data(), taps_.data(), t_.in.channels * t_.channels);
         float* to = pass.gradient + t_.place.weight;
-        for_each_weight([&](std::size_t tap, std::size_t in, std::size_t out, std::size_t place) {
+        for_each_tap([&](std::size_t tap, std::size_t in, std::size_t out, std::size_t place) {
             to[place] = taps_[(tap * t_.in.channels + in) * t_.channels + out];
         });
         if (has_bias()) std::copy(bias_sums_.begin(), bias_sums_.end(), pass.gradient + t_.place.bias);
@@ -81,10 +81,9 @@ public:
 private:
     bool has_bias() const { return t_.place.bias != Place::kNone; }
 
-    /// visit(tap, input channel, output channel, index in the weights [out][in][kernel][kernel]) with output channels
-    /// innermost.
+    /// As for_each_weight() of convolution.h, but output channels innermost, as in taps_.
     template <typename Visit>
-    void for_each_weight(const Visit& visit) const {
+    void for_each_tap(const Visit& visit) const {
         for (std::size_t in = 0; in < t_.in.channels; ++in)
             for (std::size_t tap = 0; tap < kTaps; ++tap)
                 for (std::size_t out = 0; out < t_.channels; ++out)

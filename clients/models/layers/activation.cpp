@@ -2,17 +2,20 @@
 
 namespace fedhive::clients {
 
-LayerKind relu_layer() {
-    return {.name = "relu", .torch = "ReLU", .summary = "max(x, 0) of each value.", .keys = {}, .fit = fit_each_value};
+LayerSpec relu_layer() {
+    return {.kind = LayerKind::Relu, .torch = "ReLU", .summary = "max(x, 0) of each value.", .keys = {}, .fit = fit_each_value};
 }
 
-LayerKind tanh_layer() {
-    return {
-        .name = "tanh", .torch = "Tanh", .summary = "The hyperbolic tangent of each value.", .keys = {}, .fit = fit_each_value};
+LayerSpec tanh_layer() {
+    return {.kind = LayerKind::Tanh,
+            .torch = "Tanh",
+            .summary = "The hyperbolic tangent of each value.",
+            .keys = {},
+            .fit = fit_each_value};
 }
 
-LayerKind gelu_layer() {
-    return {.name = "gelu",
+LayerSpec gelu_layer() {
+    return {.kind = LayerKind::Gelu,
             .torch = "GELU",
             .summary = "x Φ(x) of each value, Φ the normal distribution's (arXiv:1606.08415).",
             .keys = {},

@@ -39,16 +39,16 @@ LayerFit fit_last_position(const Values&, const Shape& in) {
 
 }  // namespace
 
-LayerKind position_layer() {
-    return {.name = "position",
+LayerSpec position_layer() {
+    return {.kind = LayerKind::Position,
             .torch = "Embedding, of the positions' numbers",
             .summary = "To each position of a sequence is added its own row of a table, which is learned.",
             .keys = {},
             .fit = fit_position};
 }
 
-LayerKind attention_layer() {
-    return {.name = "attention",
+LayerSpec attention_layer() {
+    return {.kind = LayerKind::Attention,
             .torch = "MultiheadAttention",
             .summary =
                 "Each position of a sequence takes of all positions what its query finds in their keys (arXiv:1706.03762), by "
@@ -60,8 +60,8 @@ LayerKind attention_layer() {
             .fit = fit_attention};
 }
 
-LayerKind last_position_layer() {
-    return {.name = "last_position",
+LayerSpec last_position_layer() {
+    return {.kind = LayerKind::LastPosition,
             .torch = "",
             .summary = "The features of a sequence's last position.",
             .keys = {},

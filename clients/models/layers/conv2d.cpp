@@ -31,8 +31,8 @@ LayerFit fit_conv2d(const Values& arguments, const Shape& in) {
 
 }  // namespace
 
-LayerKind conv2d_layer() {
-    return {.name = "conv2d",
+LayerSpec conv2d_layer() {
+    return {.kind = LayerKind::Conv2d,
             .torch = "Conv2d",
             .summary = "Convolution of images; a side of n becomes ⌊(n + 2 padding − kernel) / stride⌋ + 1.",
             .keys = {integer_key("out", 1, "Channels that it gives."),

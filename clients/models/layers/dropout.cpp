@@ -15,16 +15,16 @@ LayerFit fit_dropout2d(const Values& arguments, const Shape& in) {
 
 }  // namespace
 
-LayerKind dropout_layer() {
-    return {.name = "dropout",
+LayerSpec dropout_layer() {
+    return {.kind = LayerKind::Dropout,
             .torch = "Dropout",
             .summary = "In training, some values become 0 and the others 1 / (1 − p) as large; in evaluation nothing changes.",
             .keys = {dropped()},
             .fit = fit_each_value};
 }
 
-LayerKind dropout2d_layer() {
-    return {.name = "dropout2d",
+LayerSpec dropout2d_layer() {
+    return {.kind = LayerKind::Dropout2d,
             .torch = "Dropout2d",
             .summary = "The same with whole channels of images.",
             .keys = {dropped()},

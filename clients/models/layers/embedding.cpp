@@ -11,8 +11,8 @@ LayerFit fit_embedding(const Values& arguments, const Shape& in) {
 
 }  // namespace
 
-LayerKind embedding_layer() {
-    return {.name = "embedding",
+LayerSpec embedding_layer() {
+    return {.kind = LayerKind::Embedding,
             .torch = "Embedding",
             .summary =
                 "Of each token of a sequence its row of a table: positions to positions x `dim`. The first layer where "

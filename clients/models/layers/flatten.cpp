@@ -8,8 +8,8 @@ LayerFit fit_flatten(const Values&, const Shape& in) { return {{static_cast<std:
 
 }  // namespace
 
-LayerKind flatten_layer() {
-    return {.name = "flatten",
+LayerSpec flatten_layer() {
+    return {.kind = LayerKind::Flatten,
             .torch = "Flatten",
             .summary = "An image's values in a row: channel by channel, line by line.",
             .keys = {},

@@ -20,8 +20,8 @@ LayerFit fit_linear(const Values& arguments, const Shape& in) {
 
 }  // namespace
 
-LayerKind linear_layer() {
-    return {.name = "linear",
+LayerSpec linear_layer() {
+    return {.kind = LayerKind::Linear,
             .torch = "Linear",
             .summary =
                 "Fully connected, with bias: features in a row to `out` of them; of a sequence at each position, with the same "

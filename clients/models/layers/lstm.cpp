@@ -33,8 +33,8 @@ LayerFit fit_lstm(const Values& arguments, const Shape& in) {
 
 }  // namespace
 
-LayerKind lstm_layer() {
-    return {.name = "lstm",
+LayerSpec lstm_layer() {
+    return {.kind = LayerKind::Lstm,
             .torch = "LSTM",
             .summary =
                 "Long short-term memory along a sequence, from states of 0: positions x features to the `hidden` features of "

@@ -38,9 +38,9 @@ LayerFit fit_layer_norm(const Values& arguments, const Shape& in) {
 
 }  // namespace
 
-LayerKind batch_norm_layer() {
+LayerSpec batch_norm_layer() {
     return {
-        .name = "batch_norm",
+        .kind = LayerKind::BatchNorm,
         .torch = "BatchNorm2d, BatchNorm1d",
         .summary =
             "Each channel of a batch, or each value of examples in a row, is brought to mean 0 and variance 1 (ε = 1e-5), then "
@@ -52,8 +52,8 @@ LayerKind batch_norm_layer() {
         .fit = fit_batch_norm};
 }
 
-LayerKind group_norm_layer() {
-    return {.name = "group_norm",
+LayerSpec group_norm_layer() {
+    return {.kind = LayerKind::GroupNorm,
             .torch = "GroupNorm",
             .summary =
                 "Each group of an image's channels is brought to mean 0 and variance 1 (ε = 1e-5), then scaled and shifted by "
@@ -63,8 +63,8 @@ LayerKind group_norm_layer() {
             .fit = fit_group_norm};
 }
 
-LayerKind layer_norm_layer() {
-    return {.name = "layer_norm",
+LayerSpec layer_norm_layer() {
+    return {.kind = LayerKind::LayerNorm,
             .torch = "LayerNorm",
             .summary =
                 "All values of an example are brought to mean 0 and variance 1 (ε = 1e-5), then scaled and shifted one by one "

@@ -20,9 +20,9 @@ LayerFit fit_pool(const Values& arguments, const Shape& in) {
     return {out, {}, static_cast<double>(size * size) * num_values(out)};
 }
 
-LayerKind pool_layer(std::string name, std::string torch, const std::string& what, KeySpec size) {
+LayerSpec pool_layer(LayerKind kind, std::string torch, const std::string& what, KeySpec size) {
     return {
-        .name = std::move(name),
+        .kind = kind,
         .torch = std::move(torch),
         .summary =
             what +
@@ -33,11 +33,12 @@ LayerKind pool_layer(std::string name, std::string torch, const std::string& wha
 
 }  // namespace
 
-LayerKind max_pool_layer() {
-    return pool_layer("max_pool", "MaxPool2d", "The largest value", integer_key("size", 1, "Side of a square, in pixels."));
+LayerSpec max_pool_layer() {
+    return pool_layer(LayerKind::MaxPool, "MaxPool2d", "The largest value",
+                      integer_key("size", 1, "Side of a square, in pixels."));
 }
-LayerKind avg_pool_layer() {
-    return pool_layer("avg_pool", "AvgPool2d, AdaptiveAvgPool2d(1)", "The mean",
+LayerSpec avg_pool_layer() {
+    return pool_layer(LayerKind::AvgPool, "AvgPool2d, AdaptiveAvgPool2d(1)", "The mean",
                       integer_key("size", 0, 0, "Side of a square, in pixels; 0: the whole image, of any sides."));
 }
 

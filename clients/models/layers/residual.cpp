@@ -3,9 +3,9 @@
 namespace fedhive::clients {
 
 /// The fit of the sum alone. model_plan.cpp checks the shapes of the residual's layers and of its shortcut.
-LayerKind residual_layer() {
+LayerSpec residual_layer() {
     return {
-        .name = "residual",
+        .kind = LayerKind::Residual,
         .torch = "",
         .summary =
             "A list of layers, whose output is added to what went into them, or, with `shortcut` beside it, to what that list "

@@ -45,7 +45,7 @@ void add_by_number(const std::vector<PlannedLayer>& layers, std::map<std::string
 
 /// Multiply-adds of one example's forward pass if the layer is a product with weights.
 double products_of(const PlannedLayer& layer) {
-    const std::string& kind = layer.kind->name;
+    const std::string& kind = layer.spec().name;
     if (kind == "linear") return clients::num_values(layer.fit.parameters.front().shape);
     if (kind != "conv2d") return 0.0;
     return clients::num_values(layer.fit.parameters.front().shape) * static_cast<double>(layer.fit.out[1] * layer.fit.out[2]);
@@ -184,7 +184,7 @@ private:
                                   {"weight_gradient_s", one.weight_gradient_s}};
         double products = 0.0;
         for (const PlannedLayer* layer : one.layers) {
-            const std::string& kind = layer->kind->name;
+            const std::string& kind = layer->spec().name;
             const std::int64_t kernel = kind == "conv2d" ? layer->arguments.integer("kernel") : 0;
             told_layer["layers"].push_back({{"number", layer->number},
                                             {"kind", kernel > 0 ? fmt::format("{} {} x {}", kind, kernel, kernel) : kind},

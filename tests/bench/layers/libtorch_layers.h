@@ -25,7 +25,7 @@ public:
 
     /// Whether LibTorch can time the layers one by one: not for a residual, which contains layers.
     static bool has(const Layers& layers) {
-        return !layers.empty() && std::ranges::none_of(layers, [](const auto* layer) { return layer->kind->holds_layers; });
+        return !layers.empty() && std::ranges::none_of(layers, [](const auto* layer) { return layer->spec().holds_layers; });
     }
 
     /// The layers in sequence, with random inputs of `batch` examples; the input gradient is timed only if `asked_for`.
@@ -35,7 +35,7 @@ public:
         x_ = at::randn(in).set_requires_grad(true);
         for (const clients::PlannedLayer* layer : layers) {
             One& one = layers_.emplace_back();
-            one.forward = clients::make_forward(layer->kind->name, layer->arguments, layer->in);
+            one.forward = clients::make_forward(layer->kind, layer->arguments, layer->in);
             for (const clients::Parameter& parameter : layer->fit.parameters) {
                 one.parameters.push_back(at::randn(parameter.shape).mul_(0.1).set_requires_grad(true));
                 parameters_.push_back(one.parameters.back());

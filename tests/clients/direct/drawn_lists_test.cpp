@@ -64,7 +64,7 @@ TEST_SUITE("DrawnLists") {
         for (std::uint64_t seed = 0; seed < kLists; ++seed)
             for (const auto& pair : testing::neighbours_of(draw_step(seed).spec)) found.insert(pair);
         std::vector<std::string> all{kModel, kResidual};
-        for (const clients::LayerKind& kind : clients::layer_catalog())
+        for (const clients::LayerSpec& kind : clients::layer_catalog())
             if (!kLacking.contains(kind.name)) all.push_back(kind.name);
         for (const std::string& before : all)
             for (const std::string& behind : all) {

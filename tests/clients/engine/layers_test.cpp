@@ -98,7 +98,7 @@ TEST_SUITE("Layers") {
             for (const ListedLayer& layer : layers.entries())
                 if (layer.kind != LayerList::kEnd && layer.kind != LayerList::kShortcut)
                     kinds.insert(layer_catalog()[layer.kind].name);
-        for (const LayerKind& kind : layer_catalog()) CHECK_MESSAGE(kinds.contains(kind.name), kind.name);
+        for (const LayerSpec& kind : layer_catalog()) CHECK_MESSAGE(kinds.contains(kind.name), kind.name);
     }
 
     TEST_CASE("ClientsAtOnceAreTrainedAsOneAtATime") {

@@ -130,7 +130,7 @@ inline clients::LayerList random_layers(unsigned seed) {
     std::size_t open = 0;
     for (std::size_t i = 0; i < 1 + seed % 12; ++i) {
         const auto& catalog = clients::layer_catalog();
-        const clients::LayerKind& kind = catalog[random() % catalog.size()];
+        const clients::LayerSpec& kind = catalog[random() % catalog.size()];
         std::vector<float> arguments;
         for (const KeySpec& key : kind.keys) {
             const bool number = std::holds_alternative<double>(key.default_value);

@@ -65,7 +65,7 @@ private:
 
     /// Appends the layer if its shape rules allow it.
     bool add(std::string_view kind, const std::vector<float>& arguments = {}) {
-        const clients::LayerKind& found = *std::ranges::find(clients::layer_catalog(), kind, &clients::LayerKind::name);
+        const clients::LayerSpec& found = *std::ranges::find(clients::layer_catalog(), kind, &clients::LayerSpec::name);
         Values values;
         for (std::size_t i = 0; i < found.keys.size(); ++i) {
             const KeySpec& key = found.keys[i];
@@ -184,13 +184,13 @@ std::string text_of(const std::vector<clients::PlannedLayer>& layers) {
     std::string text;
     for (const clients::PlannedLayer& layer : layers) {
         std::string arguments;
-        for (const KeySpec& key : layer.kind->keys) {
+        for (const KeySpec& key : layer.spec().keys) {
             const KeyValue* value = layer.arguments.find(key.name);
             arguments += fmt::format("{}{}", arguments.empty() ? "" : ", ", clients::argument_of(*value));
         }
         if (!layer.residual.empty()) arguments = text_of(layer.residual);
         if (!layer.shortcut.empty()) arguments += " | " + text_of(layer.shortcut);
-        text += fmt::format("{}{}{}", text.empty() ? "" : " ", layer.kind->name,
+        text += fmt::format("{}{}{}", text.empty() ? "" : " ", layer.spec().name,
                             arguments.empty() ? "" : fmt::format("({})", arguments));
     }
     return text;
@@ -199,8 +199,8 @@ std::string text_of(const std::vector<clients::PlannedLayer>& layers) {
 void add_neighbours(const std::vector<clients::PlannedLayer>& layers, const char* around, Neighbours& all) {
     std::string before = around;
     for (const clients::PlannedLayer& layer : layers) {
-        all.emplace_back(before, layer.kind->name);
-        before = layer.kind->name;
+        all.emplace_back(before, layer.spec().name);
+        before = layer.spec().name;
         for (const auto* list : {&layer.residual, &layer.shortcut})
             if (!list->empty()) add_neighbours(*list, kResidual, all);
     }

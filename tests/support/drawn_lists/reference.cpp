@@ -1,7 +1,7 @@
 #include "tests/support/drawn_lists/reference.h"
 
 #include "aggregation/base/error.h"
-#include "clients/direct/device/element.h"
+#include "clients/direct/shared_rules.h"
 
 #include <algorithm>
 #include <cmath>
@@ -77,7 +77,7 @@ Reference::Numbers Reference::through(const Layers& layers, Numbers x) {
 }
 
 Reference::Numbers Reference::through(const Layer& layer, const Numbers& x) {
-    const std::string& kind = layer.kind->name;
+    const std::string& kind = layer.spec().name;
     if (kind == "flatten") return x;
     if (kind == "linear") return linear(layer, x);
     if (kind == "conv2d") return convolution(layer, x);
@@ -278,7 +278,7 @@ Reference::Numbers Reference::dropout(const Layer& layer, const Numbers& x, bool
     for (std::size_t i = 0; i < x.size(); ++i) {
         const std::size_t c = i / pixels,
                           at = whole_channels ? row_ * channels + c : (row_ * pixels + i % pixels) * channels + c;
-        const double bits = clients::direct::device::drawn_bits(static_cast<std::uint32_t>(at), key);
+        const double bits = clients::direct::shared::drawn_bits(static_cast<std::uint32_t>(at), key);
         const double factor =
             bits < std::round(p * 4294967296.0) ? 0.0 : static_cast<double>(static_cast<float>(1.0 / (1.0 - p)));
         y.push_back(tape_.add(tape_[x[i]] * factor));

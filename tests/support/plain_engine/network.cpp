@@ -10,7 +10,7 @@ namespace fedhive::testing {
 Network::Network(const clients::ModelSpec& spec) {
     std::string before = "flatten";
     for (const clients::PlannedLayer& layer : clients::plan_model(spec)) {
-        const std::string& kind = layer.kind->name;
+        const std::string& kind = layer.spec().name;
         const bool follows = kind == "linear" ? before != "linear"
                              : kind == "relu" ? before == "linear"
                                               : kind == "flatten" && layers_.empty();

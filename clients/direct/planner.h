@@ -1,0 +1,78 @@
+// The direct engine's table of layers: what it computes of each kind, and as which operation. An operation's file in ops/ gives
+// the lines of its kinds; layer_ops.cpp lists them.
+#pragma once
+
+#include "aggregation/memory/layout.h"
+#include "clients/direct/ops.h"
+#include "clients/models/layer_table.h"
+#include "clients/models/model_plan.h"
+
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace fedhive::clients::direct {
+
+/// Appends the operations of layers to chains. Numbers the dropout layers in the order of the list.
+class Planner {
+public:
+    Planner(const aggregation::Layout& layout, const Kernels& kernels);
+
+    /// With `pixels` values are images stored [height][width][channels]; otherwise flat features.
+    void append(Chain& chain, std::span<const PlannedLayer> layers, bool pixels);
+
+    Place place_of(const PlannedLayer& layer) const;
+    Drop next_drop(const PlannedLayer& layer) { return {layer.arguments.number("p"), num_drops_++}; }
+    const Kernels& kernels() const { return kernels_; }
+
+private:
+    const Kernels& kernels_;
+    std::map<std::string, std::size_t> offsets_;
+    std::uint32_t num_drops_ = 0;
+};
+
+/// What an operation is made of.
+struct Making {
+    Planner& planner;
+    const PlannedLayer& layer;
+    std::span<const PlannedLayer> after;  // the layers behind it, of which the operation may compute the first ones too
+    bool pixels = false;                  // as Planner::append
+
+    bool is_relu_next() const { return !after.empty() && after.front().kind == LayerKind::Relu; }
+};
+
+struct Made {
+    std::unique_ptr<Op> op;  // null: the layer moves no values
+    std::size_t fused = 0;   // layers of `after` that it computes too
+};
+
+/// A line of the table.
+struct LayerOp {
+    LayerKind kind = LayerKind::Linear;
+
+    /// What the engine lacks for a layer of that kind, "conv2d with groups"; empty: nothing. Null: it computes all of them.
+    std::string_view (*lacks)(const PlannedLayer& layer) = nullptr;
+    Made (*make)(const Making& making) = nullptr;
+};
+
+const LayerTable<LayerOp>& layer_ops();
+
+// Shapes and arguments of planned layers.
+
+inline std::size_t size_of(const Shape& shape) { return static_cast<std::size_t>(num_values(shape)); }
+
+/// The Image of a shape [channels, height, width]; of flat features, one pixel with that many channels.
+inline Image image_of(const Shape& shape) {
+    if (shape.size() == 1) return {1, 1, static_cast<std::size_t>(shape[0])};
+    return {static_cast<std::size_t>(shape[1]), static_cast<std::size_t>(shape[2]), static_cast<std::size_t>(shape[0])};
+}
+
+inline std::size_t argument(const PlannedLayer& layer, const std::string& key) {
+    return static_cast<std::size_t>(layer.arguments.integer(key));
+}
+
+/// Whether the layer takes [positions, features].
+inline bool takes_sequence(const PlannedLayer& layer) { return layer.in.size() == 2; }
+
+}  // namespace fedhive::clients::direct
