@@ -78,7 +78,7 @@ void Collector::add_update(Arrivals& arrived, std::size_t position, std::size_t 
     const double weight = aggregation::sum_weights(positions, weights);
     // A slot with several clients already holds the sum of its weighted updates.
     const double scale = flight.clients.size() == 1 ? weight * mode.staleness.discount(staleness) : 1.0;
-    arrived.updates.push_back({arena_.slot(slot), position, scale, weight, positions.size()});
+    arrived.updates.push_back({arena_.slot(slot), position, scale, weight, positions.size(), slot});
 }
 
 /// The worker of the last attempt, numbered over all ranks.

@@ -156,7 +156,7 @@ aggregation::Aggregator& Fleet::with_workers(aggregation::Aggregator& rule, cons
 aggregation::Aggregator& Fleet::over_ranks(aggregation::Aggregator& rule, bool workers_idle) {
     workers_may_sum_now_ = workers_idle;
     if (ranked_ && &ranked_->rule() == &rule) return *ranked_;
-    const auto owner = [this](const aggregation::Update& update) { return flights_.at(arena_.slot_index(update.values)).rank; };
+    const auto owner = [this](const aggregation::Update& update) { return flights_.at(update.slot).rank; };
     const auto local = [this](aggregation::Aggregator& sum, std::uint64_t updates) -> aggregation::Aggregator& {
         return workers_may_sum_now_ ? chunk_work_.share(sum, updates * arena_.geometry().stride_bytes(), flights_.round())
                                     : sum;
