@@ -19,6 +19,7 @@ struct Update {
     double scale = 1.0;        // factor that the rule applies to values: w_k, or 1 for a slot that holds a sum
     double weight = 1.0;       // sum of w_k over the slot's clients
     std::size_t clients = 1;
+    std::size_t slot = 0;  // of the arena that `values` are in
 };
 
 /// The aggregate and the number of its clients, since some server steps need |S|/N (SCAFFOLD).

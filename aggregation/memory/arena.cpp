@@ -36,13 +36,6 @@ ParamSpan Arena::frozen() const {
     return {reinterpret_cast<float*>(base_ + geometry_.frozen_offset()), geometry_.frozen_floats, space_};
 }
 
-std::size_t Arena::slot_index(ConstParamSpan span) const {
-    const auto* byte = reinterpret_cast<const std::byte*>(span.data);
-    const auto index = static_cast<std::size_t>(byte - base_) / geometry_.stride_bytes() - geometry_.num_globals;
-    FEDHIVE_CHECK(slot(index).data == span.data && span.size == geometry_.num_floats, "not the span of slot {}", index);
-    return index;
-}
-
 ParamSpan Arena::region(std::size_t index) const { return span_at(index * geometry_.stride_bytes()); }
 
 }  // namespace fedhive::aggregation

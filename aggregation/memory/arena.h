@@ -74,9 +74,6 @@ public:
     virtual int descriptor() const { return -1; }
     virtual IpcHandle handle() const { return {}; }
 
-    /// The index of the slot whose whole span is `span`. Throws Fault for any other span.
-    std::size_t slot_index(ConstParamSpan span) const;
-
 protected:
     Arena(const ArenaGeometry& geometry, MemorySpace space) : geometry_(geometry), space_(space) {}
     std::byte* base_ = nullptr;  // set by the concrete arena once it is mapped

@@ -9,6 +9,7 @@
 #include "clients/uploads/upload.h"
 #include "sim/modes/mode_spec.h"
 #include "sim/schedules/lr_schedule.h"
+#include "sim/selection/sampler.h"
 
 #include <fmt/format.h>
 
@@ -200,6 +201,15 @@ void describe_training(Visitor& visitor, const std::string& task, TrainingConfig
     visitor.end();
 }
 
+void describe_sampling(Visitor& visitor, Chosen& sampling) {
+    const auto& catalog = sampler_catalog();
+    visitor.begin({.name = "sampling", .flow = true,
+                   .doc = "Which clients form a cohort, of those that are idle and available; training.cohort says how many. docs/modes.md."});
+    visitor.field({.name = "name", .target = &sampling.name, .choices = names_of(catalog), .doc = summaries_of(catalog)});
+    describe_keys(visitor, "name", sampling.name, sampling.values, choices_of(catalog));
+    visitor.end();
+}
+
 void describe_strategy(Visitor& visitor, StrategyConfig& strategy) {
     std::string weighting = strategy.weighting == Weighting::Examples ? "examples" : "uniform";
     visitor.begin({.name = "strategy", .flow = true,
@@ -372,6 +382,7 @@ void describe(Visitor& visitor, RunConfig& run) {
     describe_data(visitor, run.data);
     describe_model(visitor, run.model);
     describe_training(visitor, run.task, run.training);
+    describe_sampling(visitor, run.sampling);
     describe_strategy(visitor, run.strategy);
     visitor.items(
         {.name = "upload",

@@ -170,7 +170,10 @@ void ChunkWork::aggregate(aggregation::ColumnRule rule, std::span<const aggregat
     FEDHIVE_CHECK(updates.size() <= terms.size(), "{} updates, room for {}", updates.size(), terms.size());
     for (std::size_t k = 0; k < updates.size(); ++k) {
         const aggregation::Update& update = updates[k];
-        terms[k] = {arena_.slot_index(update.values), update.position, update.scale, update.weight, update.clients};
+        const aggregation::ConstParamSpan slot = arena_.slot(update.slot);
+        FEDHIVE_CHECK(slot.data == update.values.data && slot.size == update.values.size, "not the span of slot {}",
+                      update.slot);
+        terms[k] = {update.slot, update.position, update.scale, update.weight, update.clients};
     }
     Task task;
     task.kind = TaskKind::Aggregate;
