@@ -15,9 +15,9 @@ namespace {
 /// The clients in flight; of clients that share a slot, the first represents all.
 class OnTheirWay {
 public:
-    explicit OnTheirWay(const Experiment& run) : run_(run), now_s_(run.server.now_s) {
+    explicit OnTheirWay(const Experiment& run) : run_(run), now_s_(run.server.state.now_s) {
         std::set<std::size_t> slots;
-        for (const InFlight& client : run.server.in_flight) {
+        for (const InFlight& client : run.server.state.in_flight) {
             busy_.insert(client.client_id);
             if (slots.insert(client.slot).second) named_.insert(client.client_id);
         }
@@ -29,8 +29,8 @@ public:
                             static_cast<std::uint32_t>(arrived));
         const std::size_t room = run_.mode.room(busy_.size(), run_.config.rounds - round, arrived);
         const Cohort cohort =
-            sample_idle(run_.dataset.map().num_clients, {busy_.begin(), busy_.end()}, room, stream, run_.devices, now_s_);
-        for (std::size_t first = 0; first < cohort.size(); first += run_.slots.clients_of_next(cohort.size() - first))
+            sample_idle(run_.data.dataset.map().num_clients, {busy_.begin(), busy_.end()}, room, stream, run_.devices, now_s_);
+        for (std::size_t first = 0; first < cohort.size(); first += run_.resources.slots.clients_of_next(cohort.size() - first))
             named_.insert(cohort[first]);
         busy_.insert(cohort.begin(), cohort.end());
     }
@@ -100,7 +100,7 @@ void check_recorded_arrivals(const Experiment& run, const LoadedConfig& loaded) 
                                    fmt::format("{} records {} rounds, {} are to be run; use a log of as many or more",
                                                config.arrivals.string(), recorded, config.rounds));
     OnTheirWay on_their_way(run);
-    for (std::int64_t round = run.server.round; round < config.rounds; ++round) {
+    for (std::int64_t round = run.server.state.round; round < config.rounds; ++round) {
         on_their_way.send(round, 0);
         const std::string problem =
             problem_of(run.recorded_arrivals[static_cast<std::size_t>(round)], round, run.mode, on_their_way);

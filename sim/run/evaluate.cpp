@@ -15,9 +15,9 @@ std::vector<ClientQuality> qualities(const Experiment& run, const std::vector<cl
     std::vector<ClientQuality> clients;
     for (std::size_t i = 0; i < results.size(); ++i) {
         const std::uint32_t client = run.evaluated_clients[i];
-        const std::size_t examples = run.dataset.held_out(client).size();
-        const Metrics metrics = metrics_of(results[i], task, examples, run.dataset.map());
-        const double counted = counted_examples(results[i], examples, run.dataset.map());
+        const std::size_t examples = run.data.dataset.held_out(client).size();
+        const Metrics metrics = metrics_of(results[i], task, examples, run.data.dataset.map());
+        const double counted = counted_examples(results[i], examples, run.data.dataset.map());
         clients.push_back({client, examples, metrics.test_loss, metrics.main(), counted});
     }
     return clients;
@@ -37,18 +37,18 @@ Metrics metrics_of(const clients::EvaluationResult& sums, const clients::Learnin
 
 Metrics evaluate(Fleet& fleet, const Experiment& run) {
     clients::EvaluationResult sums;
-    for (const clients::EvaluationResult& chunk : fleet.evaluate(run.server)) sums += chunk;
-    const clients::DatasetMap& data = run.dataset.map();
+    for (const clients::EvaluationResult& chunk : fleet.evaluate(run.server.state)) sums += chunk;
+    const clients::DatasetMap& data = run.data.dataset.map();
     return metrics_of(sums, clients::learning_task(run.config.task), data.num_test, data);
 }
 
 ClientsTest evaluate_clients(Fleet& fleet, const Experiment& run) {
     ClientsTest test;
-    test.global = qualities(run, fleet.evaluate_clients(run.server));
+    test.global = qualities(run, fleet.evaluate_clients(run.server.state));
     if (run.config.evaluation.clients.personalized)
         test.personalized = qualities(
-            run,
-            fleet.evaluate_personalized(run.server, run.strategy.objective_in(static_cast<std::uint64_t>(run.server.round))));
+            run, fleet.evaluate_personalized(
+                     run.server.state, run.server.strategy.objective_in(static_cast<std::uint64_t>(run.server.state.round))));
     return test;
 }
 

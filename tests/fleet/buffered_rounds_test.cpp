@@ -1,4 +1,5 @@
 // Mode semi_async beside its paper's event loop, written down once more here: who is sent and who arrives, when, and how stale.
+#include "sim/fleet/fleet.h"
 #include "sim/run/round_loop.h"
 #include "tests/fleet/toy_trainer.h"
 #include "tests/support/temporary_folder.h"
@@ -47,12 +48,12 @@ LoadedConfig config(std::size_t clients, std::size_t cohort, std::size_t quorum,
 
 std::vector<Round> simulated(const LoadedConfig& loaded) {
     Experiment run = Experiment::to_inspect(loaded);
-    Fleet fleet(run.fleet_options(), run.worker_plan, *run.arena, run.dataset, testing::make_toy_trainer);
+    Fleet fleet(run.fleet_options(), run.worker_plan, *run.resources.arena, run.data.dataset, testing::make_toy_trainer);
     std::vector<Round> rounds;
-    for (; run.server.round < run.config.rounds; ++run.server.round) {
+    for (; run.server.state.round < run.config.rounds; ++run.server.state.round) {
         RoundRecord record;
         const Arrivals arrived = run_round(run, fleet, record);
-        Round round{arrived.order, {}, run.server.now_s};
+        Round round{arrived.order, {}, run.server.state.now_s};
         for (const ClientReport& client : arrived.clients)
             round.arrivals.push_back({client.client_id, client.sent_round, client.staleness});
         rounds.push_back(round);
@@ -64,11 +65,11 @@ std::vector<Round> simulated(const LoadedConfig& loaded) {
 std::vector<Round> reference(const LoadedConfig& loaded) {
     const Experiment run = Experiment::to_inspect(loaded);
     const RunConfig& config = run.config;
-    const std::uint64_t bytes = run.layout.num_values() * sizeof(float);
+    const std::uint64_t bytes = run.model.layout.num_values() * sizeof(float);
     const auto quorum = static_cast<std::size_t>(*config.mode.quorum());
     using Event = std::tuple<double, std::uint32_t, std::int64_t>;  // when, who, sent in which round
     std::priority_queue<Event, std::vector<Event>, std::greater<>> events;
-    std::vector<bool> away(run.dataset.map().num_clients);
+    std::vector<bool> away(run.data.dataset.map().num_clients);
     double now_s = 0.0;
     std::vector<Round> rounds;
     const auto send = [&](std::int64_t version, std::size_t in_buffer) {
@@ -83,7 +84,7 @@ std::vector<Round> reference(const LoadedConfig& loaded) {
         const Stream stream(config.seed, Purpose::Sampling, static_cast<std::uint32_t>(version),
                             static_cast<std::uint32_t>(in_buffer));
         for (const std::uint32_t client : sample_idle(away.size(), busy, wanted - busy.size(), stream, run.devices, now_s)) {
-            const std::uint64_t examples = run.dataset.shard(client).size();
+            const std::uint64_t examples = run.data.dataset.shard(client).size();
             events.emplace(now_s + run.devices.round_trip_s(client, examples, bytes, bytes), client, version);
             away[client] = true;
         }

@@ -6,6 +6,7 @@
 #include "clients/trainers/engine.h"
 #include "clients/visit/local_step.h"
 #include "clients/visit/local_training.h"
+#include "sim/fleet/fleet.h"
 #include "tests/support/temporary_folder.h"
 
 #include <doctest/doctest.h>
@@ -32,13 +33,13 @@ LoadedConfig three_clients(const testing::TemporaryFolder& folder) {
 /// In passes of four examples.
 ClientQuality by_hand(const Experiment& run, clients::Trainer& trainer, aggregation::ConstParamSpan model,
                       std::uint32_t client) {
-    const auto held_out = run.dataset.held_out(client);
+    const auto held_out = run.data.dataset.held_out(client);
     double loss = 0.0;
     std::uint64_t correct = 0;
     trainer.evaluation().begin(model);
     for (std::size_t first = 0; first < held_out.size(); first += 4) {
         const auto part = held_out.subspan(first, std::min<std::size_t>(4, held_out.size() - first));
-        const clients::EvaluationResult result = trainer.evaluation().evaluate(run.dataset.train(), part);
+        const clients::EvaluationResult result = trainer.evaluation().evaluate(run.data.dataset.train(), part);
         loss += result.loss_sum;
         correct += result.correct;
     }
@@ -61,22 +62,22 @@ TEST_SUITE("EvaluateClients") {
         const testing::TemporaryFolder folder;
         const LoadedConfig loaded = three_clients(folder);
         Experiment run = Experiment::to_run(loaded, 10);
-        run.server.round = 1;
-        Fleet fleet(run.fleet_options(), run.worker_plan, *run.arena, run.dataset);
+        run.server.state.round = 1;
+        Fleet fleet(run.fleet_options(), run.worker_plan, *run.resources.arena, run.data.dataset);
         const ClientsTest found = evaluate_clients(fleet, run);
         REQUIRE(found.global.size() == 3);
         REQUIRE(found.personalized.size() == 3);
-        const auto trainer = clients::make_trainer(run.worker_plan, run.dataset);
+        const auto trainer = clients::make_trainer(run.worker_plan, run.data.dataset);
         clients::LocalTraining epoch = run.worker_plan.training;
         epoch.local_epochs = 1;
         epoch.seed = Stream(epoch.seed, Purpose::Personalization).next_u64();
-        std::vector<float> update(run.layout.num_floats());
+        std::vector<float> update(run.model.layout.num_floats());
         for (std::uint32_t client = 0; client < 3; ++client) {
-            CHECK(run.dataset.held_out(client).size() == 9);
-            check_same(found.global[client], by_hand(run, *trainer, run.server.model(), client));
+            CHECK(run.data.dataset.held_out(client).size() == 9);
+            check_same(found.global[client], by_hand(run, *trainer, run.server.state.model(), client));
             clients::LocalStep step(trainer->step());
-            clients::train_client(step, epoch, run.strategy.objective_in(1), 1, client, run.dataset.shard(client),
-                                  run.server.model(), update);
+            clients::train_client(step, epoch, run.server.strategy.objective_in(1), 1, client, run.data.dataset.shard(client),
+                                  run.server.state.model(), update);
             const aggregation::ConstParamSpan local(trainer->step().parameters());
             const std::vector<float> own(local.host().begin(), local.host().end());
             check_same(found.personalized[client], by_hand(run, *trainer, own, client));
