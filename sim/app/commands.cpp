@@ -15,8 +15,10 @@
 #include "sim/round/divergence.h"
 #include "sim/run/checkpointer.h"
 #include "sim/run/evaluate.h"
+#include "sim/run/partition_table.h"
 #include "sim/run/rank_agreement.h"
 #include "sim/run/reporter.h"
+#include "sim/run/result_tables.h"
 #include "sim/run/resume.h"
 #include "sim/run/round_loop.h"
 #include "sim/run/run_files.h"
@@ -297,6 +299,11 @@ int replay_command(const ReplayOptions& options) {
 
 int reference_command() {
     fmt::print("{}", reference_markdown());
+    return 0;
+}
+
+int columns_command(bool json) {
+    fmt::print("{}", json ? columns_json().dump(1) + "\n" : columns_markdown());
     return 0;
 }
 
