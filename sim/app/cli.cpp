@@ -184,6 +184,9 @@ void add_facts(CLI::App& app, Arguments& given) {
     app.add_subcommand("reference", "print the reference of all config keys, in Markdown")->callback([&given] {
         given.exit_code = reference_command();
     });
+    CLI::App* columns = app.add_subcommand("columns", "print the columns of all result tables, in Markdown");
+    add_json(columns, given);
+    columns->callback([&given] { given.exit_code = columns_command(given.json); });
     CLI::App* doctor = app.add_subcommand("doctor", "say what this machine can do: cores, memory, LibTorch, CUDA, IPC");
     add_json(doctor, given);
     doctor->callback([&given] { given.exit_code = doctor_command(given.json); });

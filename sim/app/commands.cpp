@@ -9,14 +9,16 @@
 #include "sim/app/show_partition.h"
 #include "sim/config/suggest.h"
 #include "sim/fleet/failure_policy.h"
+#include "sim/fleet/fleet.h"
 #include "sim/plan/experiment.h"
-#include "sim/plan/experiment_model.h"
 #include "sim/ranks/launch.h"
 #include "sim/round/divergence.h"
 #include "sim/run/checkpointer.h"
 #include "sim/run/evaluate.h"
+#include "sim/run/partition_table.h"
 #include "sim/run/rank_agreement.h"
 #include "sim/run/reporter.h"
+#include "sim/run/result_tables.h"
 #include "sim/run/resume.h"
 #include "sim/run/round_loop.h"
 #include "sim/run/run_files.h"
@@ -57,14 +59,15 @@ bool run_with_fleet(Experiment& run, Reporter& reporter, Checkpointer& checkpoin
     FleetOptions options = run.fleet_options();
     options.logs = logs;
     std::optional<MpsDaemon> mps;  // outlives its clients
-    if (run.workers.mps) {
+    if (run.resources.workers.mps) {
         options.worker_environment = mps.emplace().environment();
         options.renew_mps = [&mps] { return mps.emplace().environment(); };
     }
     try {
-        Fleet fleet(options, run.worker_plan, *run.arena, run.dataset);
+        Fleet fleet(options, run.worker_plan, *run.resources.arena, run.data.dataset);
         const Console::LiveLine live = reporter.start_rounds(fleet);
-        for (const InFlight& client : std::vector(run.server.in_flight)) fleet.take_up(client, run.server, run.strategy);
+        for (const InFlight& client : std::vector(run.server.state.in_flight))
+            fleet.take_up(client, run.server.state, run.server.strategy);
         return run_rounds(run, fleet, reporter, checkpoints, until);
     } catch (const std::exception&) {
         run.ranks.announce();  // before this rank works on its files
@@ -77,7 +80,7 @@ int run_to_the_end(Experiment& run, Reporter& reporter, Checkpointer& checkpoint
                    std::int64_t until) {
     const std::filesystem::path logs = folder == nullptr ? std::filesystem::path() : folder->logs();
     try {
-        if (!over && run.server.round < until) over = run_with_fleet(run, reporter, checkpoints, logs, until);
+        if (!over && run.server.state.round < until) over = run_with_fleet(run, reporter, checkpoints, logs, until);
         checkpoints.write_if_older();
         if (over)
             reporter.finish();
@@ -115,7 +118,7 @@ std::optional<RunFolder> new_folder(const Experiment& run, const RunOptions& opt
     return std::optional<RunFolder>(
         std::in_place,
         claim_new_folder(options.out.empty() ? make_default_run_folder(run.config.name) : options.out, options.overwrite),
-        run.config, from_file ? checkpoint_of(run, {}, {}).pieces.whole() : "", run.owners);
+        run.config, from_file ? checkpoint_of(run, {}, {}).pieces.whole() : "", run.data.owners);
 }
 
 int start_run(const RunOptions& options, Ranks& ranks) {
@@ -146,7 +149,7 @@ int resume_run(const RunOptions& options, Ranks& ranks) {
     Experiment run = Experiment::to_resume(resumption.loaded, begin, options.until, resumption.workers, ranks, options.resume);
     compare_ranks(run);
     std::optional<RunFolder> folder;
-    if (lock) folder.emplace(std::move(*lock), run.config, run.owners);
+    if (lock) folder.emplace(std::move(*lock), run.config, run.data.owners);
     RunFolder* files = folder ? &*folder : nullptr;
     if (files != nullptr && resumption.config_changed) files->write_config(run.config);
     Reporter reporter(run, files, options.quiet, resumption.past);
@@ -166,7 +169,7 @@ std::string as_typed(const RunOptions& options) {
 /// "warning: data.train: …", one line each.
 std::string warning_lines(const Experiment& run) {
     std::string lines;
-    for (const std::string& warning : run.warnings) lines += fmt::format("warning: {}\n", escaped(warning));
+    for (const std::string& warning : run.warnings()) lines += fmt::format("warning: {}\n", escaped(warning));
     return lines;
 }
 
@@ -178,22 +181,22 @@ int validate(const ValidateOptions& options, Ranks& ranks) {
     const Experiment run = Experiment::to_inspect(loaded, ranks, num_ranks);
     compare_ranks(run);
     if (!ranks.writes()) return 0;
-    const clients::DatasetMap& data = run.dataset.map();
+    const clients::DatasetMap& data = run.data.dataset.map();
     if (options.json)
         print(Json{{"valid", true},
                    {"file", options.config.string()},
-                   {"num_parameters", run.layout.num_values()},
+                   {"num_parameters", run.model.layout.num_values()},
                    {"num_clients", data.num_clients},
                    {"num_train", data.num_train},
                    {"num_test", data.num_test},
                    {"task", loaded.run.task},
                    {"num_classes", data.num_classes},
                    {"ranks", num_ranks},
-                   {"warnings", run.warnings},
+                   {"warnings", run.warnings()},
                    {"mistakes", Json::array()}});
     else
         fmt::print("{}: valid; {} parameters, {} clients, {} training examples{}\n{}", escaped(options.config.string()),
-                   run.layout.num_parameters(), data.num_clients, data.num_train,
+                   run.model.layout.num_parameters(), data.num_clients, data.num_train,
                    num_ranks == 1 ? "" : fmt::format(", {} ranks", num_ranks), warning_lines(run));
     return 0;
 }
@@ -264,17 +267,17 @@ int evaluate_command(const std::filesystem::path& run_folder, bool json) {
                                    "model.safetensors; fairness.csv has what they came to");
     FirstModel found;
     const Experiment run = Experiment::to_evaluate(loaded, [&](const Experiment& begun) {
-        found = parted(begun.model, read_model(run_folder / "model.safetensors", clients::whole_layout(begun.model),
-                                               clients::other_tensors(begun.model)));
-        begun.begin_with(found.parameters, found.frozen);
+        found = parted(begun.model.spec, read_model(run_folder / "model.safetensors", clients::whole_layout(begun.model.spec),
+                                                    clients::other_tensors(begun.model.spec)));
+        begun.server.begin_with(found.parameters, found.frozen);
     });
-    Fleet fleet(run.fleet_options(), run.worker_plan, *run.arena, run.dataset);
+    Fleet fleet(run.fleet_options(), run.worker_plan, *run.resources.arena, run.data.dataset);
     const Metrics metrics = evaluate(fleet, run);
-    const std::string hash = model_sha256(run.layout, found.parameters);
+    const std::string hash = model_sha256(run.model.layout, found.parameters);
     if (json) {
         Json said{{"run", run_folder.string()}, {"test_loss", metrics.test_loss}};
         for (const NamedMetric& metric : metrics.of_task) said["test_" + metric.name] = metric.value;
-        said["num_test"] = run.dataset.map().num_test;
+        said["num_test"] = run.data.dataset.map().num_test;
         said["model_sha256"] = hash;
         print(said);
         return 0;
@@ -296,6 +299,11 @@ int replay_command(const ReplayOptions& options) {
 
 int reference_command() {
     fmt::print("{}", reference_markdown());
+    return 0;
+}
+
+int columns_command(bool json) {
+    fmt::print("{}", json ? columns_json().dump(1) + "\n" : columns_markdown());
     return 0;
 }
 

@@ -52,6 +52,7 @@ int partition_command(const PartitionOptions& options);
 int evaluate_command(const std::filesystem::path& run_folder, bool json);
 int replay_command(const ReplayOptions& options);
 int reference_command();
+int columns_command(bool json);
 int doctor_command(bool json);
 
 }  // namespace fedhive::sim

@@ -6,6 +6,7 @@
 #include "clients/trainers/engine.h"
 #include "clients/visit/local_step.h"
 #include "clients/visit/local_training.h"
+#include "sim/fleet/fleet.h"
 #include "sim/modes/mode_spec.h"
 #include "sim/record/run_record.h"
 #include "sim/run/resume.h"
@@ -106,11 +107,11 @@ std::string first_difference(const Arrivals& arrived, const RecordedRound& recor
 
 /// Repeats the rounds up to `until`. Returns the first difference from the record.
 std::string run_recorded_rounds(Experiment& run, const std::vector<RecordedRound>& record, std::int64_t until) {
-    ServerState& server = run.server;
+    ServerState& server = run.server.state;
     if (server.round == until) return "";
     std::string difference;
-    Fleet fleet(run.fleet_options(), run.worker_plan, *run.arena, run.dataset);
-    for (const InFlight& client : std::vector(server.in_flight)) fleet.take_up(client, server, run.strategy);
+    Fleet fleet(run.fleet_options(), run.worker_plan, *run.resources.arena, run.data.dataset);
+    for (const InFlight& client : std::vector(server.in_flight)) fleet.take_up(client, server, run.server.strategy);
     while (server.round < until) {
         fleet.throw_if_interrupted();
         RoundRecord round;
@@ -130,7 +131,7 @@ std::vector<clients::RowClient> rows_with(const Experiment& run, const std::vect
     const std::size_t at_once = run.worker_plan.clients_at_once, first = place - place % at_once;
     std::vector<clients::RowClient> together, rows;
     for (std::size_t i = first; i < std::min(cohort.size(), first + at_once); ++i)
-        together.push_back({cohort[i].client_id, run.dataset.shard(cohort[i].client_id)});
+        together.push_back({cohort[i].client_id, run.data.dataset.shard(cohort[i].client_id)});
     for (const std::size_t other : clients::places_of_rows(run.worker_plan.training, together)) rows.push_back(together[other]);
     return rows;
 }
@@ -140,33 +141,35 @@ clients::ClientResult train_recorded(const Experiment& run, const std::vector<Re
     const std::uint32_t id = recorded.client_id;
     const auto round = static_cast<std::uint32_t>(recorded.sent_round - 1);
     clients::LocalTraining training = run.worker_plan.training.of_repeat(recorded.repeat);
-    training.counted = clients::CountedTargets::of(run.dataset.train());
+    training.counted = clients::CountedTargets::of(run.data.dataset.train());
     aggregation::ParamBuffer room;
-    const aggregation::ConstParamSpan global = run.local_part.empty()
-                                                   ? aggregation::ConstParamSpan(run.server.model())
-                                                   : run.local_part.start(run.server.model(), run.client_states.of(id), room);
+    const aggregation::ConstParamSpan global =
+        run.model.local_part.empty()
+            ? aggregation::ConstParamSpan(run.server.state.model())
+            : run.model.local_part.start(run.server.state.model(), run.server.client_states.of(id), room);
     std::vector<clients::RowClient> rows = rows_with(run, cohort, id);
     const auto its = std::find_if(rows.begin(), rows.end(), [&](const auto& row) { return row.client_id == id; });
     const auto row = static_cast<std::size_t>(its - rows.begin());
 
-    const auto trainer = clients::make_trainer(run.worker_plan, run.dataset, run.arena->frozen());
+    const auto trainer = clients::make_trainer(run.worker_plan, run.data.dataset, run.resources.arena->frozen());
     clients::LocalStep local(rows.size() > 1 ? trainer->step_at_once() : trainer->step(), run.worker_plan.clip_norm);
-    if (run.channels.find(aggregation::kControl) != nullptr)
-        local.add<clients::GradientCorrection>(run.channels, global.space).set(run.server.region(), run.client_states.of(id));
+    if (run.model.channels.find(aggregation::kControl) != nullptr)
+        local.add<clients::GradientCorrection>(run.model.channels, global.space)
+            .set(run.server.state.region(), run.server.client_states.of(id));
     LoggedStep step(local, row, say);
 
     aggregation::PinnedArray<clients::ClientFigures> figures(global.space);
     figures.reserve(rows.size());
     for (std::size_t i = 0; i < rows.size(); ++i) rows[i].figures = &figures[i];
     std::vector<clients::ClientResult> results(rows.size());
-    clients::enqueue_clients(step, training, run.strategy.objective_in(round), round, rows, global, results);
+    clients::enqueue_clients(step, training, run.server.strategy.objective_in(round), round, rows, global, results);
     const aggregation::ParamSpan trained = step.parameters_of(row);
-    const bool keeps = run.channels.find(aggregation::kResidual) != nullptr;
-    run.local_part.hide(trained, global);
-    clients::UploadChain(run.worker_plan.upload, run.layout)
+    const bool keeps = run.model.channels.find(aggregation::kResidual) != nullptr;
+    run.model.local_part.hide(trained, global);
+    clients::UploadChain(run.worker_plan.upload, run.model.layout)
         .apply(trained, global, training.seed, round, id, run.mode.num_together(cohort.size()),
-               {keeps ? run.client_states.of(id) : aggregation::ConstParamSpan(), {}});
-    run.local_part.hide(trained, global);
+               {keeps ? run.server.client_states.of(id) : aggregation::ConstParamSpan(), {}});
+    run.model.local_part.hide(trained, global);
     aggregation::write_update(trained, trained, global, figures[row].update);
     aggregation::synchronize(global.space);
     clients::finish(results[row], figures[row]);
@@ -195,7 +198,7 @@ bool replay_row(const ReplayOptions& options, const std::vector<RecordedRound>& 
     Experiment run = Experiment::to_replay(start.loaded, begin, options.folder);
     for (const std::string& other : start.past.other_bits) say("other bits  " + other);
     say(fmt::format("round {}, client {}: {} examples; from {}{}", options.round, options.client,
-                    run.dataset.shard(static_cast<std::size_t>(options.client)).size(),
+                    run.data.dataset.shard(static_cast<std::size_t>(options.client)).size(),
                     start.from ? start.from->path.filename().string() : "the beginning",
                     first == recorded.sent_round - 1
                         ? ""

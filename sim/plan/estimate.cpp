@@ -1,10 +1,10 @@
 #include "sim/plan/estimate.h"
+#include "sim/plan/client_states_plan.h"
 
 #include "aggregation/base/clock.h"
 #include "clients/trainers/engine.h"
 #include "clients/visit/local_step.h"
 #include "sim/plan/experiment.h"
-#include "sim/plan/experiment_model.h"
 #include "sim/plan/memory_plan.h"
 
 #include <algorithm>
@@ -36,7 +36,7 @@ double seconds_each(const std::function<void()>& work) {
 
 /// A client's first batch.
 std::span<const std::uint32_t> first_batch(const Experiment& run, std::size_t client) {
-    const std::span<const std::uint32_t> shard = run.dataset.shard(client);
+    const std::span<const std::uint32_t> shard = run.data.dataset.shard(client);
     return shard.first(std::min(shard.size(), static_cast<std::size_t>(run.config.training.batch_size)));
 }
 
@@ -47,7 +47,7 @@ struct FirstStep {
           step(clients > 1 ? trainer.step_at_once() : trainer.step(), run.worker_plan.clip_norm) {
         clients::ClientStart start;
         start.rows = clients;
-        start.global = run.server.model();
+        start.global = run.server.state.model();
         step.begin(start);
         for (std::size_t row = 0; row < clients; ++row) batches.push_back({first_batch(run, row)});
     }
@@ -63,28 +63,28 @@ double clients_evaluation_s(const Experiment& run, double one_step_s, double one
     const ClientsEvaluationConfig& config = run.config.evaluation.clients;
     double once = 0.0;
     for (const std::uint32_t client : run.evaluated_clients) {
-        const auto steps = static_cast<double>(run.worker_plan.training.steps_of_epoch(run.dataset.shard(client).size()));
+        const auto steps = static_cast<double>(run.worker_plan.training.steps_of_epoch(run.data.dataset.shard(client).size()));
         const auto passes = config.personalized ? 2.0 : 1.0;
-        once += passes * one_example_s * static_cast<double>(run.dataset.held_out(client).size());
+        once += passes * one_example_s * static_cast<double>(run.data.dataset.held_out(client).size());
         if (config.personalized) once += one_step_s * steps;
     }
     return once == 0.0 ? 0.0 : once * std::ceil(static_cast<double>(run.config.rounds) / static_cast<double>(*config.every));
 }
 
 double core_seconds(const Experiment& run) {
-    const auto trainer = clients::make_trainer(run.worker_plan, run.dataset, run.arena->frozen());
+    const auto trainer = clients::make_trainer(run.worker_plan, run.data.dataset, run.resources.arena->frozen());
     FirstStep step(run, *trainer);
     const double one_step = seconds_each([&] { step.take(); }) / static_cast<double>(step.clients);
-    const aggregation::ConstParamSpan global = run.server.model();
-    const std::uint64_t num_test = run.dataset.map().num_test;
+    const aggregation::ConstParamSpan global = run.server.state.model();
+    const std::uint64_t num_test = run.data.dataset.map().num_test;
     const std::uint64_t chunk = std::min(num_test, static_cast<std::uint64_t>(run.config.evaluation.chunk_size));
     const double one_chunk = seconds_each([&] {
         clients::EvaluationSums sums(run.worker_plan.sums);
-        trainer->evaluation().evaluate_range(global, run.dataset.test(), 0, chunk, sums);
+        trainer->evaluation().evaluate_range(global, run.data.dataset.test(), 0, chunk, sums);
     });
     const auto rounds = static_cast<double>(run.config.rounds);
     const double evaluations =
-        run.local_part.empty() ? std::ceil(rounds / static_cast<double>(run.config.evaluation.every)) : 0.0;
+        run.model.local_part.empty() ? std::ceil(rounds / static_cast<double>(run.config.evaluation.every)) : 0.0;
     return kStart_s + rounds * steps_per_round(run) * one_step +
            evaluations * one_chunk * static_cast<double>(num_test) / static_cast<double>(chunk) +
            clients_evaluation_s(run, one_step, one_chunk / static_cast<double>(chunk));
@@ -93,10 +93,12 @@ double core_seconds(const Experiment& run) {
 RunEstimate make_real(LoadedConfig loaded) {
     loaded.run.device = "cpu";
     const Experiment run = Experiment::to_inspect(loaded);
-    const std::uint64_t workers = 1 + run.num_workers;  // the coordinator holds LibTorch too
-    const std::uint64_t kept =
-        run.config.client_state == "file" ? 0 : client_state_bytes(run.config, run.channels, run.dataset.map().num_clients);
-    return {run.arena->geometry().total_bytes() + run.dataset.map().total_bytes() + kept + workers * host_bytes_of_worker(run),
+    const std::uint64_t workers = 1 + run.resources.num_workers;  // the coordinator holds LibTorch too
+    const std::uint64_t kept = run.config.client_state == "file"
+                                   ? 0
+                                   : client_state_bytes(run.config, run.model.channels, run.data.dataset.map().num_clients);
+    return {run.resources.arena->geometry().total_bytes() + run.data.dataset.map().total_bytes() + kept +
+                workers * host_bytes_of_worker(run),
             core_seconds(run)};
 }
 
@@ -126,18 +128,18 @@ std::string cost_key(RunConfig run) {
 }
 
 double steps_per_round(const Experiment& run) {
-    const clients::DatasetMap& data = run.dataset.map();
+    const clients::DatasetMap& data = run.data.dataset.map();
     const auto steps = [&](std::uint64_t examples) { return static_cast<double>(run.worker_plan.training.steps_of(examples)); };
     if (run.mode.pass == Pass::Share) return steps(data.num_train);  // all replicas share them
     const auto clients = static_cast<double>(run.mode.late_join ? run.mode.quorum : run.mode.in_flight);
     if (run.worker_plan.all_examples) return clients * steps(data.num_train);
     double of_all = 0.0;
-    for (std::size_t client = 0; client < data.num_clients; ++client) of_all += steps(run.dataset.shard(client).size());
+    for (std::size_t client = 0; client < data.num_clients; ++client) of_all += steps(run.data.dataset.shard(client).size());
     return clients * of_all / static_cast<double>(data.num_clients);
 }
 
 StepTime time_of_step(const Experiment& run, double short_s) {
-    const auto trainer = clients::make_trainer(run.worker_plan, run.dataset, run.arena->frozen());
+    const auto trainer = clients::make_trainer(run.worker_plan, run.data.dataset, run.resources.arena->frozen());
     FirstStep step(run, *trainer);
     const auto clients = static_cast<double>(step.clients);
     const std::int64_t start_ns = now_ns();

@@ -3,6 +3,8 @@
 #include "aggregation/base/error.h"
 #include "clients/models/model_plan.h"
 #include "clients/uploads/upload.h"
+#include "clients/visit/whole_clients.h"
+#include "sim/fleet/fleet.h"
 #include "sim/machine/machine.h"
 #include "sim/modes/mode_spec.h"
 #include "sim/plan/experiment.h"
@@ -63,10 +65,11 @@ std::uint64_t activation_bytes_of_worker(const RunConfig& run, const clients::Mo
 }
 
 std::uint64_t host_bytes_of_worker(const Experiment& run) {
-    const std::uint64_t activations =
-        run.space == aggregation::MemorySpace::Host ? activation_bytes_of_worker(run.config, run.model, run.engine) : 0;
-    return host_bytes_of_worker(run.config, run.channels, run.layout.num_floats(),
-                                run.slots.largest(run.config.cohort_size())) +
+    const std::uint64_t activations = run.resources.space == aggregation::MemorySpace::Host
+                                          ? activation_bytes_of_worker(run.config, run.model.spec, run.worker_plan.engine)
+                                          : 0;
+    return host_bytes_of_worker(run.config, run.model.channels, run.model.layout.num_floats(),
+                                run.resources.slots.largest(run.config.cohort_size())) +
            activations;
 }
 
@@ -111,10 +114,10 @@ namespace {
 
 /// The largest client and those after it, as many as are trained at once.
 Cohort largest_and_next(const Experiment& run) {
-    const std::uint64_t num_clients = run.dataset.map().num_clients;
+    const std::uint64_t num_clients = run.data.dataset.map().num_clients;
     Cohort cohort;
     for (std::uint64_t i = 0; i < std::min(run.worker_plan.clients_at_once, num_clients); ++i)
-        cohort.push_back(static_cast<std::uint32_t>((largest_client(run.dataset) + i) % num_clients));
+        cohort.push_back(static_cast<std::uint32_t>((largest_client(run.data.dataset) + i) % num_clients));
     std::sort(cohort.begin(), cohort.end());
     return cohort;
 }
@@ -134,10 +137,10 @@ Rehearsal rehearse_worker(const Experiment& run, const std::function<std::uint64
     options.failures.policy = "drop";  // a failure here will happen again in the run, which reports it better
     clients::WorkerPlan plan = run.worker_plan;
     plan.training.local_steps =
-        std::min(kRehearsedSteps, plan.training.steps_of(run.dataset.shard(largest_client(run.dataset)).size()));
-    Fleet fleet(options, plan, *run.arena, run.dataset);
+        std::min(kRehearsedSteps, plan.training.steps_of(run.data.dataset.shard(largest_client(run.data.dataset)).size()));
+    Fleet fleet(options, plan, *run.resources.arena, run.data.dataset);
     const Strategy strategy = make_strategy("fedavg", Weighting::Uniform);
-    ServerState server(*run.arena);
+    ServerState server(*run.resources.arena);
     const auto train = [&] {
         fleet.pull_down(cohort, server, strategy);
         fleet.train();

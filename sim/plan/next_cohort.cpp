@@ -7,7 +7,7 @@ Cohort next_cohort(const Experiment& run, Sampler& sampler, const Cohort& busy, 
     const Stream stream(run.config.all_seeds().sampling, Purpose::Sampling, static_cast<std::uint32_t>(round),
                         static_cast<std::uint32_t>(arrived));
     const std::size_t room = run.mode.room(busy.size(), run.config.rounds - round, arrived);
-    return sample_idle(sampler, run.dataset.map().num_clients, busy, room, stream, run.devices, now_s);
+    return sample_idle(sampler, run.data.dataset.map().num_clients, busy, room, stream, run.devices, now_s);
 }
 
 }  // namespace fedhive::sim

@@ -1,7 +1,6 @@
 #include "sim/plan/recorded_arrivals.h"
 
 #include "aggregation/base/error.h"
-#include "sim/plan/experiment.h"
 #include "sim/plan/next_cohort.h"
 
 #include <algorithm>
@@ -16,10 +15,10 @@ namespace {
 class OnTheirWay {
 public:
     explicit OnTheirWay(const Experiment& run)
-        : run_(run), sampler_(make_sampler(run.config, run.dataset)), now_s_(run.server.now_s) {
-        sampler_->restore(run.server.sampler);
+        : run_(run), sampler_(make_sampler(run.config, run.data.dataset)), now_s_(run.server.state.now_s) {
+        sampler_->restore(run.server.state.sampler);
         std::set<std::size_t> slots;
-        for (const InFlight& client : run.server.in_flight) {
+        for (const InFlight& client : run.server.state.in_flight) {
             busy_.insert(client.client_id);
             if (slots.insert(client.slot).second) named_.insert(client.client_id);
         }
@@ -28,7 +27,7 @@ public:
     /// Sends the clients that the round loop sends at the start of a round, or after `arrived` arrivals in it.
     void send(std::int64_t round, std::size_t arrived) {
         const Cohort cohort = next_cohort(run_, *sampler_, {busy_.begin(), busy_.end()}, round, arrived, now_s_);
-        for (std::size_t first = 0; first < cohort.size(); first += run_.slots.clients_of_next(cohort.size() - first))
+        for (std::size_t first = 0; first < cohort.size(); first += run_.resources.slots.clients_of_next(cohort.size() - first))
             named_.insert(cohort[first]);
         busy_.insert(cohort.begin(), cohort.end());
     }
@@ -101,7 +100,7 @@ void check_recorded_arrivals(const Experiment& run, const LoadedConfig& loaded) 
     // Whom such a sampler sends is known only when the rounds before have been trained.
     if (sampler_spec(config.sampling.name).learns) return;
     OnTheirWay on_their_way(run);
-    for (std::int64_t round = run.server.round; round < config.rounds; ++round) {
+    for (std::int64_t round = run.server.state.round; round < config.rounds; ++round) {
         on_their_way.send(round, 0);
         const std::string problem =
             problem_of(run.recorded_arrivals[static_cast<std::size_t>(round)], round, run.mode, on_their_way);

@@ -1,76 +1,77 @@
 #include "sim/plan/resources.h"
 
 #include "aggregation/base/error.h"
-#include "sim/machine/cuda_refusal.h"
+#include "aggregation/memory/cuda_arena.h"
+#include "aggregation/memory/host_arena.h"
+#include "sim/fleet/shared_aggregation.h"
 #include "sim/machine/machine.h"
-#include "sim/round/slot_plan.h"
-#include "sim/workers/mps.h"
+#include "sim/machine/nvml.h"
 
-#include <algorithm>
+#include <fmt/format.h>
 
 namespace fedhive::sim {
 
+using aggregation::ArenaGeometry;
 using aggregation::MemorySpace;
 
 namespace {
 
-MemorySpace choose_device(const LoadedConfig& loaded) {
-    const RunConfig& run = loaded.run;
-    const bool on_host = !run.model.file.empty();  // its constants, and the tensors that it creates, are in host memory
-    if (on_host && run.device == "cuda")
-        throw loaded.source->error("device", "model.file is trained on the CPU; allowed here: auto, cpu");
-    if (run.device == "cpu" || on_host) return MemorySpace::Host;
-    // A worker that cannot open the arena would be replaced twenty times before the run gives up.
-    const bool shared = loaded.run.workers != 0;
-    // On a requested GPU the direct engine may train, which engine_choice.h decides when the model is known.
-    const bool libtorch_trains = run.device != "cuda" || run.training.engine == "libtorch";
-    const std::string why = why_no_cuda(collect_cuda_facts(shared, libtorch_trains));
-    if (why.empty()) return MemorySpace::Cuda;
-    if (loaded.run.device == "cuda") throw loaded.source->error("device", why);
-    return MemorySpace::Host;
+/// Floats of a batch's activations and of their gradient, each padded to a cache line.
+std::uint64_t exchange_floats(const clients::Cut& cut, const RunConfig& run) {
+    const std::uint64_t floats = cut.activation_floats * static_cast<std::uint64_t>(run.training.batch_size);
+    return 2 * ((floats + 15) / 16 * 16);
+}
+
+/// Slots as planned, the mode's models, and the frozen parameters.
+ArenaGeometry geometry_of(const RunConfig& run, const Placement& placement, const SlotPlan& slots, const ModelSetup& model,
+                          const Mode& mode) {
+    const std::uint64_t num_slots = slots.num_slots(mode), num_floats = model.travels.num_floats();
+    // For workers that are idle after the barrier, and slots large enough to be worth it.
+    const bool shared = placement.space == MemorySpace::Host && placement.num_workers > 1 && mode.workers_may_sum() &&
+                        num_slots * ArenaGeometry::padded(num_floats) >= kSharedBytes;
+    return {.num_floats = num_floats,
+            .num_slots = num_slots,
+            .num_globals = mode.num_globals(),
+            .exchange_floats = exchange_floats(model.cut, run),
+            .num_aggregates = shared ? 1U : 0U,
+            .frozen_floats = model.frozen.num_floats(),
+            .kept_floats = model.channels.kept_floats()};
 }
 
 }  // namespace
 
-const char* name_of(MemorySpace space) { return space == MemorySpace::Host ? "cpu" : "cuda"; }
-
-std::string resolve_device(const LoadedConfig& loaded) { return name_of(choose_device(loaded)); }
-
-std::int64_t num_tasks(const RunConfig& run, const Mode& mode) {
-    const auto each = static_cast<std::uint64_t>(run.training.least_per_slot());
-    const auto slots = static_cast<std::int64_t>(SlotPlan::even(each).num_slots(static_cast<std::uint64_t>(mode.in_flight)));
-    return static_cast<std::int64_t>(mode.tasks.size()) * slots;
-}
-
-std::uint32_t workers_by_cores(const LoadedConfig& loaded) {
-    const RunConfig& run = loaded.run;
-    const Mode mode = make_mode(run);
-    const auto least = static_cast<std::int64_t>(mode.group_size());
-    if (run.workers) {
-        if (least > 1 && *run.workers < least)
-            throw loaded.source->error(
-                "workers", fmt::format("{} is too few: in mode {} {} processes work together; allowed: {} or more, or auto",
-                                       *run.workers, run.mode.name, least, least));
-        return static_cast<std::uint32_t>(*run.workers);
+std::unique_ptr<aggregation::Arena> make_arena(const LoadedConfig& loaded, MemorySpace space, const ArenaGeometry& geometry) {
+    if (space == MemorySpace::Cuda) {
+        try {
+            return std::make_unique<aggregation::CudaArena>(aggregation::cuda_driver(), geometry);
+        } catch (const Fault& fault) {
+            throw loaded.source->error("training.cohort", fmt::format("{}{}; use a smaller cohort or model, or raise "
+                                                                      "training.clients_per_slot",
+                                                                      fault.what(), describe_holders(nvml_holders())));
+        }
     }
-    return static_cast<std::uint32_t>(
-        std::max(least, std::clamp<std::int64_t>(this_machine().cores / run.threads, 1, num_tasks(run, mode))));
+    const std::uint64_t available = this_machine().available_memory;
+    if (geometry.total_bytes() > available)
+        throw loaded.source->error(
+            "training.cohort",
+            fmt::format("the arena needs {} bytes ({}) for {} slots of {} floats, {} bytes ({}) are available; "
+                        "use a smaller cohort or model, or raise training.clients_per_slot",
+                        geometry.total_bytes(), human_bytes(geometry.total_bytes()), geometry.num_slots, geometry.num_floats,
+                        available, human_bytes(available)));
+    return std::make_unique<aggregation::HostArena>(geometry);
 }
 
-Resources choose_resources(const LoadedConfig& loaded) {
-    const MemorySpace space = choose_device(loaded);
-    // The number of tasks depends on the number of clients.
-    return {space, loaded.run.data.partition.clients ? workers_by_cores(loaded) : 0};
-}
-
-void check_mps(const LoadedConfig& loaded, const Resources& resources) {
-    const RunConfig& config = loaded.run;
-    if (config.mps != "on") return;
-    if (const std::string why = why_no_mps(resources.space == MemorySpace::Cuda); !why.empty())
-        throw loaded.source->error("mps", fmt::format("cannot be on: {}; allowed here: auto, off", why));
-    if (config.workers && resources.num_workers > kMostMpsWorkers)
-        throw loaded.source->error("workers", fmt::format("{} is more than MPS takes; allowed with mps: on: 0 to {}, or auto",
-                                                          resources.num_workers, kMostMpsWorkers));
+Resources Resources::make(const LoadedConfig& loaded, const Placement& placement, std::uint32_t workers_of_all_ranks,
+                          const ModelSetup& model, const Mode& mode) {
+    Resources made;
+    made.space = placement.space;
+    made.num_workers = placement.num_workers;
+    made.most_workers = placement.num_workers;
+    made.engine_choice = choose_engine(loaded, placement.space, model.spec, model.cut);
+    made.slots = plan_slots(loaded.run, placement.space, model.travels.num_floats(), workers_of_all_ranks,
+                            made.engine_choice.in_blocks(placement.space));
+    made.arena = make_arena(loaded, placement.space, geometry_of(loaded.run, placement, made.slots, model, mode));
+    return made;
 }
 
 }  // namespace fedhive::sim

@@ -1,36 +1,38 @@
-// The resources of an experiment: the device, and the number of processes by cores, before memory is considered
-// (memory_plan.h).
+// The resources of an experiment: device, workers, engine, and the memory that the coordinator shares with its workers.
 #pragma once
 
-#include "aggregation/memory/param_span.h"
+#include "aggregation/memory/arena.h"
 #include "sim/config/config.h"
+#include "sim/plan/engine_choice.h"
+#include "sim/plan/model_setup.h"
+#include "sim/plan/placement.h"
+#include "sim/plan/worker_choice.h"
 #include "sim/round/mode.h"
+#include "sim/round/slot_plan.h"
 
 #include <cstdint>
-#include <string>
+#include <memory>
 
 namespace fedhive::sim {
 
 struct Resources {
     aggregation::MemorySpace space = aggregation::MemorySpace::Host;
-    std::uint32_t num_workers = 0;  // also 0 if only the data tell the number of clients
+    std::uint32_t num_workers = 0;
+    std::uint32_t most_workers = 0;  // memory and tasks allow at most this many, if the config leaves the number open
+    WorkerChoice workers;            // how num_workers came about
+    double rehearsed_step_s = 0.0;   // seconds of a local step on a GPU
+    EngineChoice engine_choice;
+    SlotPlan slots;
+    std::unique_ptr<aggregation::Arena> arena;
+
+    /// For as many workers as `placement` says; starts none. `workers_of_all_ranks`: by them a cohort is cut into slots, the
+    /// same on all ranks. Throws ConfigError if the engine cannot train the model, or memory does not suffice for the arena.
+    static Resources make(const LoadedConfig& loaded, const Placement& placement, std::uint32_t workers_of_all_ranks,
+                          const ModelSetup& model, const Mode& mode);
 };
 
-/// Throws ConfigError if the config asks for a GPU and none is usable, or for fewer workers than must work together.
-Resources choose_resources(const LoadedConfig& loaded);
-
-/// workers: auto: cores / threads, clamped to [1, number of tasks], but at least as many as must work at the same time. Throws
-/// as choose_resources().
-std::uint32_t workers_by_cores(const LoadedConfig& loaded);
-
-/// The value of `device` on this machine, "cpu" or "cuda". Throws as choose_resources().
-std::string resolve_device(const LoadedConfig& loaded);
-const char* name_of(aggregation::MemorySpace space);
-
-/// Number of tasks that workers can share if every slot has the fewest clients that the config allows.
-std::int64_t num_tasks(const RunConfig& run, const Mode& mode);
-
-/// Throws ConfigError if mps: on is impossible.
-void check_mps(const LoadedConfig& loaded, const Resources& resources);
+/// Throws ConfigError if memory does not suffice.
+std::unique_ptr<aggregation::Arena> make_arena(const LoadedConfig& loaded, aggregation::MemorySpace space,
+                                               const aggregation::ArenaGeometry& geometry);
 
 }  // namespace fedhive::sim

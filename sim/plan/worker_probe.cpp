@@ -3,6 +3,7 @@
 #include "aggregation/base/clock.h"
 #include "aggregation/memory/cuda_arena.h"
 #include "clients/trainers/libtorch_info.h"
+#include "sim/fleet/fleet.h"
 #include "sim/machine/machine.h"
 #include "sim/plan/choice_cache.h"
 #include "sim/plan/memory_plan.h"
@@ -30,12 +31,12 @@ struct RaceTask {
 };
 
 RaceTask task_of(const Experiment& run, double step_s) {
-    const std::uint64_t examples = run.dataset.shard(largest_client(run.dataset)).size();
+    const std::uint64_t examples = run.data.dataset.shard(largest_client(run.data.dataset)).size();
     const auto wanted = static_cast<std::uint64_t>(std::clamp(kTask_s / std::max(step_s, 1e-9), 1.0, 1e6));
     RaceTask task;
     task.steps_each = std::min(wanted, run.worker_plan.training.steps_of(examples));
-    task.clients =
-        std::max(run.slots.least, std::bit_floor(std::clamp<std::uint64_t>(wanted / task.steps_each, 1, kMostClients)));
+    task.clients = std::max(run.resources.slots.least,
+                            std::bit_floor(std::clamp<std::uint64_t>(wanted / task.steps_each, 1, kMostClients)));
     return task;
 }
 
@@ -59,25 +60,25 @@ bool only_time_depends(const Experiment& run) {
     return run.mode.trains_alone() && (run.config.clock == "virtual" || !run.mode.late_join);
 }
 
-bool on_gpu(const Experiment& run) { return run.space == aggregation::MemorySpace::Cuda; }
+bool on_gpu(const Experiment& run) { return run.resources.space == aggregation::MemorySpace::Cuda; }
 
 /// The MPS settings to race: without, with, or both.
 std::vector<bool> mps_candidates(const Experiment& run) {
     if (run.config.mps == "on") return {true};
-    if (run.config.mps == "off" || run.most_workers < 2 || !why_no_mps(on_gpu(run)).empty()) return {false};
+    if (run.config.mps == "off" || run.resources.most_workers < 2 || !why_no_mps(on_gpu(run)).empty()) return {false};
     if (run.ranks.on_device_of(run.ranks.rank()) > 1) return {false};  // each rank would start its own daemon
     return {false, true};
 }
 
 std::vector<std::uint32_t> candidates_of(const Experiment& run, bool mps) {
-    if (!on_gpu(run)) return candidates_on_cores(run.most_workers);
-    return candidates_on_device(mps ? std::min(run.most_workers, kMostMpsWorkers) : run.most_workers);
+    if (!on_gpu(run)) return candidates_on_cores(run.resources.most_workers);
+    return candidates_on_device(mps ? std::min(run.resources.most_workers, kMostMpsWorkers) : run.resources.most_workers);
 }
 
 /// True if an earlier choice is possible now.
 bool allowed(const WorkerChoice& choice, const Experiment& run) {
     const std::vector<bool> mps = mps_candidates(run);
-    return choice.workers >= 1 && choice.workers <= run.most_workers &&
+    return choice.workers >= 1 && choice.workers <= run.resources.most_workers &&
            std::find(mps.begin(), mps.end(), choice.mps) != mps.end();
 }
 
@@ -88,10 +89,12 @@ struct Budget {
 };
 
 Budget budget_for(const Experiment& run, std::int64_t rounds_left, const ProbeMethods& methods) {
-    const double steps = static_cast<double>(rounds_left) * steps_per_round(run) / static_cast<double>(run.num_workers);
+    const double steps =
+        static_cast<double>(rounds_left) * steps_per_round(run) / static_cast<double>(run.resources.num_workers);
     if (steps < 1.0) return {};
     const double shortest_s = kLeastProbe_s / kShareOfRun;
-    const StepTime step = on_gpu(run) ? StepTime{run.rehearsed_step_s, false} : methods.time_step(run, shortest_s / steps);
+    const StepTime step =
+        on_gpu(run) ? StepTime{run.resources.rehearsed_step_s, false} : methods.time_step(run, shortest_s / steps);
     return {step.seconds, probe_budget_s(steps * step.seconds), step.disturbed};
 }
 
@@ -123,14 +126,14 @@ std::vector<Throughput> race_workers(const Experiment& run, const std::vector<st
     plan.training.local_steps = task.steps_each;
     plan.training.max_update_norm = 0.0;
     Strategy strategy = make_strategy("fedavg", Weighting::Uniform);
-    strategy.objective = run.strategy.objective;
-    ServerState server(*run.arena);
-    const std::uint32_t client = largest_client(run.dataset);
+    strategy.objective = run.server.strategy.objective;
+    ServerState server(*run.resources.arena);
+    const std::uint32_t client = largest_client(run.data.dataset);
     std::int64_t start_ns = now_ns();
     std::optional<MpsDaemon> daemon;
     FleetOptions options = race_options(run, candidates.front(), task);
     if (mps) options.worker_environment = daemon.emplace().environment();
-    Fleet fleet(options, plan, *run.arena, run.dataset);
+    Fleet fleet(options, plan, *run.resources.arena, run.data.dataset);
     // One slot per worker. All workers exist and only some get tasks, so that all candidates race in the same fleet.
     const auto try_one = [&](std::uint32_t workers) {
         const std::int64_t turn_ns = now_ns();
@@ -160,15 +163,15 @@ std::string race_key(const Experiment& run) {
     const clients::LibtorchInfo torch = clients::libtorch_info();
     return fmt::format("fedhive {} {}\nlibtorch {} {}\ncpu {}\ncores {}\nmemory {}\ncuda {}\nworkers {}\nmps {} {}\n{}",
                        kVersion, kCommit, torch.version, torch.cpu_capability, machine.cpu, machine.cores, machine.memory,
-                       aggregation::cuda_versions().describe(), run.most_workers, run.config.mps, why_no_mps(on_gpu(run)),
-                       cost_key(config));
+                       aggregation::cuda_versions().describe(), run.resources.most_workers, run.config.mps,
+                       why_no_mps(on_gpu(run)), cost_key(config));
 }
 
 WorkerChoice choose_workers(const Experiment& run, std::int64_t rounds_left, const std::optional<WorkerChoice>& before,
                             const ProbeMethods& methods) {
     WorkerChoice choice;
-    choice.workers = run.num_workers;
-    choice.mps = run.config.mps == "on" && run.num_workers > 0;
+    choice.workers = run.resources.num_workers;
+    choice.mps = run.config.mps == "on" && run.resources.num_workers > 0;
     if (run.config.workers) choice.by = ChosenBy::Config;
     if (choice.mps) choice.workers = std::min(choice.workers, kMostMpsWorkers);
     if (run.config.workers || !only_time_depends(run)) return choice;
@@ -181,7 +184,7 @@ WorkerChoice choose_workers(const Experiment& run, std::int64_t rounds_left, con
     const ChoiceCache cache(race_key(run));
     if (const auto known = cache.read(); known && allowed(*known, run)) return *known;
     const std::int64_t start_ns = now_ns();
-    Budget budget = run.most_workers > 1 ? budget_for(run, rounds_left, methods) : Budget{};
+    Budget budget = run.resources.most_workers > 1 ? budget_for(run, rounds_left, methods) : Budget{};
     if (budget.probe_s == 0.0) return choice;
     budget.probe_s -= seconds_between(start_ns, now_ns()) + kEnd_s;
     choice.measured = race_all(run, budget, methods);

@@ -23,11 +23,6 @@ inline std::string cell_of(std::string_view name) {
     return cell + '"';
 }
 
-/// The last cell of a client's row, with its comma; empty if clients have no names.
-inline std::string owner_cell(const std::vector<std::string>& owners, std::size_t client_id) {
-    return owners.empty() ? "" : "," + cell_of(owners[client_id]);
-}
-
 /// False if the cell is not exactly one such number. `base`: for integers.
 template <class Number>
 bool parse_cell(std::string_view cell, Number& value, [[maybe_unused]] int base = 10) {

@@ -6,6 +6,7 @@
 #include "clients/trainers/libtorch_info.h"
 #include "sim/plan/engine_choice.h"
 #include "sim/plan/model_spec.h"
+#include "sim/ranks/bring_states.h"
 #include "sim/record/durable_file.h"
 #include "sim/run/run_files.h"
 
@@ -30,10 +31,10 @@ BitsEnvironment environment_of(const Experiment& run) {
                                 .cpu_capability = torch.cpu_capability,
                                 .device = "cpu",
                                 .gpu = "",
-                                .engine = name_of(run.engine),
-                                .model_form = form_of(run.model)};
-    if (run.space == aggregation::MemorySpace::Host) {
-        if (run.engine == clients::Engine::Libtorch) environment.cpu_vendor = torch.cpu_vendor;
+                                .engine = name_of(run.worker_plan.engine),
+                                .model_form = form_of(run.model.spec)};
+    if (run.resources.space == aggregation::MemorySpace::Host) {
+        if (run.worker_plan.engine == clients::Engine::Libtorch) environment.cpu_vendor = torch.cpu_vendor;
         return environment;
     }
     const aggregation::CudaVersions cuda = aggregation::cuda_versions();
@@ -43,31 +44,33 @@ BitsEnvironment environment_of(const Experiment& run) {
 }
 
 CheckpointOfRun checkpoint_of(const Experiment& run, const Progress& progress, const TablePositions& tables) {
-    const Checkpoint checkpoint{.round = run.server.round,
-                                .version = run.server.version,
+    const Checkpoint checkpoint{.round = run.server.state.round,
+                                .version = run.server.state.version,
                                 .config = to_yaml(run.config),
                                 .environment = environment_of(run),
-                                .data_fingerprint = run.data_fingerprint,
-                                .layout_fingerprint = run.layout.fingerprint(),
+                                .data_fingerprint = run.data.fingerprint,
+                                .layout_fingerprint = run.model.layout.fingerprint(),
                                 .tables = tables,
                                 .progress = progress,
-                                .now_s = run.server.now_s,
-                                .in_flight = run.server.in_flight,
-                                .sampler = run.server.sampler};
+                                .now_s = run.server.state.now_s,
+                                .in_flight = run.server.state.in_flight,
+                                .sampler = run.server.state.sampler};
     CheckpointOfRun result;
     std::vector<NamedVector> vectors;
     const auto add = [&](const std::string& name, aggregation::ConstParamSpan values) {
         vectors.push_back({name, result.on_host.emplace_back(values)});
     };
-    add("model", run.server.region());
-    for (const aggregation::Moment& moment : run.strategy.server_optimizer->moments(run.travels.num_floats(), run.space))
+    add("model", run.server.state.region());
+    for (const aggregation::Moment& moment :
+         run.server.strategy.server_optimizer->moments(run.model.travels.num_floats(), run.resources.space))
         add(std::string("server.") + moment.name, moment.values);
-    std::set<std::uint64_t> added{run.server.version};
-    for (const InFlight& client : run.server.in_flight)
-        if (added.insert(client.version).second) add(base_name(client.version), run.arena->global(client.global_index));
-    vectors.push_back({"frozen", result.on_host.emplace_back(run.arena->frozen()), &run.frozen});
-    aggregation::synchronize(run.space);
-    result.pieces = encode_checkpoint(checkpoint, run.travels, vectors, run.client_states);
+    std::set<std::uint64_t> added{run.server.state.version};
+    for (const InFlight& client : run.server.state.in_flight)
+        if (added.insert(client.version).second)
+            add(base_name(client.version), run.resources.arena->global(client.global_index));
+    vectors.push_back({"frozen", result.on_host.emplace_back(run.resources.arena->frozen()), &run.model.frozen});
+    aggregation::synchronize(run.resources.space);
+    result.pieces = encode_checkpoint(checkpoint, run.model.travels, vectors, run.server.client_states);
     return result;
 }
 
@@ -77,16 +80,16 @@ Checkpointer::Checkpointer(Experiment& run, RunFolder* folder, const Reporter& r
 void Checkpointer::round_ended(const ServerState& server) { write_if_agreed(folder_ != nullptr && due(server.round)); }
 
 void Checkpointer::write_if_older() {
-    write_if_agreed(folder_ != nullptr && run_.server.round > 0 && newest_ != run_.server.round);
+    write_if_agreed(folder_ != nullptr && run_.server.state.round > 0 && newest_ != run_.server.state.round);
 }
 
 /// With several ranks, the state of clients is stored by the ranks that train them, so all must agree to collect it. After the
 /// loss of a rank its state is gone, and no checkpoint is written.
 void Checkpointer::write_if_agreed(bool wanted) {
     Ranks& ranks = run_.ranks;
-    if (!ranks.is_alone() && run_.client_states.floats() > 0) {
+    if (!ranks.is_alone() && run_.server.client_states.floats() > 0) {
         if (ranks.is_broken() || ranks.all_gather(wanted ? "due" : "", {})[0].empty()) return;
-        run_.bring_states();
+        bring_states(run_.server.client_states, ranks);
     }
     if (wanted) write();
 }
@@ -101,14 +104,14 @@ void Checkpointer::write() {
     // Tables first: a checkpoint must not point beyond what is on the disk.
     const TablePositions tables = folder_->sync_tables();
     const CheckpointOfRun checkpoint = checkpoint_of(run_, reporter_.progress(), tables);
-    write_file(checkpoint_path(folder_->path(), run_.server.round), [&](const WritePart& write_part) {
+    write_file(checkpoint_path(folder_->path(), run_.server.state.round), [&](const WritePart& write_part) {
         write_part(checkpoint.pieces.head);
         for (const std::string_view piece : checkpoint.pieces.data) {
             write_part(piece);
-            run_.client_states.let_go(piece);
+            run_.server.client_states.let_go(piece);
         }
     });
-    newest_ = run_.server.round;
+    newest_ = run_.server.state.round;
     remove_others();
     written_ns_ = now_ns();
     cost_ns_ = written_ns_ - start_ns;

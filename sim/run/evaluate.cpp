@@ -17,9 +17,9 @@ std::vector<ClientQuality> qualities(const Experiment& run, const std::vector<cl
     std::vector<ClientQuality> clients;
     for (std::size_t i = 0; i < results.size(); ++i) {
         const std::uint32_t client = run.evaluated_clients[i];
-        const std::size_t examples = run.dataset.held_out(client).size();
-        const Metrics metrics = metrics_of(results[i], shown, examples, run.dataset.map());
-        const double counted = counted_examples(results[i], examples, run.dataset.map());
+        const std::size_t examples = run.data.dataset.held_out(client).size();
+        const Metrics metrics = metrics_of(results[i], shown, examples, run.data.dataset.map());
+        const double counted = counted_examples(results[i], examples, run.data.dataset.map());
         clients.push_back({client, examples, metrics.test_loss, metrics.main(), counted});
     }
     return clients;
@@ -39,8 +39,8 @@ Metrics metrics_of(const clients::EvaluationSums& sums, const std::vector<client
 
 Metrics evaluate(Fleet& fleet, const Experiment& run) {
     clients::EvaluationSums sums(run.worker_plan.sums);
-    for (const clients::EvaluationSums& chunk : fleet.evaluate(run.server)) sums.add(chunk.values());
-    const clients::DatasetMap& data = run.dataset.map();
+    for (const clients::EvaluationSums& chunk : fleet.evaluate(run.server.state)) sums.add(chunk.values());
+    const clients::DatasetMap& data = run.data.dataset.map();
     Metrics metrics = metrics_of(sums, metrics_of_run(run.config), data.num_test, data);
     if (run.config.evaluation.confusion) {
         const std::span<const double> counts = sums.of("confusion");
@@ -51,11 +51,11 @@ Metrics evaluate(Fleet& fleet, const Experiment& run) {
 
 ClientsTest evaluate_clients(Fleet& fleet, const Experiment& run) {
     ClientsTest test;
-    test.global = qualities(run, fleet.evaluate_clients(run.server));
+    test.global = qualities(run, fleet.evaluate_clients(run.server.state));
     if (run.config.evaluation.clients.personalized)
         test.personalized = qualities(
-            run,
-            fleet.evaluate_personalized(run.server, run.strategy.objective_in(static_cast<std::uint64_t>(run.server.round))));
+            run, fleet.evaluate_personalized(
+                     run.server.state, run.server.strategy.objective_in(static_cast<std::uint64_t>(run.server.state.round))));
     return test;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "clients/tasks/learning_task.h"
+#include "sim/record/table.h"
 #include "sim/round/fairness.h"
 
 #include <cstdint>
@@ -12,8 +13,24 @@
 
 namespace fedhive::sim {
 
-/// The header of fairness.csv, with its line end. `metric`: the task's main one.
-std::string fairness_columns(const clients::Metric& metric);
+struct FairnessOfModel {
+    std::int64_t round = 0;
+    std::string_view model;  // "global", "personalized"
+    const Fairness& of;
+};
+
+/// The columns of fairness.csv. `metric`: the task's main one.
+Table<FairnessOfModel> fairness_csv(const clients::Metric& metric);
+
+struct QualityOfClient {
+    std::int64_t round = 0;
+    std::string_view model;
+    const ClientQuality& client;
+    std::string_view owner{};
+};
+
+/// The columns of client_accuracy.csv.
+Table<QualityOfClient> client_quality_csv(const clients::Metric& metric, bool with_owners);
 
 /// The rows of fairness.csv of round `round` (from 1): one for each evaluated model.
 std::string fairness_rows(std::int64_t round, const ClientsTest& test, const clients::Metric& metric);

@@ -10,7 +10,7 @@ namespace fedhive::sim {
 
 std::map<std::string, std::string> model_metadata(const Experiment& run, const std::optional<Metrics>& test) {
     const RunConfig& config = run.config;
-    const clients::DatasetMap& data = run.dataset.map();
+    const clients::DatasetMap& data = run.data.dataset.map();
     std::map<std::string, std::string> metadata = values_below(config, "model");
     for (const char* place : {"model.init", "model.file", "model.graph"})
         metadata.erase(place);  // says where it came from, not what it is
@@ -22,16 +22,16 @@ std::map<std::string, std::string> model_metadata(const Experiment& run, const s
         {"fedhive", kVersion},
         {"commit", kCommit},
         {"name", config.name},
-        {"round", std::to_string(run.server.round)},
-        {"version", std::to_string(run.server.version)},
-        {"model.layers", nlohmann::json(clients::model_layers(run.model)).dump()},
+        {"round", std::to_string(run.server.state.round)},
+        {"version", std::to_string(run.server.state.version)},
+        {"model.layers", nlohmann::json(clients::model_layers(run.model.spec)).dump()},
         {"input_shape", nlohmann::json{data.shape.channels, data.shape.height, data.shape.width}.dump()},
         {"num_classes", std::to_string(data.num_classes)},
         {"data.format", config.data.format},
         {"data.normalize.mean", nlohmann::json(config.data.normalize.mean).dump()},
         {"data.normalize.std", nlohmann::json(config.data.normalize.std).dump()}});
-    if (!run.local_part.empty())
-        metadata["model.local"] = nlohmann::json(run.local_part.names()).dump();  // in place of its patterns
+    if (!run.model.local_part.empty())
+        metadata["model.local"] = nlohmann::json(run.model.local_part.names()).dump();  // in place of its patterns
     metadata["task"] = config.task;
     if (data.shape.vocabulary > 0) metadata["vocabulary"] = std::to_string(data.shape.vocabulary);
     if (test) {

@@ -31,20 +31,22 @@ struct Fact {
 std::vector<Fact> facts_of(const Experiment& run) {
     const BitsEnvironment bits = environment_of(run);
     const auto hex = [](std::uint64_t number) { return fmt::format("{:016x}", number); };
-    return {{"fedhive", fmt::format("{} ({})", kVersion, kCommit), "start the same program on every host"},
-            {"data fingerprint", hex(run.data_fingerprint), "put the same files where every host looks for them"},
-            {"partition fingerprint", hex(run.partition_fingerprint), "put the same files where every host looks for them"},
-            {"layout fingerprint", hex(run.layout.fingerprint()), "start the same program on every host"},
-            {"LibTorch", bits.libtorch, "start the same program, with the same LibTorch, on every host"},
-            {"CPU capability", bits.cpu_capability,
-             "ask for hosts of one kind, or set ATEN_CPU_CAPABILITY to what all of them have"},
-            {"processor's maker", bits.cpu_vendor, "ask for hosts of one kind: LibTorch's products differ"},
-            {"engine", bits.engine, "name one: training.engine"},
-            {"GPU", bits.gpu, "ask for hosts with GPUs and drivers of one kind"},
-            {"round", std::to_string(run.server.round), "start all ranks by one mpirun"},
-            {"model", model_sha256(run.layout, run.global_model()), "put the same file where every host looks for model.init"},
-            {"frozen parameters", model_sha256(run.frozen, run.frozen_values()),
-             "put the same file where every host looks for model.init or model.file"}};
+    return {
+        {"fedhive", fmt::format("{} ({})", kVersion, kCommit), "start the same program on every host"},
+        {"data fingerprint", hex(run.data.fingerprint), "put the same files where every host looks for them"},
+        {"partition fingerprint", hex(run.data.partition_fingerprint), "put the same files where every host looks for them"},
+        {"layout fingerprint", hex(run.model.layout.fingerprint()), "start the same program on every host"},
+        {"LibTorch", bits.libtorch, "start the same program, with the same LibTorch, on every host"},
+        {"CPU capability", bits.cpu_capability,
+         "ask for hosts of one kind, or set ATEN_CPU_CAPABILITY to what all of them have"},
+        {"processor's maker", bits.cpu_vendor, "ask for hosts of one kind: LibTorch's products differ"},
+        {"engine", bits.engine, "name one: training.engine"},
+        {"GPU", bits.gpu, "ask for hosts with GPUs and drivers of one kind"},
+        {"round", std::to_string(run.server.state.round), "start all ranks by one mpirun"},
+        {"model", model_sha256(run.model.layout, run.server.global_model()),
+         "put the same file where every host looks for model.init"},
+        {"frozen parameters", model_sha256(run.model.frozen, run.server.frozen_values()),
+         "put the same file where every host looks for model.init or model.file"}};
 }
 
 /// True for the number of workers and the location of the data, which each host sets for itself.
@@ -123,7 +125,7 @@ Resumption from_rank_0(Ranks& ranks, const std::string& text) {
 
 /// " · 1 GPU (NVIDIA H100), 2 ranks on one"; empty on the CPU.
 std::string describe_devices(const Experiment& run) {
-    if (run.space == aggregation::MemorySpace::Host) return "";
+    if (run.resources.space == aggregation::MemorySpace::Host) return "";
     const Ranks& ranks = run.ranks;
     std::set<std::pair<std::string, std::string>> devices;
     std::uint32_t most = 1;

@@ -4,6 +4,7 @@
 #include "clients/models/model_plan.h"
 #include "clients/tasks/learning_task.h"
 #include "clients/trainers/libtorch_info.h"
+#include "sim/fleet/fleet.h"
 #include "sim/machine/machine.h"
 #include "sim/plan/engine_choice.h"
 #include "sim/plan/model_spec.h"
@@ -32,11 +33,11 @@ void add_surroundings(nlohmann::ordered_json& manifest, const Experiment& run) {
     manifest["cpu_capability"] = torch.cpu_capability;
     manifest["cpu"] = machine.cpu;
     manifest["cores"] = machine.cores;
-    manifest["device"] = run.space == aggregation::MemorySpace::Host ? "cpu" : "cuda";
-    manifest["engine"] = name_of(run.engine);
-    if (run.engine == clients::Engine::Direct) manifest["kernels"] = direct_kernels(run.space);
+    manifest["device"] = run.resources.space == aggregation::MemorySpace::Host ? "cpu" : "cuda";
+    manifest["engine"] = name_of(run.worker_plan.engine);
+    if (run.worker_plan.engine == clients::Engine::Direct) manifest["kernels"] = direct_kernels(run.resources.space);
     // On the CPU, tf32 means f32, and there is no CUDA graph.
-    const bool tf32_on_cpu = run.space == aggregation::MemorySpace::Host && run.config.training.precision == "tf32";
+    const bool tf32_on_cpu = run.resources.space == aggregation::MemorySpace::Host && run.config.training.precision == "tf32";
     manifest["precision"] = tf32_on_cpu ? "f32" : run.config.training.precision;
     manifest["graph"] = run.worker_plan.graph;
     manifest["cuda"] = aggregation::cuda_versions().describe();
@@ -61,7 +62,7 @@ nlohmann::ordered_json ranks_to_json(const Ranks& ranks) {
 
 /// "no update was accepted": why the rounds left the model unchanged.
 std::string without_step(const Experiment& run) {
-    const std::uint64_t least = run.least_updates();
+    const std::uint64_t least = run.server.least_updates;
     return least == 1 ? "no update was accepted" : fmt::format("fewer than {} updates were accepted", least);
 }
 
@@ -93,8 +94,8 @@ Reporter::Reporter(const Experiment& run, RunFolder* folder, bool quiet, Past pa
 void Reporter::start() {
     if (folder_ == nullptr) return;
     write_manifest("running");
-    folder_->add_partition(run_.dataset, run_.config.data.skew.resolved());
-    folder_->add_event("started", {{"rounds", run_.config.rounds}, {"workers", run_.num_workers}});
+    folder_->add_partition(run_.data.dataset, run_.config.data.skew.resolved());
+    folder_->add_event("started", {{"rounds", run_.config.rounds}, {"workers", run_.resources.num_workers}});
     console_.say(describe_plan(run_, folder_->path().string()));
 }
 
@@ -102,13 +103,13 @@ void Reporter::resume(const ResumePoint& point) {
     if (folder_ == nullptr) return;
     write_manifest("running");
     folder_->go_back_to(point.tables, point.round);
-    folder_->add_partition(run_.dataset, run_.config.data.skew.resolved());  // a run killed at its start has none
+    folder_->add_partition(run_.data.dataset, run_.config.data.skew.resolved());  // a run killed at its start has none
     for (const std::string& message : point.damaged) folder_->add_event("damaged_checkpoint", {{"message", message}});
     folder_->add_event("resumed",
                        {{"round", point.round},
                         {"checkpoint", point.checkpoint.empty() ? nlohmann::json(nullptr) : nlohmann::json(point.checkpoint)},
                         {"rounds", run_.config.rounds},
-                        {"workers", run_.num_workers},
+                        {"workers", run_.resources.num_workers},
                         {"done_again", point.done_again},
                         {"changed", point.changed}});
     for (const std::string& message : point.damaged) console_.say("damaged     " + message);
@@ -123,7 +124,7 @@ Console::LiveLine Reporter::start_rounds(Fleet& fleet) {
     if (folder_ != nullptr)
         fleet.on_failure(
             [this](const clients::ClientFailure& failure, FailureAction action) { note_failure(failure, action); });
-    return console_.start_rounds(run_.server.round, run_.config.rounds, fleet);
+    return console_.start_rounds(run_.server.state.round, run_.config.rounds, fleet);
 }
 
 RoundRecord Reporter::begin(const ServerState& server) const {
@@ -159,32 +160,34 @@ void Reporter::require_step() const {
     throw Fault(
         fmt::format("{} in any of {} rounds, so the model is still the one that the run began with; events.jsonl has {} "
                     "failures",
-                    without_step(run_), run_.server.round, past_.progress.failures.failures));
+                    without_step(run_), run_.server.state.round, past_.progress.failures.failures));
 }
 
 void Reporter::finish() {
     require_step();
     if (folder_ == nullptr) return;
     folder_->expect_whole_tables();
-    const aggregation::HostView model = run_.global_model();
-    const bool evaluated = past_.progress.test_round == run_.server.round;
-    const aggregation::HostView frozen = run_.frozen_values();
-    write_model(folder_->path() / "model.safetensors", {{run_.layout, model}, {run_.frozen, frozen}},
-                model_metadata(run_, evaluated ? past_.progress.test : std::nullopt), clients::other_tensors(run_.model));
-    folder_->add_event("finished", {{"version", run_.server.version}});
+    const aggregation::HostView model = run_.server.global_model();
+    const bool evaluated = past_.progress.test_round == run_.server.state.round;
+    const aggregation::HostView frozen = run_.server.frozen_values();
+    write_model(folder_->path() / "model.safetensors", {{run_.model.layout, model}, {run_.model.frozen, frozen}},
+                model_metadata(run_, evaluated ? past_.progress.test : std::nullopt), clients::other_tensors(run_.model.spec));
+    folder_->add_event("finished", {{"version", run_.server.state.version}});
     write_manifest("finished");  // last: it says that all files of the run are complete
     const std::optional<Metrics>& test = past_.progress.test;
     const std::string title = clients::learning_task(run_.config.task).main_metric().title;
     const std::string quality = test ? fmt::format("test {} {:.4f}, ", title, test->main()) : "";
     const std::string on_clients = clients_mean_ ? fmt::format("clients' mean {} {:.4f}, ", title, *clients_mean_) : "";
     const std::int64_t last_step = past_.progress.last_step;
-    if (last_step < run_.server.round)
+    if (last_step < run_.server.state.round)
         console_.say(fmt::format("\n{} after round {} of {}: the model is that round's", without_step(run_), last_step,
-                                 run_.server.round),
+                                 run_.server.state.round),
                      Tone::Bad);
-    console_.say(fmt::format("\n{}{}{} server steps in {:.1f} s", quality, on_clients, run_.server.version, progress().wall_s),
-                 Tone::Good);
-    console_.say(fmt::format("model_sha256 {}\nresults in {}", model_sha256(run_.layout, model), folder_->path().string()));
+    console_.say(
+        fmt::format("\n{}{}{} server steps in {:.1f} s", quality, on_clients, run_.server.state.version, progress().wall_s),
+        Tone::Good);
+    console_.say(
+        fmt::format("model_sha256 {}\nresults in {}", model_sha256(run_.model.layout, model), folder_->path().string()));
 }
 
 void Reporter::note_failure(const clients::ClientFailure& failure, FailureAction action) {
@@ -204,7 +207,7 @@ void Reporter::note_failure(const clients::ClientFailure& failure, FailureAction
 }
 
 std::string Reporter::how_to_go_on(const std::string& what) const {
-    const std::string done = fmt::format("{} after {} of {} rounds", what, run_.server.round, run_.config.rounds);
+    const std::string done = fmt::format("{} after {} of {} rounds", what, run_.server.state.round, run_.config.rounds);
     if (diverged_) return done + "; a resume would end the same way; run it anew with other values";
     return fmt::format("{}; go on with: fedhive run --resume {}", done, folder_->path().string());
 }
@@ -212,7 +215,7 @@ std::string Reporter::how_to_go_on(const std::string& what) const {
 void Reporter::paused() {
     if (folder_ == nullptr) return;
     folder_->expect_whole_tables();
-    stopped(fmt::format("paused after round {}", run_.server.round));
+    stopped(fmt::format("paused after round {}", run_.server.state.round));
     console_.say(how_to_go_on("paused"));
 }
 
@@ -231,7 +234,7 @@ void Reporter::failed(const std::string& error, bool diverged) {
     } catch (const std::exception&) {
         // If the disk is full or gone, this write fails, too; the run's own error matters more.
     }
-    if (diverged || run_.server.round < run_.config.rounds) console_.say(how_to_go_on("stopped"), Tone::Bad);
+    if (diverged || run_.server.state.round < run_.config.rounds) console_.say(how_to_go_on("stopped"), Tone::Bad);
 }
 
 void Reporter::stopped(const std::string& exit_status) {
@@ -241,7 +244,7 @@ void Reporter::stopped(const std::string& exit_status) {
 
 nlohmann::json Reporter::final_hash() const {
     try {
-        return model_sha256(run_.layout, run_.global_model());
+        return model_sha256(run_.model.layout, run_.server.global_model());
     } catch (const std::exception&) {
         return nullptr;  // a failed device does not return its model; the run's own error matters more
     }
@@ -256,36 +259,36 @@ void Reporter::write_manifest(const std::string& exit_status) const {
     manifest["started"] = past_.started;
     manifest["finished"] = over ? nlohmann::json(utc_time()) : nlohmann::json(nullptr);
     add_surroundings(manifest, run_);
-    manifest["workers"] = run_.num_workers;
+    manifest["workers"] = run_.resources.num_workers;
     if (!run_.ranks.is_alone()) manifest["ranks"] = ranks_to_json(run_.ranks);
-    manifest["mps"] = run_.workers.mps;
-    manifest["workers_auto"] = to_json(run_.workers);
+    manifest["mps"] = run_.resources.workers.mps;
+    manifest["workers_auto"] = to_json(run_.resources.workers);
     manifest["threads"] = run_.config.threads;
     manifest["seed"] = run_.config.seed;
     manifest["seeds"] = to_json(run_.config.all_seeds());
     manifest["task"] = run_.config.task;
     manifest["strategy"] = run_.config.strategy.name;
     manifest["mode"] = run_.config.mode.name;
-    manifest["num_clients"] = run_.dataset.map().num_clients;
-    manifest["num_parameters"] = run_.layout.num_values();
-    if (run_.model.exported.given()) manifest["model_form"] = form_of(run_.model);
-    if (!run_.frozen.entries().empty()) manifest["num_frozen"] = run_.frozen.num_values();
-    if (!run_.local_part.empty()) manifest["num_local"] = run_.local_part.num_floats();
-    manifest["layout_fingerprint"] = fmt::format("{:016x}", run_.layout.fingerprint());
-    manifest["data_fingerprint"] = fmt::format("{:016x}", run_.data_fingerprint);
-    manifest["partition_fingerprint"] = fmt::format("{:016x}", run_.partition_fingerprint);
-    manifest["warnings"] = run_.warnings;
+    manifest["num_clients"] = run_.data.dataset.map().num_clients;
+    manifest["num_parameters"] = run_.model.layout.num_values();
+    if (run_.model.spec.exported.given()) manifest["model_form"] = form_of(run_.model.spec);
+    if (!run_.model.frozen.entries().empty()) manifest["num_frozen"] = run_.model.frozen.num_values();
+    if (!run_.model.local_part.empty()) manifest["num_local"] = run_.model.local_part.num_floats();
+    manifest["layout_fingerprint"] = fmt::format("{:016x}", run_.model.layout.fingerprint());
+    manifest["data_fingerprint"] = fmt::format("{:016x}", run_.data.fingerprint);
+    manifest["partition_fingerprint"] = fmt::format("{:016x}", run_.data.partition_fingerprint);
+    manifest["warnings"] = run_.warnings();
     manifest["diverged"] = diverged_;
-    manifest["version"] = run_.server.version;
+    manifest["version"] = run_.server.state.version;
     manifest["model_sha256"] = over ? final_hash() : nlohmann::json(nullptr);
     if (const std::optional<Metrics>& test = past_.progress.test) {
         manifest["test_loss"] = test->test_loss;
         for (const NamedMetric& metric : test->of_task) manifest["test_" + metric.name] = metric.value;
     }
     manifest["wall_s"] = seconds_to_json(progress());
-    manifest["round"] = run_.server.round;
+    manifest["round"] = run_.server.state.round;
     manifest["last_step"] = past_.progress.last_step;
-    manifest["in_flight"] = run_.server.in_flight.size();
+    manifest["in_flight"] = run_.server.state.in_flight.size();
     manifest["resumed"] = past_.resumed;
     manifest["other_bits"] = past_.other_bits;
     manifest["failures"] = to_json(past_.progress.failures);

@@ -1,6 +1,7 @@
 // All output of a run: terminal and files. One record per round, a manifest at the start and at the end.
 #pragma once
 
+#include "sim/fleet/failure_policy.h"
 #include "sim/plan/experiment.h"
 #include "sim/round/round_record.h"
 #include "sim/run/console.h"

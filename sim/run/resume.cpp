@@ -123,20 +123,20 @@ std::string how_it_finished(const std::optional<std::int64_t>& round, const RunC
 
 /// Restores the models from which clients in flight started, each into its own region.
 void restore_in_flight(Experiment& run, const CheckpointFile& from) {
-    std::map<std::uint64_t, std::uint32_t> regions{{run.server.version, run.server.global_index}};
-    const std::uint64_t num_slots = run.arena->geometry().num_slots;
-    run.server.in_flight = from.checkpoint.in_flight;
-    for (InFlight& client : run.server.in_flight) {
-        if (client.slot >= num_slots || client.client_id >= run.dataset.map().num_clients ||
-            (regions.size() + 1 >= run.server.readers.size() && !regions.contains(client.version)))
+    std::map<std::uint64_t, std::uint32_t> regions{{run.server.state.version, run.server.state.global_index}};
+    const std::uint64_t num_slots = run.resources.arena->geometry().num_slots;
+    run.server.state.in_flight = from.checkpoint.in_flight;
+    for (InFlight& client : run.server.state.in_flight) {
+        if (client.slot >= num_slots || client.client_id >= run.data.dataset.map().num_clients ||
+            (regions.size() + 1 >= run.server.state.readers.size() && !regions.contains(client.version)))
             throw ConfigError(fmt::format("{}: client {} in slot {} does not fit a run with {} clients in {} slots",
-                                          from.path.string(), client.client_id, client.slot, run.dataset.map().num_clients,
+                                          from.path.string(), client.client_id, client.slot, run.data.dataset.map().num_clients,
                                           num_slots));
         const auto [found, is_new] = regions.try_emplace(client.version, static_cast<std::uint32_t>(regions.size()));
         client.global_index = found->second;
         if (is_new)
-            aggregation::copy(run.arena->global(client.global_index),
-                              read_vector(from, base_name(client.version), run.travels));
+            aggregation::copy(run.resources.arena->global(client.global_index),
+                              read_vector(from, base_name(client.version), run.model.travels));
     }
 }
 
@@ -153,30 +153,31 @@ std::string help_for_data(const RunConfig& config) {
 /// Restores a checkpoint's model, moments, counts and clients in flight into `run`.
 void restore(Experiment& run, const CheckpointFile& from) {
     const Checkpoint& checkpoint = from.checkpoint;
-    if (checkpoint.data_fingerprint != run.data_fingerprint)
+    if (checkpoint.data_fingerprint != run.data.fingerprint)
         throw ConfigError(
             fmt::format("{}: the data set is not the one the run began with: fingerprint {:016x} then, {:016x} now{}",
-                        from.path.string(), checkpoint.data_fingerprint, run.data_fingerprint, help_for_data(run.config)));
-    if (checkpoint.layout_fingerprint != run.layout.fingerprint())
-        throw ConfigError(
-            fmt::format("{}: this fedhive builds model '{}' otherwise than the one that wrote the checkpoint: layout "
-                        "fingerprint {:016x} then, {:016x} now; resume with the fedhive that began the run",
-                        from.path.string(), run.model.name.get(), checkpoint.layout_fingerprint, run.layout.fingerprint()));
-    aggregation::copy(run.server.region(), read_vector(from, "model", run.travels));
-    for (const aggregation::Moment& moment : run.strategy.server_optimizer->moments(run.travels.num_floats(), run.space))
-        aggregation::copy(moment.values, read_vector(from, std::string("server.") + moment.name, run.travels));
-    aggregation::copy(run.arena->frozen(), read_vector(from, "frozen", run.frozen));
-    read_client_states(from, run.client_states);
-    run.server.round = checkpoint.round;
-    run.server.version = checkpoint.version;
-    run.server.now_s = checkpoint.now_s;
-    run.server.sampler = checkpoint.sampler;
+                        from.path.string(), checkpoint.data_fingerprint, run.data.fingerprint, help_for_data(run.config)));
+    if (checkpoint.layout_fingerprint != run.model.layout.fingerprint())
+        throw ConfigError(fmt::format(
+            "{}: this fedhive builds model '{}' otherwise than the one that wrote the checkpoint: layout "
+            "fingerprint {:016x} then, {:016x} now; resume with the fedhive that began the run",
+            from.path.string(), run.model.spec.name.get(), checkpoint.layout_fingerprint, run.model.layout.fingerprint()));
+    aggregation::copy(run.server.state.region(), read_vector(from, "model", run.model.travels));
+    for (const aggregation::Moment& moment :
+         run.server.strategy.server_optimizer->moments(run.model.travels.num_floats(), run.resources.space))
+        aggregation::copy(moment.values, read_vector(from, std::string("server.") + moment.name, run.model.travels));
+    aggregation::copy(run.resources.arena->frozen(), read_vector(from, "frozen", run.model.frozen));
+    read_client_states(from, run.server.client_states);
+    run.server.state.round = checkpoint.round;
+    run.server.state.version = checkpoint.version;
+    run.server.state.now_s = checkpoint.now_s;
+    run.server.state.sampler = checkpoint.sampler;
     if (!run.sampler->restore(checkpoint.sampler))
         throw ConfigError(fmt::format("{}: '{}' is nothing that sampler '{}' remembers of a run with {} clients",
                                       from.path.string(), checkpoint.sampler, run.config.sampling.name,
-                                      run.dataset.map().num_clients));
+                                      run.data.dataset.map().num_clients));
     restore_in_flight(run, from);
-    aggregation::synchronize(run.space);
+    aggregation::synchronize(run.resources.space);
 }
 
 LoadedConfig load_wanted(const ResumeOptions& options) {
@@ -258,7 +259,7 @@ void take_up(Experiment& run, Resumption& resumption, bool allow_other_bits) {
                 fmt::format("{}: the run began with a model file (model.init), whose copy in checkpoints/ is missing or "
                             "damaged; start it again with --overwrite",
                             folder));
-        const std::string present = fmt::format("{:016x}", run.data_fingerprint);
+        const std::string present = fmt::format("{:016x}", run.data.fingerprint);
         if (!resumption.data_fingerprint.empty() && resumption.data_fingerprint != present)
             throw ConfigError(fmt::format("{}: the data set is not the one the run began with: fingerprint {} then, {} now",
                                           folder, resumption.data_fingerprint, present));

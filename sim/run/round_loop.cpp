@@ -30,33 +30,33 @@ bool on_clients_due(const RunConfig& config, std::int64_t round, bool stop) {
 
 /// Makes the next model from the arrivals, unless they are fewer than least_updates().
 void take_in(Experiment& run, Fleet& fleet, const Arrivals& arrived, RoundRecord& round) {
-    Strategy& strategy = run.strategy;
-    ServerState& server = run.server;
+    Strategy& strategy = run.server.strategy;
+    ServerState& server = run.server.state;
     if (run.mode.in_place()) {
         round.stepped = arrived.num_arrived > 0;
         return server.stepped_in_place();  // written already, however few arrived
     }
-    if (arrived.num_arrived < run.least_updates()) return;
+    if (arrived.num_arrived < run.server.least_updates) return;
     aggregation::Aggregator& sum = fleet.with_workers(*strategy.aggregator, arrived);
-    sum.zero_init(run.travels.num_floats(), run.space);
+    sum.zero_init(run.model.travels.num_floats(), run.resources.space);
     for (const aggregation::Update& update : arrived.updates) sum.aggregate(update);
-    const aggregation::Aggregate aggregate = run.missing_noise.completed(sum.finish(), arrived, server.round);
+    const aggregation::Aggregate aggregate = run.server.missing_noise.completed(sum.finish(), arrived, server.round);
     round.lap(Phase::Aggregate);
     server.server_step(*strategy.server_optimizer, aggregate);  // theta <- theta + eta * delta; ++version
     round.stepped = true;
-    run.keep_states(arrived);  // client state changes with what the server has accepted
+    run.server.keep_states(arrived);  // client state changes with what the server has accepted
     round.lap(Phase::ServerStep);
 }
 
 }  // namespace
 
 Arrivals run_round(Experiment& run, Fleet& fleet, RoundRecord& round) {
-    ServerState& server = run.server;
+    ServerState& server = run.server.state;
     Arrivals arrived;
     const auto send = [&](std::size_t num_arrived) {  // the global model goes out, with a task for each slot
         const Cohort busy = fleet.on_their_way();
         const Cohort cohort = next_cohort(run, *run.sampler, busy, server.round, num_arrived, server.now_s);
-        fleet.pull_down(cohort, server, run.strategy);
+        fleet.pull_down(cohort, server, run.server.strategy);
     };
     send(0);
     for (bool more = true; more;) {  // one turn; one for each step if steps arrive by themselves
@@ -77,7 +77,7 @@ Arrivals run_round(Experiment& run, Fleet& fleet, RoundRecord& round) {
 
 bool run_rounds(Experiment& run, Fleet& fleet, Reporter& reporter, Checkpointer& checkpoints, std::int64_t until) {
     const RunConfig& config = run.config;
-    ServerState& server = run.server;
+    ServerState& server = run.server.state;
     bool stop = false;
     while (server.round < std::min(config.rounds, until) && !stop) {
         fleet.throw_if_interrupted();

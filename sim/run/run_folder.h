@@ -10,6 +10,7 @@
 #include "sim/record/utc_time.h"
 #include "sim/round/round_record.h"
 #include "sim/round/server_state.h"
+#include "sim/run/round_table.h"
 #include "sim/state/checkpoint.h"
 
 #include <nlohmann/json_fwd.hpp>
@@ -23,18 +24,6 @@ namespace fedhive::sim {
 
 /// Version of the files' schema, in the manifest. Columns are only ever appended.
 inline constexpr int kResultSchema = 1;
-
-/// Limits of partition.csv: the number of clients, enough to see the partition, and the number of counts (clients × classes).
-inline constexpr std::size_t kMostPartitioned = 10000;
-inline constexpr std::size_t kMostPartitionCounts = 10'000'000;
-
-/// How many of the first clients partition.csv lists.
-std::size_t num_partitioned(std::size_t num_clients, std::size_t num_classes);
-
-/// Writes partition.csv: for each of the first num_partitioned() clients its training examples per label, its number of
-/// held-out examples, its feature skew if there is one, and its name if there are `owners`.
-void write_partition(const std::filesystem::path& file, const clients::SharedDataset& dataset, const clients::FeatureSkew& skew,
-                     const std::vector<std::string>& owners);
 
 class RunFolder {
 public:
@@ -50,12 +39,12 @@ public:
     std::filesystem::path logs() const { return path() / "logs"; }
 
     /// Goes back to the checkpoint that recorded `tables` after round `round`, or to the beginning: cuts the tables there and
-    /// torn lines off the events; removes temporary files, a final model, and client metrics and confusion counts of a later round. Write a manifest
+    /// torn lines off the events; removes temporary files, a final model, and client metrics of a later round. Write a manifest
     /// before that says that the run goes on.
     void go_back_to(const TablePositions& tables, std::int64_t round);
 
     /// Appends a row of rounds.csv, the rows of clients.csv, and, if clients were evaluated, of fairness.csv; then also
-    /// rewrites client_accuracy.csv (named after the task's main metric); with confusion counts confusion.csv as well.
+    /// rewrites client_accuracy.csv (named after the task's main metric).
     void add_round(const RoundRecord& round, const Arrivals& arrived, const ServerState& server);
 
     /// One line of events.jsonl; the time is added.
@@ -79,9 +68,10 @@ private:
 
     RunLock lock_;
     const clients::LearningTask& task_;
-    std::vector<std::string> asked_metrics_;  // evaluation.metrics
-    std::vector<std::string> owners_;         // per client; empty: clients have no names
-    bool names_clients_;                      // clients.csv has the names
+    std::vector<std::string> owners_;  // per client; empty: clients have no names
+    Table<RoundOfRun> rounds_table_;
+    Table<ClientOfRound> clients_table_;  // with the names, if the file has them
+    Table<ArrivalOfRound> arrivals_table_ = arrivals_csv();
     AppendFile rounds_;
     AppendFile clients_;
     AppendFile events_;

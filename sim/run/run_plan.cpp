@@ -3,8 +3,8 @@
 #include "clients/data/ignored.h"
 #include "clients/direct/kernels.h"
 #include "sim/machine/machine.h"
+#include "sim/plan/client_states_plan.h"
 #include "sim/plan/engine_choice.h"
-#include "sim/plan/experiment_model.h"
 #include "sim/plan/memory_plan.h"
 #include "sim/plan/model_spec.h"
 #include "sim/run/rank_agreement.h"
@@ -114,12 +114,12 @@ std::string describe_input(const clients::ExampleShape& shape) {
 std::string describe_steps(const Experiment& run) {
     const TrainingConfig& training = run.config.training;
     std::string text;
-    const bool on_host = run.space == aggregation::MemorySpace::Host;
-    if (run.engine == clients::Engine::Direct) {
-        const std::string kernels = direct_kernels(run.space);
+    const bool on_host = run.resources.space == aggregation::MemorySpace::Host;
+    if (run.worker_plan.engine == clients::Engine::Direct) {
+        const std::string kernels = direct_kernels(run.resources.space);
         text += fmt::format("steps       by the direct engine, {} kernels{}\n", kernels, clients::direct::remark_on(kernels));
     } else {
-        text += fmt::format("steps       by LibTorch: {}\n", run.engine_choice.why);
+        text += fmt::format("steps       by LibTorch: {}\n", run.resources.engine_choice.why);
     }
     if (training.precision == "tf32" && on_host) text += "steps       tf32 is f32 on the CPU\n";
     if (training.precision != "f32" && !(training.precision == "tf32" && on_host))
@@ -134,7 +134,7 @@ std::string describe_upload(const Experiment& run) {
     if (run.config.upload.empty()) return "";
     std::vector<std::string> steps;
     for (const Chosen& step : run.config.upload) steps.push_back(step.name);
-    const std::uint64_t bytes = run.fleet_options().update_bytes, whole = run.travels.num_values() * sizeof(float);
+    const std::uint64_t bytes = run.fleet_options().update_bytes, whole = run.model.travels.num_values() * sizeof(float);
     return fmt::format("updates     {} · {}{} each\n", fmt::join(steps, ", "), human_bytes(bytes),
                        bytes == whole ? "" : fmt::format(" of {}", human_bytes(whole)));
 }
@@ -144,22 +144,24 @@ std::string describe_clients_evaluation(const Experiment& run) {
     const ClientsEvaluationConfig& config = run.config.evaluation.clients;
     if (!config.every) return "";
     return fmt::format("evaluation  on what {} of {} clients hold out, every {}{}\n", run.evaluated_clients.size(),
-                       run.dataset.map().num_clients, *config.every == 1 ? "round" : fmt::format("{} rounds", *config.every),
+                       run.data.dataset.map().num_clients,
+                       *config.every == 1 ? "round" : fmt::format("{} rounds", *config.every),
                        config.personalized ? ", and after a local epoch of their own" : "");
 }
 
 /// How model.file is run: " as layers", " as a graph: aten.silu.default ('silu') is no layer".
 std::string describe_form(const Experiment& run) {
-    if (!run.model.exported.given()) return "";
-    const std::string kept = kept_as_graph(run.config, run.model);
+    if (!run.model.spec.exported.given()) return "";
+    const std::string kept = kept_as_graph(run.config, run.model.spec);
     return kept.empty() ? " as layers" : " as a graph: " + kept;
 }
 
 /// " and 260 frozen ones", ", 260 of them each client's own".
 std::string describe_parts(const Experiment& run) {
     std::string parts;
-    if (!run.frozen.entries().empty()) parts += fmt::format(" and {} frozen ones", run.frozen.num_parameters());
-    if (!run.local_part.empty()) parts += fmt::format(", {} of them each client's own", run.local_part.num_parameters());
+    if (!run.model.frozen.entries().empty()) parts += fmt::format(" and {} frozen ones", run.model.frozen.num_parameters());
+    if (!run.model.local_part.empty())
+        parts += fmt::format(", {} of them each client's own", run.model.local_part.num_parameters());
     return parts;
 }
 
@@ -179,49 +181,52 @@ std::string describe_strategy(const StrategyConfig& strategy) {
 }  // namespace
 
 std::string describe_plan(const Experiment& run, const std::string& folder) {
-    const clients::DatasetMap& data = run.dataset.map();
+    const clients::DatasetMap& data = run.data.dataset.map();
     const RunConfig& config = run.config;
-    const std::string measured = describe(run.workers);
-    const std::string workers = run.num_workers == 0 ? "none: the coordinator trains"
-                                                     : fmt::format("{} process{}{}, {} thread{} each", run.num_workers,
-                                                                   run.num_workers == 1 ? "" : "es",
-                                                                   measured.empty() ? "" : fmt::format(" (auto: {})", measured),
-                                                                   config.threads, config.threads == 1 ? "" : "s") +
-                                                           (run.workers.mps ? ", sharing the GPU by MPS" : "");
+    const std::string measured = describe(run.resources.workers);
+    const std::string workers = run.resources.num_workers == 0
+                                    ? "none: the coordinator trains"
+                                    : fmt::format("{} process{}{}, {} thread{} each", run.resources.num_workers,
+                                                  run.resources.num_workers == 1 ? "" : "es",
+                                                  measured.empty() ? "" : fmt::format(" (auto: {})", measured), config.threads,
+                                                  config.threads == 1 ? "" : "s") +
+                                          (run.resources.workers.mps ? ", sharing the GPU by MPS" : "");
     const std::string seeds = describe_seeds(config);
     const std::string mode = config.mode.name == ModeConfig{}.name ? "" : " · " + config.mode.name;
     const std::string strategy = describe_strategy(config.strategy);
     const std::string task = config.task == RunConfig{}.task ? "" : " · " + config.task;
     std::string text = fmt::format("run         {}{} · {}{} · {} rounds · seed {}{}\n", config.name, task, strategy, mode,
                                    config.rounds, config.seed, seeds.empty() ? "" : fmt::format(" ({})", seeds));
-    text += fmt::format("device      {} · workers {}\n", run.space == aggregation::MemorySpace::Host ? "cpu" : "cuda", workers);
+    text += fmt::format("device      {} · workers {}\n", run.resources.space == aggregation::MemorySpace::Host ? "cpu" : "cuda",
+                        workers);
     text += describe_ranks(run);
     text += describe_steps(run);
-    text += fmt::format("model       {}{} · {} parameters{} · input {}\n", run.model.name.get(), describe_form(run),
-                        run.layout.num_parameters(), describe_parts(run), describe_input(data.shape));
+    text += fmt::format("model       {}{} · {} parameters{} · input {}\n", run.model.spec.name.get(), describe_form(run),
+                        run.model.layout.num_parameters(), describe_parts(run), describe_input(data.shape));
     text += fmt::format("data        {} · {} training and {} test examples{} · {}{}{}\n", config.data.format, data.num_train,
-                        data.num_test, describe_type(data), describe_targets(data), describe_ignored(run.dataset),
+                        data.num_test, describe_type(data), describe_targets(data), describe_ignored(run.data.dataset),
                         describe_left_out(data));
     const std::string held_out = data.num_held_out == 0 ? "" : fmt::format(" · {} more held out", data.num_held_out);
     text += fmt::format("clients     {} by {} · {}{} · {} per round\n", data.num_clients, config.data.partition.scheme,
-                        shard_sizes(run.dataset), held_out, run.mode.in_flight);
-    const std::string histogram = histogram_rows(run.dataset, run.owners);
+                        shard_sizes(run.data.dataset), held_out, run.mode.in_flight);
+    const std::string histogram = histogram_rows(run.data.dataset, run.data.owners);
     if (!histogram.empty()) text += fmt::format("partition   {}", histogram);
     text += describe_upload(run);
     text += describe_clients_evaluation(run);
     const std::string each =
-        run.num_workers == 0 ? "" : fmt::format(" · about {} per worker", human_bytes(host_bytes_of_worker(run)));
-    const std::string on_gpu = run.space == aggregation::MemorySpace::Host
+        run.resources.num_workers == 0 ? "" : fmt::format(" · about {} per worker", human_bytes(host_bytes_of_worker(run)));
+    const std::string on_gpu = run.resources.space == aggregation::MemorySpace::Host
                                    ? ""
                                    : fmt::format(", {} of it on the GPU too", human_bytes(data.example_bytes()));
-    const std::uint64_t kept = client_state_bytes(config, run.channels, data.num_clients);
+    const std::uint64_t kept = client_state_bytes(config, run.model.channels, data.num_clients);
     const std::string kept_by_clients = kept == 0 ? ""
                                                   : fmt::format(" · kept by clients up to {}{}", human_bytes(kept),
-                                                                run.client_states.lies_in_file() ? " in a file" : "");
-    text += fmt::format("memory      arena {} in {} slots · data {}{}{}{}\n", human_bytes(run.arena->geometry().total_bytes()),
-                        run.arena->geometry().num_slots, human_bytes(data.total_bytes()), on_gpu, kept_by_clients, each);
+                                                                run.server.client_states.lies_in_file() ? " in a file" : "");
+    text += fmt::format("memory      arena {} in {} slots · data {}{}{}{}\n",
+                        human_bytes(run.resources.arena->geometry().total_bytes()), run.resources.arena->geometry().num_slots,
+                        human_bytes(data.total_bytes()), on_gpu, kept_by_clients, each);
     text += fmt::format("folder      {}\n", folder);
-    for (const std::string& warning : run.warnings) text += fmt::format("warning     {}\n", warning);
+    for (const std::string& warning : run.warnings()) text += fmt::format("warning     {}\n", warning);
     return text;
 }
 

@@ -15,20 +15,22 @@ namespace {
 
 constexpr std::size_t kRecent = 10;  // number of rounds for the rate
 
-bool set_cell(RoundRow& row, const std::string& column, const std::string& cell) {
-    if (column == "round") return parse_cell(cell, row.round);
-    if (column == "version") return parse_cell(cell, row.version);
-    if (column == "cohort") return parse_cell(cell, row.cohort);
-    if (column == "accepted") return parse_cell(cell, row.accepted);
-    if (column == "failed") return parse_cell(cell, row.failed);
-    if (column == "train_loss") return parse_cell(cell, row.train_loss);
-    if (column == "test_loss") return parse_cell(cell, row.test_loss);
-    if (column == "wall_s") return parse_cell(cell, row.wall_s);
-    if (column == "virtual_s") return parse_cell(cell, row.virtual_s);
-    if (column == "bytes_down") return parse_cell(cell, row.bytes_down);
-    if (column == "bytes_up") return parse_cell(cell, row.bytes_up);
-    return true;
+template <auto member>
+bool set(RoundRow& row, std::string_view cell) {
+    return parse_cell(cell, row.*member);
 }
+
+/// The columns of rounds.csv that are read, besides the main metric.
+struct ReadColumn {
+    std::string_view name;
+    RunView::SetCell set;
+};
+constexpr ReadColumn kRead[]{{"round", set<&RoundRow::round>},         {"version", set<&RoundRow::version>},
+                             {"cohort", set<&RoundRow::cohort>},       {"accepted", set<&RoundRow::accepted>},
+                             {"failed", set<&RoundRow::failed>},       {"train_loss", set<&RoundRow::train_loss>},
+                             {"test_loss", set<&RoundRow::test_loss>}, {"wall_s", set<&RoundRow::wall_s>},
+                             {"virtual_s", set<&RoundRow::virtual_s>}, {"bytes_down", set<&RoundRow::bytes_down>},
+                             {"bytes_up", set<&RoundRow::bytes_up>}};
 
 }  // namespace
 
@@ -108,19 +110,23 @@ void RunView::read_rows() {
 }
 
 void RunView::read_head(const std::string& line) {
-    columns_ = cells_of(line);
-    if (const clients::Metric* found = main_metric_of(columns_)) metric_ = found;
+    const std::vector<std::string> names = cells_of(line);
+    if (const clients::Metric* found = main_metric_of(names)) metric_ = found;
+    columns_.assign(names.size(), {});
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        const auto* const read = std::ranges::find(kRead, names[i], &ReadColumn::name);
+        if (read != std::end(kRead)) columns_[i].push_back(read->set);
+        if (metric_ != nullptr && names[i] == "test_" + metric_->name) columns_[i].push_back(set<&RoundRow::quality>);
+        if (names[i] == other_) columns_[i].push_back(set<&RoundRow::other>);
+    }
 }
 
 void RunView::add_row(const std::string& line) {
     Row row;
     const std::vector<std::string> cells = cells_of(line);
     bool whole = cells.size() == columns_.size();
-    const std::string main = metric_ == nullptr ? "" : "test_" + metric_->name;
-    for (std::size_t i = 0; whole && i < cells.size(); ++i) {
-        whole = columns_[i] == main ? parse_cell(cells[i], row.quality) : set_cell(row, columns_[i], cells[i]);
-        if (whole && columns_[i] == other_) whole = parse_cell(cells[i], row.other);
-    }
+    for (std::size_t i = 0; whole && i < cells.size(); ++i)
+        for (const SetCell set_cell : columns_[i]) whole = whole && set_cell(row, cells[i]);
     if (!whole) {
         ++torn_lines_;
         return;

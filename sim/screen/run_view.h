@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace fedhive::sim {
@@ -25,6 +26,7 @@ RunState state_without_process(const std::string& exit_status);
 class RunView {
 public:
     using Row = RoundRow;
+    using SetCell = bool (*)(RoundRow& row, std::string_view cell);  // false: the cell is no such value
 
     /// `other`: a further column of rounds.csv to read; empty: none.
     explicit RunView(std::filesystem::path folder, std::string other = "");
@@ -85,7 +87,7 @@ private:
     std::int64_t rounds_ = 0;
     std::int64_t told_rounds_ = 0;  // rounds done, by the manifest
     LockHolder lock_;
-    std::vector<std::string> columns_;  // of rounds.csv; empty: no head yet
+    std::vector<std::vector<SetCell>> columns_;  // of rounds.csv: who takes a cell; empty: no head yet
     std::vector<Row> rows_;
     std::uint64_t torn_lines_ = 0;
     const clients::Metric* metric_ = nullptr;

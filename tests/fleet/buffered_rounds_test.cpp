@@ -1,4 +1,5 @@
-// Mode semi_async against the paper's event loop, implemented once more here: order, times and staleness of arrivals.
+// Mode semi_async beside its paper's event loop, written down once more here: who is sent and who arrives, when, and how stale.
+#include "sim/fleet/fleet.h"
 #include "sim/run/round_loop.h"
 #include "tests/fleet/toy_trainer.h"
 #include "tests/support/temporary_folder.h"
@@ -30,7 +31,7 @@ struct Round {
     double ended_s = 0.0;
 };
 
-/// Two hundred devices with Zipf-distributed times, `cohort` of them in flight.
+/// Two hundred devices by Zipf's law, of which `cohort` are on their way.
 LoadedConfig config(std::size_t clients, std::size_t cohort, std::size_t quorum, const std::string& at_end = "drop") {
     const testing::TemporaryFolder folder;
     const auto file = folder.path() / "buffered.yaml";
@@ -47,12 +48,12 @@ LoadedConfig config(std::size_t clients, std::size_t cohort, std::size_t quorum,
 
 std::vector<Round> simulated(const LoadedConfig& loaded) {
     Experiment run = Experiment::to_inspect(loaded);
-    Fleet fleet(run.fleet_options(), run.worker_plan, *run.arena, run.dataset, testing::make_toy_trainer);
+    Fleet fleet(run.fleet_options(), run.worker_plan, *run.resources.arena, run.data.dataset, testing::make_toy_trainer);
     std::vector<Round> rounds;
-    for (; run.server.round < run.config.rounds; ++run.server.round) {
+    for (; run.server.state.round < run.config.rounds; ++run.server.state.round) {
         RoundRecord record;
         const Arrivals arrived = run_round(run, fleet, record);
-        Round round{arrived.order, {}, run.server.now_s};
+        Round round{arrived.order, {}, run.server.state.now_s};
         for (const ClientReport& client : arrived.clients)
             round.arrivals.push_back({client.client_id, client.sent_round, client.staleness});
         rounds.push_back(round);
@@ -60,16 +61,15 @@ std::vector<Round> simulated(const LoadedConfig& loaded) {
     return rounds;
 }
 
-/// FedBuff (arXiv:2106.06639), Algorithm 1, as an event queue: an arrived client is replaced; the buffer's
-/// last one after the step.
+/// FedBuff (arXiv:2106.06639), Algorithm 1, as a queue of events: a client that returns is replaced; the buffer's last one after the step.
 std::vector<Round> reference(const LoadedConfig& loaded) {
     const Experiment run = Experiment::to_inspect(loaded);
     const RunConfig& config = run.config;
-    const std::uint64_t bytes = run.layout.num_values() * sizeof(float);
+    const std::uint64_t bytes = run.model.layout.num_values() * sizeof(float);
     const auto quorum = static_cast<std::size_t>(*config.mode.quorum());
     using Event = std::tuple<double, std::uint32_t, std::int64_t>;  // when, who, sent in which round
     std::priority_queue<Event, std::vector<Event>, std::greater<>> events;
-    std::vector<bool> away(run.dataset.map().num_clients);
+    std::vector<bool> away(run.data.dataset.map().num_clients);
     double now_s = 0.0;
     std::vector<Round> rounds;
     const auto send = [&](std::int64_t version, std::size_t in_buffer) {
@@ -83,9 +83,8 @@ std::vector<Round> reference(const LoadedConfig& loaded) {
         }
         const Stream stream(config.seed, Purpose::Sampling, static_cast<std::uint32_t>(version),
                             static_cast<std::uint32_t>(in_buffer));
-        for (const std::uint32_t client :
-             sample_idle(*run.sampler, away.size(), busy, wanted - busy.size(), stream, run.devices, now_s)) {
-            const std::uint64_t examples = run.dataset.shard(client).size();
+        for (const std::uint32_t client : sample_idle(*run.sampler, away.size(), busy, wanted - busy.size(), stream, run.devices, now_s)) {
+            const std::uint64_t examples = run.data.dataset.shard(client).size();
             events.emplace(now_s + run.devices.round_trip_s(client, examples, bytes, bytes), client, version);
             away[client] = true;
         }
@@ -149,7 +148,7 @@ TEST_SUITE("BufferedRounds") {
     }
 
     TEST_CASE("MeanStalenessIsOthersOnTheirWayOverTheBuffer") {
-        // While a client is in flight, M - 1 other arrivals overtake it on average; each K of them make one step.
+        // Between its sending and its arrival a client is overtaken by M - 1 others on average, K of which make a step.
         CHECK(mean_staleness(simulated(config(200, 10, 10)), 10) == doctest::Approx(0.9).epsilon(0.1));
         CHECK(mean_staleness(simulated(config(200, 12, 8)), 10) == doctest::Approx(11.0 / 8.0).epsilon(0.1));
         CHECK(mean_staleness(simulated(config(4, 4, 4)), 10) == doctest::Approx(0.75).epsilon(0.1));

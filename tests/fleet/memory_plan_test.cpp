@@ -59,7 +59,7 @@ TEST_SUITE("MemoryPlan") {
         CHECK(vectors({{.name = aggregation::kResidual, .commit = aggregation::Commit::Set}}, feedback) == 4);
         const Experiment scaffold = Experiment::to_inspect(config({"strategy={name: scaffold}"}));
         const Experiment fedavg = Experiment::to_inspect(config());
-        CHECK(host_bytes_of_worker(scaffold) - host_bytes_of_worker(fedavg) == 2 * 4 * scaffold.layout.num_floats());
+        CHECK(host_bytes_of_worker(scaffold) - host_bytes_of_worker(fedavg) == 2 * 4 * scaffold.model.layout.num_floats());
     }
 
     TEST_CASE("WhatLiesBetweenTheLayersIsThatOfABatchOrOfAnEvaluation") {
@@ -117,16 +117,16 @@ TEST_SUITE("MemoryPlan") {
     TEST_CASE("ShapeMakesPixelsOfTheSameFeatures") {
         const Experiment flat = Experiment::to_inspect(config({"data.num_features=48"}));
         const Experiment pixels = Experiment::to_inspect(config({"data.shape=[3, 8, 2]"}));
-        CHECK(flat.dataset.map().shape == clients::ExampleShape{48, 1, 1});
-        CHECK(pixels.dataset.map().shape == clients::ExampleShape{3, 8, 2});
-        const auto values = [](const Experiment& run) { return run.dataset.train().values; };
+        CHECK(flat.data.dataset.map().shape == clients::ExampleShape{48, 1, 1});
+        CHECK(pixels.data.dataset.map().shape == clients::ExampleShape{3, 8, 2});
+        const auto values = [](const Experiment& run) { return run.data.dataset.train().values; };
         CHECK(std::ranges::equal(values(flat), values(pixels)));
     }
 
     TEST_CASE("RehearsalMeasuresOneWorkerAndLeavesTheModelAlone") {
         const Experiment run = Experiment::to_inspect(config());
         const auto model = [&] {
-            const auto values = run.global_model().host();
+            const auto values = run.server.global_model().host();
             return std::vector<float>(values.begin(), values.end());
         };
         const std::vector<float> before = model();
@@ -143,7 +143,7 @@ TEST_SUITE("MemoryPlan") {
         CHECK(one.step_s < 1.0);
         CHECK(free.empty());
         CHECK(model() == before);
-        CHECK(run.server.round == 0);
+        CHECK(run.server.state.round == 0);
     }
 
     TEST_CASE("RehearsalTrainsAsManyAtOnceAsTheRunAndNobodyForAnEvaluation") {

@@ -19,7 +19,7 @@ struct Probed {
         : loaded(load(overrides)), run(Experiment::to_inspect(loaded)) {
         unsetenv("TOY_FAULT");
         setenv("XDG_CACHE_HOME", folder.path().c_str(), 1);
-        run.num_workers = run.most_workers = 3;  // on any machine
+        run.resources.num_workers = run.resources.most_workers = 3;  // on any machine
     }
     ~Probed() { unsetenv("XDG_CACHE_HOME"); }
 
@@ -65,7 +65,7 @@ TEST_SUITE("WorkerProbe") {
     TEST_CASE("RaceMeasuresEachCandidateAndLeavesTheModelAlone") {
         const Probed probed;
         const auto model = [&] {
-            const auto view = probed.run.global_model();
+            const auto view = probed.run.server.global_model();
             return std::vector<float>(view.host().begin(), view.host().end());
         };
         const std::vector<float> before = model();

@@ -23,7 +23,7 @@ TEST_SUITE("ModesHogwild") {
         REQUIRE(clients.size() == 9);
         for (std::size_t i = 0; i < clients.size(); ++i)
             rehearsal.train(static_cast<std::uint32_t>(rounds[i]) - 1, static_cast<std::uint32_t>(clients[i]));
-        CHECK((run.model(rehearsal.run.layout) == rehearsal.model));
+        CHECK((run.model(rehearsal.run.model.layout) == rehearsal.model));
         CHECK(mode_hash(hogwild("1", more)) == run.hash());
         CHECK(mode_hash(hogwild("0", more)) == run.hash());
     }

@@ -18,8 +18,8 @@ Options averaging(const std::string& workers, const Options& more = {}) {
 std::vector<float> accumulated(const Options& assignments) {
     const Rehearsal rehearsal(assignments);
     const auto& plan = rehearsal.run.worker_plan.training;
-    const std::size_t num_train = rehearsal.run.dataset.map().num_train;
-    const auto ranks = static_cast<std::uint32_t>(rehearsal.run.dataset.map().num_clients);
+    const std::size_t num_train = rehearsal.run.data.dataset.map().num_train;
+    const auto ranks = static_cast<std::uint32_t>(rehearsal.run.data.dataset.map().num_clients);
     const auto passes = static_cast<std::uint32_t>(rehearsal.run.config.rounds) * static_cast<std::uint32_t>(plan.local_epochs);
     clients::TrainingStep& step = rehearsal.begin();
     aggregation::SlotSum sum(step.gradient().size, aggregation::MemorySpace::Host);
@@ -47,7 +47,7 @@ std::string check_accumulated(const Options& assignments) {
     const auto expected = accumulated(assignments);
     const Rehearsal rehearsal(assignments);
     const ModeRun run(assignments);
-    CHECK((run.model(rehearsal.run.layout) == expected));
+    CHECK((run.model(rehearsal.run.model.layout) == expected));
     CHECK((expected != rehearsal.model));
     return run.hash();
 }

@@ -83,8 +83,8 @@ inline Batches batches_of(std::span<const std::uint32_t> order, std::size_t size
 struct Rehearsal {
     explicit Rehearsal(const std::vector<std::string>& assignments)
         : loaded(load(assignments)), run(sim::Experiment::to_inspect(loaded)) {
-        trainer = clients::make_trainer(run.worker_plan, run.dataset);
-        const auto first = run.global_model().host();
+        trainer = clients::make_trainer(run.worker_plan, run.data.dataset);
+        const auto first = run.server.global_model().host();
         model.assign(first.begin(), first.end());
     }
     static sim::LoadedConfig load(const std::vector<std::string>& assignments) {
@@ -108,7 +108,7 @@ struct Rehearsal {
     /// A client's batches in a round, epoch after epoch.
     Batches batches(std::uint32_t round, std::uint32_t client) const {
         const auto& plan = run.worker_plan.training;
-        const auto shard = run.dataset.shard(client);
+        const auto shard = run.data.dataset.shard(client);
         std::vector<std::uint32_t> order(shard.begin(), shard.end());
         Stream shuffling(plan.seed, Purpose::Shuffle, round, client);
         Batches all;

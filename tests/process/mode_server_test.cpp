@@ -21,7 +21,7 @@ std::vector<float> in_turns(const Options& assignments) {
     for (std::uint32_t round = 0; round < rehearsal.run.config.rounds; ++round) {
         std::vector<Batches> of_client;
         std::size_t most = 0;
-        for (std::uint32_t client = 0; client < rehearsal.run.dataset.map().num_clients; ++client) {
+        for (std::uint32_t client = 0; client < rehearsal.run.data.dataset.map().num_clients; ++client) {
             of_client.push_back(rehearsal.batches(round, client));
             most = std::max(most, of_client.back().size());
         }
@@ -35,7 +35,7 @@ std::vector<float> in_turns(const Options& assignments) {
 void check_in_turns(const Options& assignments) {
     const auto expected = in_turns(assignments);
     const Rehearsal rehearsal(assignments);
-    CHECK((ModeRun(assignments).model(rehearsal.run.layout) == expected));
+    CHECK((ModeRun(assignments).model(rehearsal.run.model.layout) == expected));
     CHECK((expected != rehearsal.model));
 }
 
@@ -112,7 +112,7 @@ TEST_SUITE("ModesAsync") {
         CHECK(std::set<double>(clients.begin(), clients.end()).size() > 1);
         for (std::uint32_t round = 0; round < clients.size(); ++round)
             rehearsal.train(round, static_cast<std::uint32_t>(clients[round]));
-        CHECK((run.model(rehearsal.run.layout) == rehearsal.model));
+        CHECK((run.model(rehearsal.run.model.layout) == rehearsal.model));
         CHECK(largest(run.numbers("clients.csv", "staleness")) == 0);
     }
 }

@@ -140,18 +140,25 @@ def floors(tree, _options):
     return found
 
 
+# Files that the program prints, and its arguments.
+GENERATED_PAGES = {"configs/REFERENCE.md": ["reference"], "results/COLUMNS.md": ["columns"], "scripts/lib/report/columns.json": ["columns", "--json"]}
+
+
 def reference(tree, options):
-    binary, page = tree.root / "build/release/fedhive", tree.root / "configs/REFERENCE.md"
+    binary, found = tree.root / "build/release/fedhive", []
     if not binary.exists():
         return ["build/release/fedhive is not built"]
-    ran = subprocess.run([binary, "reference"], capture_output=True, text=True, check=False, timeout=60)
-    if ran.returncode:
-        return [f"`fedhive reference` ended with {ran.returncode}: {ran.stderr.strip()[-300:]}"]
-    if options.fix:
-        page.write_text(ran.stdout)
-    if not page.exists() or page.read_text() != ran.stdout:
-        return ["configs/REFERENCE.md is out of date; tools/check --fix reference"]
-    return []
+    for name, arguments in GENERATED_PAGES.items():
+        page = tree.root / name
+        ran = subprocess.run([binary, *arguments], capture_output=True, text=True, check=False, timeout=60)
+        if ran.returncode:
+            found.append(f"`fedhive {' '.join(arguments)}` ended with {ran.returncode}: {ran.stderr.strip()[-300:]}")
+            continue
+        if options.fix:
+            page.write_text(ran.stdout)
+        if not page.exists() or page.read_text() != ran.stdout:
+            found.append(f"{name} is out of date; tools/check --fix reference")
+    return found
 
 
 def without_code(text):

@@ -17,11 +17,11 @@ from report.files import FileProblem, read_text
 from report.metric import metric_of_columns
 
 STATUSES = ("finished", "running", "paused", "interrupted", "failed", "killed", "stopped", "waiting", "damaged")
-ROUNDS_COLUMNS = ("round version cohort accepted failed train_loss test_loss test_accuracy bytes_down bytes_up staleness_mean wall_s "
-                  "pull_down_s train_s barrier_s aggregate_s server_step_s evaluate_s left_behind in_flight virtual_s").split()
-CLIENTS_COLUMNS = ("round client_id worker slot num_examples steps train_loss update_norm update_hash seconds failure sent_round "
-                   "staleness").split()
-TEXT_COLUMNS = ("update_hash", "failure", "model", "owner")
+# What `fedhive columns --json` prints: of each table its columns, in their order. A run of another version or task may have others.
+TABLES = json.loads(Path(__file__).with_name("columns.json").read_text(encoding="utf-8"))
+ROUNDS_COLUMNS = [column["name"] for column in TABLES["rounds.csv"]]
+CLIENTS_COLUMNS = [column["name"] for column in TABLES["clients.csv"]]
+TEXT_COLUMNS = tuple(dict.fromkeys(column["name"] for table in TABLES.values() for column in table if column["text"]))
 
 
 @dataclass

@@ -65,15 +65,15 @@ class Bench {
 public:
     explicit Bench(const sim::Experiment& run)
         : run_(run),
-          plan_(clients::plan_model(run.model)),
-          network_(run.model),
-          direct_(network_, run.dataset.train(), run.worker_plan.normalization.get(), run.worker_plan.optimizer),
-          model_(run.model, aggregation::MemorySpace::Host),
-          libtorch_(model_, run.dataset.train(), run.worker_plan.normalization.get(), run.worker_plan.optimizer),
-          global_(run.layout.num_floats()) {
+          plan_(clients::plan_model(run.model.spec)),
+          network_(run.model.spec),
+          direct_(network_, run.data.dataset.train(), run.worker_plan.normalization.get(), run.worker_plan.optimizer),
+          model_(run.model.spec, aggregation::MemorySpace::Host),
+          libtorch_(model_, run.data.dataset.train(), run.worker_plan.normalization.get(), run.worker_plan.optimizer),
+          global_(run.model.layout.num_floats()) {
         add_by_number(plan_, by_number_);
-        clients::initial_parameters(run.model, run.layout, run.config.seed, global_);
-        const std::size_t there = run.dataset.train().size();
+        clients::initial_parameters(run.model.spec, run.model.layout, run.config.seed, global_);
+        const std::size_t there = run.data.dataset.train().size();
         for (std::size_t i = 0; i < run.worker_plan.training.batch_size; ++i)
             batch_.push_back(static_cast<std::uint32_t>(i % there));
     }
@@ -98,7 +98,7 @@ public:
     nlohmann::json found() const {
         nlohmann::json layers = nlohmann::json::array();
         for (const Measured& one : operations_) layers.push_back(told_of(one));
-        return {{"model", run_.model.name.get()},
+        return {{"model", run_.model.spec.name.get()},
                 {"kernels", kernels()},
                 {"batch_size", batch_.size()},
                 {"turns", turns_},

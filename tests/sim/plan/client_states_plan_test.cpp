@@ -1,6 +1,7 @@
-// Storage of client states, and refusals before round 1.
+// Where what clients keep will lie, and what is refused before round 1.
+#include "sim/plan/client_states_plan.h"
 #include "aggregation/memory/unnamed_file.h"
-#include "sim/plan/experiment_model.h"
+#include "sim/plan/model_setup.h"
 #include "tests/support/skip.h"
 #include "tests/support/temporary_folder.h"
 
@@ -26,7 +27,7 @@ aggregation::Layout layout_of(std::int64_t rows, std::int64_t columns) {
     return layout;
 }
 
-/// Four terabytes per client.
+/// Four terabytes for each client.
 aggregation::Layout enormous() { return layout_of(1'000'000, 1'000'000); }
 
 std::string refusal(const LoadedConfig& loaded, const aggregation::Layout& layout, const std::filesystem::path& folder,

@@ -31,9 +31,10 @@ model: {name: mlp}
 training: {cohort: 4, engine: auto}
 )";
     const Experiment run = Experiment::to_inspect(load_config(folder.path() / "run.yaml", overrides));
-    CHECK((run.worker_plan.engine == run.engine));
-    CHECK(honoured_by(way_of(run.engine, run.space, run.worker_plan.asked)).has_all(run.worker_plan.asked));
-    return {name_of(run.engine), run.engine_choice.why, describe_plan(run, "folder")};
+    CHECK((run.worker_plan.engine == run.resources.engine_choice.engine));
+    CHECK(
+        honoured_by(way_of(run.worker_plan.engine, run.resources.space, run.worker_plan.asked)).has_all(run.worker_plan.asked));
+    return {name_of(run.worker_plan.engine), run.resources.engine_choice.why, describe_plan(run, "folder")};
 }
 
 std::string engine_of(const std::vector<std::string>& overrides) { return chosen_with(overrides).engine; }

@@ -22,7 +22,7 @@ LoadedConfig ten_rounds(const testing::TemporaryFolder& folder, const std::vecto
 }
 
 std::vector<float> model_of(const Experiment& run) {
-    const auto values = run.global_model().host();
+    const auto values = run.server.global_model().host();
     return {values.begin(), values.end()};
 }
 
@@ -37,7 +37,7 @@ TEST_SUITE("Experiment") {
         CHECK(first != std::vector<float>(first.size(), 0.0F));
         CHECK(model_of(Experiment::to_run(loaded, 10)) == first);
         const std::vector<float> given(first.size(), 2.0F);
-        const auto begin = [&](const Experiment& run) { run.begin_with(given); };
+        const auto begin = [&](const Experiment& run) { run.server.begin_with(given); };
         CHECK(model_of(Experiment::to_evaluate(loaded, begin)) == given);
         CHECK(model_of(Experiment::to_replay(loaded, begin)) == given);
         CHECK(model_of(Experiment::to_resume(loaded, begin, 10, std::nullopt)) == given);
@@ -51,26 +51,26 @@ TEST_SUITE("Experiment") {
         const Experiment plain = Experiment::to_inspect(load_config(file));
         const Experiment skewed = Experiment::to_inspect(load_config(file, {"data.skew.rotation=half_turns"}));
         const auto values = [](const Experiment& run, std::uint32_t example, bool turned) {
-            const auto bytes = run.dataset.train().example(example);
+            const auto bytes = run.data.dataset.train().example(example);
             return turned ? std::vector(bytes.rbegin(), bytes.rend()) : std::vector(bytes.begin(), bytes.end());
         };
         for (std::uint32_t client = 0; client < 2; ++client)
-            for (const auto& examples : {plain.dataset.shard(client), plain.dataset.held_out(client)}) {
+            for (const auto& examples : {plain.data.dataset.shard(client), plain.data.dataset.held_out(client)}) {
                 REQUIRE(examples.size() > 5);
                 for (const std::uint32_t example : examples)
                     CHECK(values(skewed, example, client == 1) == values(plain, example, false));
             }
-        CHECK(std::ranges::equal(skewed.dataset.test().values, plain.dataset.test().values));
-        CHECK(skewed.data_fingerprint == plain.data_fingerprint);
+        CHECK(std::ranges::equal(skewed.data.dataset.test().values, plain.data.dataset.test().values));
+        CHECK(skewed.data.fingerprint == plain.data.fingerprint);
     }
 
     TEST_CASE("HowManyWorkersThereAreIsSettledForThoseWhoStartThem") {
         const testing::TemporaryFolder folder;
         const Experiment run = Experiment::to_run(ten_rounds(folder), 10);
-        CHECK(run.num_workers == 2);
-        CHECK(run.workers.workers == 2);
-        CHECK(run.workers.by == ChosenBy::Config);
-        CHECK(Experiment::to_inspect(ten_rounds(folder)).num_workers == 2);
+        CHECK(run.resources.num_workers == 2);
+        CHECK(run.resources.workers.workers == 2);
+        CHECK(run.resources.workers.by == ChosenBy::Config);
+        CHECK(Experiment::to_inspect(ten_rounds(folder)).resources.num_workers == 2);
     }
 
     TEST_CASE("RecordedArrivalsAreThoseOfTheRoundsThatAreLeftButNobodyAsksInAReplay") {
@@ -83,10 +83,10 @@ TEST_SUITE("Experiment") {
         CHECK_THROWS_AS(Experiment::to_run(loaded, 2), ConfigError);
         const auto after_one = [&](Experiment& run) {
             run.begin_anew(loaded);
-            run.server.round = 1;
+            run.server.state.round = 1;
         };
-        CHECK(Experiment::to_resume(loaded, after_one, 2, std::nullopt).server.round == 1);
+        CHECK(Experiment::to_resume(loaded, after_one, 2, std::nullopt).server.state.round == 1);
         const auto anew = [&](const Experiment& run) { run.begin_anew(loaded); };
-        CHECK(Experiment::to_replay(loaded, anew).server.round == 0);
+        CHECK(Experiment::to_replay(loaded, anew).server.state.round == 0);
     }
 }

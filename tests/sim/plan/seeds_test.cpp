@@ -1,5 +1,6 @@
 // Each key of `seeds` changes the draws that it names, and no others.
 #include "clients/protocol/watcher.h"
+#include "sim/fleet/fleet.h"
 #include "sim/plan/experiment.h"
 #include "sim/run/round_loop.h"
 #include "tests/support/temporary_folder.h"
@@ -51,15 +52,15 @@ Numbers shards_of(const clients::SharedDataset& dataset) {
 
 Numbers first_model(const Experiment& run) {
     Numbers bits;
-    for (const float value : run.global_model().host()) bits.push_back(std::bit_cast<std::uint32_t>(value));
+    for (const float value : run.server.global_model().host()) bits.push_back(std::bit_cast<std::uint32_t>(value));
     return bits;
 }
 
 /// Orders of examples, for clients whose shards are replaced by equal positions.
 Numbers orders(const Experiment& run) {
-    OrderOnly step(run.layout.num_floats());
-    const std::vector<float> global(run.layout.num_floats());
-    std::vector<float> update(run.layout.num_floats());
+    OrderOnly step(run.model.layout.num_floats());
+    const std::vector<float> global(run.model.layout.num_floats());
+    std::vector<float> update(run.model.layout.num_floats());
     const Numbers positions{0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
     const std::vector<std::uint32_t> shard(positions.begin(), positions.end());
     for (std::uint32_t client = 0; client < 3; ++client)
@@ -70,16 +71,16 @@ Numbers orders(const Experiment& run) {
 /// Device times, availability, samples of two rounds, and the sampled clients that a fault drops.
 Numbers participants(Experiment& run) {
     Numbers all;
-    for (std::uint32_t client = 0; client < run.dataset.map().num_clients; ++client) {
+    for (std::uint32_t client = 0; client < run.data.dataset.map().num_clients; ++client) {
         all.push_back(std::bit_cast<std::uint64_t>(run.devices.round_trip_s(client, 100, 1000, 1000)));
         all.push_back(run.devices.available(client, 0.0) ? 1 : 0);
     }
-    Fleet fleet(run.fleet_options(), run.worker_plan, *run.arena, run.dataset);
+    Fleet fleet(run.fleet_options(), run.worker_plan, *run.resources.arena, run.data.dataset);
     for (int i = 0; i < 2; ++i) {
         RoundRecord round;
         for (const ClientReport& client : run_round(run, fleet, round).clients)
             all.insert(all.end(), {client.client_id, client.failure ? 1U : 0U});
-        ++run.server.round;
+        ++run.server.state.round;
     }
     return all;
 }
@@ -103,8 +104,8 @@ devices:
     clients::block_interrupts();
     const LoadedConfig loaded = load_config(folder.path() / "run.yaml", overrides);
     Experiment run = Experiment::to_inspect(loaded);
-    Draws draws{{"data", {run.data_fingerprint}},
-                {"partition", shards_of(run.dataset)},
+    Draws draws{{"data", {run.data.fingerprint}},
+                {"partition", shards_of(run.data.dataset)},
                 {"model", first_model(run)},
                 {"training", orders(run)}};
     draws["sampling"] = participants(run);

@@ -1,4 +1,4 @@
-// Evaluation of clients, against the same computed step by step by hand.
+// What comes of an evaluation of clients, against each step of it done by hand.
 #include "sim/run/evaluate.h"
 
 #include "aggregation/base/random.h"
@@ -6,8 +6,9 @@
 #include "clients/trainers/engine.h"
 #include "clients/visit/local_step.h"
 #include "clients/visit/local_training.h"
-#include "tests/support/evaluated.h"
+#include "sim/fleet/fleet.h"
 #include "tests/support/temporary_folder.h"
+#include "tests/support/evaluated.h"
 
 #include <doctest/doctest.h>
 
@@ -18,8 +19,7 @@ using namespace fedhive::sim;
 
 namespace {
 
-/// Three clients, lr over four features, an initial model; FedProx, whose term is a part of a client's epoch,
-/// at half the client rate.
+/// Three clients, lr over four features, a fresh model; FedProx, whose term is a part of a client's epoch, with a rate that has halved.
 LoadedConfig three_clients(const testing::TemporaryFolder& folder) {
     const auto file = folder.path() / "three.yaml";
     std::ofstream(file)
@@ -31,16 +31,16 @@ LoadedConfig three_clients(const testing::TemporaryFolder& folder) {
     return load_config(file);
 }
 
-/// Reference, in passes of four examples.
+/// In passes of four examples.
 ClientQuality by_hand(const Experiment& run, clients::Trainer& trainer, aggregation::ConstParamSpan model,
                       std::uint32_t client) {
-    const auto held_out = run.dataset.held_out(client);
+    const auto held_out = run.data.dataset.held_out(client);
     double loss = 0.0;
     double correct = 0.0;
     trainer.evaluation().begin(model);
     for (std::size_t first = 0; first < held_out.size(); first += 4) {
         const auto part = held_out.subspan(first, std::min<std::size_t>(4, held_out.size() - first));
-        const testing::Evaluated result = testing::evaluated(trainer.evaluation(), run.dataset.train(), part);
+        const testing::Evaluated result = testing::evaluated(trainer.evaluation(), run.data.dataset.train(), part);
         loss += result.loss_sum;
         correct += result.correct;
     }
@@ -63,22 +63,22 @@ TEST_SUITE("EvaluateClients") {
         const testing::TemporaryFolder folder;
         const LoadedConfig loaded = three_clients(folder);
         Experiment run = Experiment::to_run(loaded, 10);
-        run.server.round = 1;
-        Fleet fleet(run.fleet_options(), run.worker_plan, *run.arena, run.dataset);
+        run.server.state.round = 1;
+        Fleet fleet(run.fleet_options(), run.worker_plan, *run.resources.arena, run.data.dataset);
         const ClientsTest found = evaluate_clients(fleet, run);
         REQUIRE(found.global.size() == 3);
         REQUIRE(found.personalized.size() == 3);
-        const auto trainer = clients::make_trainer(run.worker_plan, run.dataset);
+        const auto trainer = clients::make_trainer(run.worker_plan, run.data.dataset);
         clients::LocalTraining epoch = run.worker_plan.training;
         epoch.local_epochs = 1;
         epoch.seed = Stream(epoch.seed, Purpose::Personalization).next_u64();
-        std::vector<float> update(run.layout.num_floats());
+        std::vector<float> update(run.model.layout.num_floats());
         for (std::uint32_t client = 0; client < 3; ++client) {
-            CHECK(run.dataset.held_out(client).size() == 9);
-            check_same(found.global[client], by_hand(run, *trainer, run.server.model(), client));
+            CHECK(run.data.dataset.held_out(client).size() == 9);
+            check_same(found.global[client], by_hand(run, *trainer, run.server.state.model(), client));
             clients::LocalStep step(trainer->step());
-            clients::train_client(step, epoch, run.strategy.objective_in(1), 1, client, run.dataset.shard(client),
-                                  run.server.model(), update);
+            clients::train_client(step, epoch, run.server.strategy.objective_in(1), 1, client, run.data.dataset.shard(client),
+                                  run.server.state.model(), update);
             const aggregation::ConstParamSpan local(trainer->step().parameters());
             const std::vector<float> own(local.host().begin(), local.host().end());
             check_same(found.personalized[client], by_hand(run, *trainer, own, client));

@@ -13,7 +13,7 @@ const ClientsTest kTwoClients{{{2, 4, 0.5, 0.75, 4.0}, {5, 12, 1.0, 0.25, 12.0}}
 
 TEST_SUITE("FairnessTable") {
     TEST_CASE("RowHasWhatItsColumnsSay") {
-        CHECK(fairness_columns(kAccuracy) ==
+        CHECK(fairness_csv(kAccuracy).header() ==
               "round,model,clients,examples,accuracy_mean,accuracy_std,accuracy_p10,accuracy_p25,accuracy_p50,accuracy_p75,"
               "accuracy_p90,accuracy_worst_10,accuracy_best_10,accuracy_gini,accuracy_by_examples,loss_mean,loss_by_examples,"
               "accuracy_p20,accuracy_p30,accuracy_p40,accuracy_p60,accuracy_p70,accuracy_p80\n");
@@ -33,7 +33,7 @@ TEST_SUITE("FairnessTable") {
 
     TEST_CASE("WhereLowerIsBetterTheWorstTenthHasTheHighestValues") {
         const fedhive::clients::Metric& mse = fedhive::clients::learning_task("regression").main_metric();
-        CHECK(fairness_columns(mse).starts_with("round,model,clients,examples,mse_mean,mse_std,mse_p10,"));
+        CHECK(fairness_csv(mse).header().starts_with("round,model,clients,examples,mse_mean,mse_std,mse_p10,"));
         CHECK(fairness_rows(3, kTwoClients, mse) ==
               "3,global,2,16,0.5,0.25,0.3,0.375,0.5,0.625,0.7,0.75,0.25,0.25,0.375,0.75,0.875,0.35,0.4,0.45,0.55,0.6,0.65\n");
         CHECK(client_table_name(mse) == "client_mse.csv");

@@ -5,6 +5,7 @@
 #include "sim/record/durable_file.h"
 #include "sim/record/run_record.h"
 #include "sim/record/table_cells.h"
+#include "sim/run/partition_table.h"
 #include "sim/run/resume.h"
 #include "sim/run/run_folder.h"
 #include "tests/support/temporary_folder.h"

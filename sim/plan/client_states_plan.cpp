@@ -1,0 +1,104 @@
+#include "sim/plan/client_states_plan.h"
+
+#include "aggregation/base/error.h"
+#include "aggregation/memory/unnamed_file.h"
+#include "sim/machine/machine.h"
+#include "sim/plan/blame.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+namespace fedhive::sim {
+
+namespace {
+
+/// The most clients that can take part in all rounds together.
+std::uint64_t clients_seen(const RunConfig& run, std::uint64_t num_clients) {
+    return std::min(num_clients, static_cast<std::uint64_t>(run.rounds) * static_cast<std::uint64_t>(run.cohort_size()));
+}
+
+}  // namespace
+
+std::uint64_t client_state_bytes(const RunConfig& run, const aggregation::Channels& channels, std::uint64_t num_clients) {
+    const aggregation::Channel* kept = channels.committed();
+    return kept == nullptr ? 0 : clients_seen(run, num_clients) * aggregation::ClientStates::bytes_each(kept->floats);
+}
+
+std::filesystem::path existing_folder(const std::filesystem::path& folder) {
+    if (folder.empty()) return folder;
+    std::error_code error;
+    std::filesystem::path found = std::filesystem::absolute(folder, error).lexically_normal();
+    while (!std::filesystem::is_directory(found, error) && found.has_relative_path()) found = found.parent_path();
+    return found;
+}
+
+namespace {
+
+/// The part that keeps client state, its key, and the advice to do without it.
+struct KeepsState {
+    const char* key;
+    std::string who;
+    const char* instead;
+};
+
+KeepsState who_keeps(const RunConfig& run) {
+    if (run.model.has_local_part()) return {"model.local", "model.local", "fewer patterns"};
+    if (run.keeps_residual()) return {"upload", "'error_feedback'", "leave it out"};
+    return {"strategy.name", fmt::format("strategy '{}'", run.strategy.name), "another strategy"};
+}
+
+/// "strategy 'scaffold' keeps 400 bytes (400 B) for each client that is seen, of up to 10 clients 4000 bytes (4 KB)"
+std::string what_is_kept(const RunConfig& run, std::uint64_t each, std::uint64_t seen) {
+    return fmt::format("{} keeps {} bytes ({}) for each client that is seen, of up to {} clients {} bytes ({})",
+                       who_keeps(run).who, each, human_bytes(each), seen, seen * each, human_bytes(seen * each));
+}
+
+aggregation::ClientStates make_states_in(const std::filesystem::path& folder, const LoadedConfig& loaded, std::uint64_t floats,
+                                         std::uint64_t num_clients) {
+    const std::uint64_t each = aggregation::ClientStates::bytes_each(floats), seen = clients_seen(loaded.run, num_clients);
+    if (aggregation::lies_in_memory(folder))
+        throw loaded.source->error(
+            "client_state", fmt::format("{} lies in memory itself (tmpfs), and so would a file there; write memory, or put the "
+                                        "run's folder on a disk: --out",
+                                        folder.string()));
+    if (const std::uint64_t free = aggregation::free_disk_bytes(folder); seen > free / each)
+        throw loaded.source->error(
+            "client_state",
+            fmt::format("{}; on the disk of {} {} bytes ({}) are free; make room there, put the run's folder on another one "
+                        "(--out), or use fewer clients or rounds, a smaller model or {}",
+                        what_is_kept(loaded.run, each, seen), folder.string(), free, human_bytes(free),
+                        who_keeps(loaded.run).instead));
+    return blame(loaded, "client_state", [&] {
+        try {
+            return aggregation::ClientStates::create_in(folder, num_clients, floats);
+        } catch (const Fault& fault) {
+            throw ConfigError(fmt::format("{}; write memory, or put the run's folder elsewhere: --out", fault.what()));
+        }
+    });
+}
+
+}  // namespace
+
+aggregation::ClientStates make_client_states(const LoadedConfig& loaded, const aggregation::Channels& channels,
+                                             std::uint64_t num_clients, const Ranks& ranks,
+                                             const std::filesystem::path& folder) {
+    if (channels.committed() == nullptr) return {};
+    const std::uint64_t floats = channels.committed()->floats;
+    if (loaded.run.client_state == "file" && !folder.empty())
+        return make_states_in(existing_folder(folder), loaded, floats, num_clients);
+    const std::uint64_t each = aggregation::ClientStates::bytes_each(floats), seen = clients_seen(loaded.run, num_clients);
+    const std::uint64_t available = this_machine().available_memory;
+    if (loaded.run.client_state == "memory" && seen > available / (ranks.is_alone() ? 1 : 2) / each)
+        throw loaded.source->error(
+            who_keeps(loaded.run).key,
+            fmt::format("{}{}; {} bytes ({}) of memory are available; use fewer clients or rounds, a smaller model or {}, or "
+                        "have it on the disk of the run's folder: client_state: file",
+                        what_is_kept(loaded.run, each, seen),
+                        ranks.is_alone() ? "" : ", and twice that while ranks take a run up again", available,
+                        human_bytes(available), who_keeps(loaded.run).instead));
+    return aggregation::ClientStates::create(num_clients, floats);
+}
+
+}  // namespace fedhive::sim

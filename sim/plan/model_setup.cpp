@@ -1,0 +1,122 @@
+#include "sim/plan/model_setup.h"
+
+#include "aggregation/base/error.h"
+#include "clients/models/model_plan.h"
+#include "clients/trainers/engine.h"
+#include "clients/uploads/upload.h"
+#include "sim/machine/machine.h"
+#include "sim/plan/blame.h"
+#include "sim/plan/model_spec.h"
+#include "sim/round/mode.h"
+#include "sim/round/slot_plan.h"
+#include "sim/state/model_file.h"
+
+namespace fedhive::sim {
+
+using aggregation::MemorySpace;
+
+namespace {
+
+/// Call before the model is built: filling billions of parameters takes a while, and their memory is known without.
+void require_model_memory(const LoadedConfig& loaded, const clients::ModelSpec& model, const Placement& placement) {
+    const RunConfig& config = loaded.run;
+    const double all = clients::num_parameters(model), frozen = clients::num_frozen(model), count = all - frozen;
+    const std::uint64_t available = this_machine().available_memory;
+    const double vectors_that_fit =
+        (static_cast<double>(available) - frozen * sizeof(float)) / (std::max(count, 1.0) * sizeof(float));
+    std::uint64_t vectors = 1;
+    if (placement.space == MemorySpace::Host && vectors_that_fit >= 1.0) {
+        const Mode planned = make_mode(config);
+        vectors =
+            planned.num_globals() +
+            plan_slots(config, placement.space, static_cast<std::uint64_t>(count), placement.num_workers).num_slots(planned);
+    }
+    if (static_cast<double>(vectors) <= vectors_that_fit) return;
+    throw loaded.source->error(
+        vectors > 1 ? "training.cohort" : model_key(config),
+        fmt::format("{} has {:.0f} parameters, {:.3g} bytes{}, of which the arena holds {} at least; {} bytes ({}) are "
+                    "available; use a smaller model or cohort, or raise training.clients_per_slot",
+                    model.name.get(), count, count * sizeof(float),
+                    frozen > 0 ? fmt::format(", besides {:.0f} frozen ones", frozen) : "",
+                    vectors > 1 ? fmt::format("{} models and updates", vectors) : "one", available, human_bytes(available)));
+}
+
+/// The model's layout. Throws ConfigError, before the model is built, if its parameters do not fit into memory.
+aggregation::Layout lay_out(const LoadedConfig& loaded, const clients::ModelSpec& model, const Placement& placement) {
+    require_model_memory(loaded, model, placement);
+    return blame(loaded, model_key(loaded.run), [&] { return clients::model_layout(model); });
+}
+
+/// The mode's cut of the model; empty in other modes. Throws ConfigError for a layer that the model does not have.
+clients::Cut make_cut(const LoadedConfig& loaded, const clients::ModelSpec& model, const aggregation::Layout& layout) {
+    const Values& mode = loaded.run.mode.values;
+    if (mode.find("cut") == nullptr) return {};
+    if (model.target.kind != clients::TargetKind::Class)
+        throw loaded.source->error(
+            "mode.name",
+            fmt::format("in mode '{}' the server has one class of each example to compare with, and task '{}' tells {} "
+                        "here; allowed with it: any other mode",
+                        loaded.run.mode.name, loaded.run.task, text_of(model.target.kind)));
+    if (clients::num_frozen(model) > 0)
+        throw loaded.source->error(
+            "mode.name", fmt::format("mode '{}' cuts a model of which all is trained, and {} parameters that stay; allowed "
+                                     "with it: any other mode",
+                                     loaded.run.mode.name, model.frozen.any() ? "model.frozen names" : "model.file has"));
+    return blame(loaded, "mode.cut", [&] { return clients::cut_after(model, layout, mode.word("cut")); });
+}
+
+}  // namespace
+
+aggregation::Channels channels_of(const RunConfig& run, const aggregation::Layout& layout,
+                                  const clients::LocalPart& local_part) {
+    aggregation::Channels channels;
+    const auto add = [&](const std::vector<aggregation::ChannelSpec>& specs) {
+        for (const aggregation::ChannelSpec& spec : specs) channels.add(spec, layout.num_trainable());
+    };
+    add(local_rule_spec(parts_of(run.strategy.name, run.strategy.parts).local.name).channels);
+    for (const Chosen& step : run.upload) add(entry_of(clients::upload_catalog(), step.name, "step of an upload").channels);
+    if (!local_part.empty())
+        channels.add({.name = aggregation::kLocal, .commit = aggregation::Commit::Set}, local_part.num_floats());
+    return channels;
+}
+
+aggregation::Layout what_travels(const aggregation::Channels& channels, const aggregation::Layout& layout) {
+    aggregation::Layout travels = layout;
+    for (const aggregation::Channel& channel : channels.all())
+        for (const aggregation::LayoutEntry& entry : layout.entries())
+            if (channel.travels() && entry.kind == aggregation::TensorKind::Parameter)
+                travels.add(fmt::format("{}.{}", channel.name(), entry.name), entry.shape, aggregation::TensorKind::Buffer);
+    FEDHIVE_CHECK_EQ(travels.num_floats(), layout.num_floats() + channels.floats_behind());
+    return travels;
+}
+
+FirstModel parted(const clients::ModelSpec& model, const std::vector<float>& whole) {
+    const aggregation::Layout layout = clients::whole_layout(model);
+    return {aggregation::part_of(layout, whole, clients::model_layout(model)),
+            aggregation::part_of(layout, whole, clients::frozen_layout(model))};
+}
+
+ModelSetup ModelSetup::make(const LoadedConfig& loaded, const clients::DataShape& data, const Placement& placement) {
+    ModelSetup setup;
+    setup.file = open_model_file(loaded);
+    setup.spec = model_spec(loaded, data, setup.file);
+    setup.layout = lay_out(loaded, setup.spec, placement);
+    setup.frozen = clients::frozen_layout(setup.spec);
+    setup.local_part = clients::LocalPart(setup.spec);
+    setup.channels = channels_of(loaded.run, setup.layout, setup.local_part);
+    setup.travels = what_travels(setup.channels, setup.layout);
+    setup.cut = make_cut(loaded, setup.spec, setup.layout);
+    return setup;
+}
+
+FirstModel ModelSetup::first(const LoadedConfig& loaded) const {
+    const aggregation::Layout whole = clients::whole_layout(spec);
+    const std::filesystem::path& init = loaded.run.model.init;
+    if (!init.empty())
+        return parted(spec, blame(loaded, "model.init", [&] { return read_model(init, whole, clients::other_tensors(spec)); }));
+    std::vector<float> first(whole.num_floats(), 0.0F);
+    clients::initial_parameters(spec, whole, loaded.run.all_seeds().model, first);
+    return parted(spec, first);
+}
+
+}  // namespace fedhive::sim

@@ -1,0 +1,54 @@
+// An experiment's model: its layers and layouts, what travels beside it, its cut, its first parameters.
+#pragma once
+
+#include "aggregation/memory/channels.h"
+#include "aggregation/memory/layout.h"
+#include "clients/data/data_format.h"
+#include "clients/exported/model_file.h"
+#include "clients/models/catalog.h"
+#include "clients/models/cut.h"
+#include "clients/models/local_part.h"
+#include "sim/config/config.h"
+#include "sim/plan/placement.h"
+
+#include <vector>
+
+namespace fedhive::sim {
+
+/// What an experiment begins with: [P], and the frozen parameters, [F].
+struct FirstModel {
+    std::vector<float> parameters;
+    std::vector<float> frozen;
+};
+
+struct ModelSetup {
+    clients::exported::ModelFile file;  // of model.file
+    clients::ModelSpec spec;
+    aggregation::Layout layout;      // of the trained model, without frozen parameters
+    aggregation::Layout frozen;      // of the frozen parameters
+    clients::LocalPart local_part;   // the part of the layout that is each client's own
+    aggregation::Channels channels;  // channels beside the model, and client state
+    aggregation::Layout travels;     // of an arena region: the model, and the channels that travel behind it
+    clients::Cut cut;                // mode split
+
+    /// The config's model for such data. Needs no data, only their shape. Throws ConfigError, before the parameters exist, if
+    /// the model does not fit the data, or the memory of this machine.
+    static ModelSetup make(const LoadedConfig& loaded, const clients::DataShape& data, const Placement& placement);
+
+    /// The model of model.init, or one drawn from the seed, or a graph's own. Throws ConfigError if the file's tensors do not
+    /// match the model's.
+    FirstModel first(const LoadedConfig& loaded) const;
+};
+
+/// The channels that travel beside the model and the client state: those of the strategy's parts, of the upload chain's steps,
+/// and of the part of the model that is each client's own.
+aggregation::Channels channels_of(const RunConfig& run, const aggregation::Layout& layout,
+                                  const clients::LocalPart& local_part);
+
+/// The model's layout, followed by that of each travelling channel, with one value per parameter: "control.<name>".
+aggregation::Layout what_travels(const aggregation::Channels& channels, const aggregation::Layout& layout);
+
+/// Splits the values of a model that is laid out as whole_layout().
+FirstModel parted(const clients::ModelSpec& model, const std::vector<float>& whole);
+
+}  // namespace fedhive::sim

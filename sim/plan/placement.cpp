@@ -1,0 +1,76 @@
+#include "sim/plan/placement.h"
+
+#include "aggregation/base/error.h"
+#include "sim/machine/cuda_refusal.h"
+#include "sim/machine/machine.h"
+#include "sim/round/slot_plan.h"
+#include "sim/workers/mps.h"
+
+#include <algorithm>
+
+namespace fedhive::sim {
+
+using aggregation::MemorySpace;
+
+namespace {
+
+MemorySpace choose_device(const LoadedConfig& loaded) {
+    const RunConfig& run = loaded.run;
+    const bool on_host = !run.model.file.empty();  // its constants, and the tensors that it creates, are in host memory
+    if (on_host && run.device == "cuda")
+        throw loaded.source->error("device", "model.file is trained on the CPU; allowed here: auto, cpu");
+    if (run.device == "cpu" || on_host) return MemorySpace::Host;
+    // A worker that cannot open the arena would be replaced twenty times before the run gives up.
+    const bool shared = loaded.run.workers != 0;
+    // On a requested GPU the direct engine may train, which engine_choice.h decides when the model is known.
+    const bool libtorch_trains = run.device != "cuda" || run.training.engine == "libtorch";
+    const std::string why = why_no_cuda(collect_cuda_facts(shared, libtorch_trains));
+    if (why.empty()) return MemorySpace::Cuda;
+    if (loaded.run.device == "cuda") throw loaded.source->error("device", why);
+    return MemorySpace::Host;
+}
+
+}  // namespace
+
+const char* name_of(MemorySpace space) { return space == MemorySpace::Host ? "cpu" : "cuda"; }
+
+std::string resolve_device(const LoadedConfig& loaded) { return name_of(choose_device(loaded)); }
+
+std::int64_t num_tasks(const RunConfig& run, const Mode& mode) {
+    const auto each = static_cast<std::uint64_t>(run.training.least_per_slot());
+    const auto slots = static_cast<std::int64_t>(SlotPlan::even(each).num_slots(static_cast<std::uint64_t>(mode.in_flight)));
+    return static_cast<std::int64_t>(mode.tasks.size()) * slots;
+}
+
+std::uint32_t workers_by_cores(const LoadedConfig& loaded) {
+    const RunConfig& run = loaded.run;
+    const Mode mode = make_mode(run);
+    const auto least = static_cast<std::int64_t>(mode.group_size());
+    if (run.workers) {
+        if (least > 1 && *run.workers < least)
+            throw loaded.source->error(
+                "workers", fmt::format("{} is too few: in mode {} {} processes work together; allowed: {} or more, or auto",
+                                       *run.workers, run.mode.name, least, least));
+        return static_cast<std::uint32_t>(*run.workers);
+    }
+    return static_cast<std::uint32_t>(
+        std::max(least, std::clamp<std::int64_t>(this_machine().cores / run.threads, 1, num_tasks(run, mode))));
+}
+
+Placement choose_placement(const LoadedConfig& loaded) {
+    const MemorySpace space = choose_device(loaded);
+    // The number of tasks depends on the number of clients.
+    return {space, loaded.run.data.partition.clients ? workers_by_cores(loaded) : 0};
+}
+
+void check_mps(const LoadedConfig& loaded, const Placement& placement) {
+    const RunConfig& config = loaded.run;
+    if (config.mps != "on") return;
+    if (const std::string why = why_no_mps(placement.space == MemorySpace::Cuda); !why.empty())
+        throw loaded.source->error("mps", fmt::format("cannot be on: {}; allowed here: auto, off", why));
+    if (config.workers && placement.num_workers > kMostMpsWorkers)
+        throw loaded.source->error("workers", fmt::format("{} is more than MPS takes; allowed with mps: on: 0 to {}, or auto",
+                                                          placement.num_workers, kMostMpsWorkers));
+}
+
+}  // namespace fedhive::sim

@@ -1,0 +1,56 @@
+#include "sim/plan/plan_workers.h"
+
+#include "clients/data/batches.h"
+#include "sim/plan/task_plan.h"
+#include "sim/plan/upload_plan.h"
+#include "sim/round/divergence.h"
+#include "sim/round/mode.h"
+
+namespace fedhive::sim {
+
+using aggregation::MemorySpace;
+
+clients::WorkerPlan plan_workers(const RunConfig& config, const Mode& mode, const ExperimentData& data, const ModelSetup& model,
+                                 const Resources& resources, const ServerSide& server) {
+    clients::WorkerPlan plan;
+    plan.training = {.seed = config.all_seeds().training,
+                     .local_epochs = static_cast<std::uint64_t>(config.training.local_epochs.value_or(1)),
+                     .batch_size = static_cast<std::uint64_t>(config.training.batch_size),
+                     .max_update_norm = config.failures.max_update_norm.value_or(0.0),
+                     .local_steps = static_cast<std::uint64_t>(config.training.local_steps.value_or(0))};
+    plan.optimizer = optimizer_options(config.training.optimizer);
+    plan.upload = upload_plan(config, data.dataset.map().num_clients);
+    plan.clip_norm = config.training.clip_norm.value_or(0.0);
+    plan.model = model.spec;
+    plan.cut = model.cut;
+    plan.all_reduce = mode.all_reduce;
+    plan.all_examples = mode.pass == Pass::All;
+    plan.layout_fingerprint = model.layout.fingerprint();
+    plan.channels = model.channels;
+    plan.control_change = server.strategy.control_change;
+    plan.states_descriptor = server.client_states.descriptor();
+    plan.state_floats = server.client_states.floats();
+    plan.arena = resources.arena->geometry();
+    plan.space = resources.space;
+    plan.arena_descriptor = resources.arena->descriptor();
+    plan.arena_handle = resources.arena->handle();
+    plan.data_descriptor = data.dataset.descriptor();
+    plan.data = data.dataset.map();
+    plan.normalization = clients::NormalizationPlan::of(config.data.normalize);
+    plan.loss = loss_plan(config, data.dataset);
+    plan.sums = sums_plan(config, data.dataset.map().num_classes);
+    plan.evaluation_chunk = static_cast<std::uint64_t>(config.evaluation.chunk_size);
+    plan.threads = static_cast<int>(config.threads);
+    plan.clients_at_once = static_cast<std::uint64_t>(config.training.clients_at_once);
+    plan.data_handle = data.handle;
+    plan.precision = config.training.precision == "bf16"   ? clients::Precision::BF16
+                     : config.training.precision == "tf32" ? clients::Precision::TF32
+                                                           : clients::Precision::F32;
+    plan.engine = resources.engine_choice.engine;
+    plan.asked = resources.engine_choice.asked;
+    plan.graph = config.training.graph && resources.space == MemorySpace::Cuda;
+    plan.help_for_updates.set(help_for_updates(config));
+    return plan;
+}
+
+}  // namespace fedhive::sim

@@ -1,0 +1,48 @@
+// The server of an experiment: its strategy, the model and its progress, and what it keeps for clients.
+#pragma once
+
+#include "aggregation/math/host_view.h"
+#include "aggregation/memory/arena.h"
+#include "aggregation/memory/client_states.h"
+#include "sim/config/config.h"
+#include "sim/plan/model_setup.h"
+#include "sim/ranks/ranks.h"
+#include "sim/round/flight.h"
+#include "sim/round/missing_noise.h"
+#include "sim/round/mode.h"
+#include "sim/round/server_state.h"
+#include "sim/strategies/strategy.h"
+
+#include <cstdint>
+#include <filesystem>
+
+namespace fedhive::sim {
+
+struct ServerSide {
+    Strategy strategy;
+    aggregation::ClientStates client_states;  // if clients keep state
+    ServerState state;
+    MissingNoise missing_noise;
+    std::uint64_t least_updates = 1;  // with fewer of them a round makes no server step
+
+    /// Before the first model. `arena`: outlives this. `folder`: the run's, for client state in a file; empty: it is in memory
+    /// in any case. Throws ConfigError if the clients' state does not fit.
+    static ServerSide make(const LoadedConfig& loaded, const ModelSetup& model, const Mode& mode,
+                           const aggregation::Arena& arena, std::uint64_t num_clients, const Ranks& ranks = Ranks::alone(),
+                           const std::filesystem::path& folder = {});
+
+    /// Publishes the first model: [P], and the frozen values, [F].
+    void begin_with(aggregation::ConstParamSpan parameters, aggregation::ConstParamSpan frozen = {}) const;
+
+    /// Call after a server step and before the slots are freed: on the rank that trains it, each accepted client's state is set
+    /// from its update.
+    void keep_states(const Arrivals& arrived);
+
+    /// The published global model in host memory, [P]; valid until the next server step.
+    aggregation::HostView global_model() const { return aggregation::HostView(state.model()); }
+
+    /// The frozen parameters in host memory, [F].
+    aggregation::HostView frozen_values() const { return aggregation::HostView(state.arena.frozen()); }
+};
+
+}  // namespace fedhive::sim

@@ -1,0 +1,43 @@
+// rounds.csv, clients.csv and arrivals.csv: their columns, one row a round, or one a client a round. To add a column, add its
+// line to the list in round_table.cpp, at the end; `fedhive columns` prints all of them.
+#pragma once
+
+#include "clients/tasks/learning_task.h"
+#include "sim/record/table.h"
+#include "sim/round/flight.h"
+#include "sim/round/round_record.h"
+#include "sim/round/server_state.h"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fedhive::sim {
+
+struct RoundOfRun {
+    const RoundRecord& round;
+    const Arrivals& arrived;
+    const ServerState& server;
+};
+
+/// The columns of rounds.csv, with those of the task's metrics: the usual ones, and those of `asked` (evaluation.metrics).
+Table<RoundOfRun> rounds_csv(const clients::LearningTask& task, const std::vector<std::string>& asked = {});
+
+struct ClientOfRound {
+    const RoundRecord& round;
+    const ClientReport& client;
+    std::string_view owner{};
+};
+
+/// The columns of clients.csv. `with_owners`: the last one is the client's name.
+Table<ClientOfRound> clients_csv(bool with_owners);
+
+struct ArrivalOfRound {
+    std::int64_t round = 0;
+    std::uint32_t client_id = 0;
+};
+
+Table<ArrivalOfRound> arrivals_csv();
+
+}  // namespace fedhive::sim

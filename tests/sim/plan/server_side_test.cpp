@@ -1,0 +1,107 @@
+// The values of an experiment, each made by itself: no data file is read, no worker is started.
+#include "sim/plan/server_side.h"
+
+#include "aggregation/memory/host_arena.h"
+#include "tests/support/temporary_folder.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <fstream>
+
+using namespace fedhive;
+using namespace fedhive::sim;
+
+namespace {
+
+/// lr over tables that do not exist.
+LoadedConfig without_tables(const testing::TemporaryFolder& folder, const std::vector<std::string>& overrides = {}) {
+    const auto file = folder.path() / "parts.yaml";
+    std::ofstream(file)
+        << "data: {format: csv, train: nowhere.csv, test: nowhere.csv, target: label, partition: {clients: 3}}\n"
+           "model: {name: lr}\nstrategy: {name: scaffold}\nfailures: {min_updates: 2}\ndevice: cpu\n";
+    return load_config(file, overrides);
+}
+
+constexpr std::int64_t kFeatures = 4, kClasses = 2;
+constexpr std::uint64_t kClients = 3;
+
+ModelSetup setup_of(const LoadedConfig& loaded) { return ModelSetup::make(loaded, {{kFeatures, 1, 1}, kClasses}, {}); }
+
+struct Server {
+    explicit Server(const LoadedConfig& loaded)
+        : model(setup_of(loaded)),
+          arena({.num_floats = model.travels.num_floats(), .num_slots = 3, .kept_floats = model.channels.kept_floats()}),
+          side(ServerSide::make(loaded, model, make_mode(loaded.run), arena, kClients)) {}
+
+    ModelSetup model;
+    aggregation::HostArena arena;
+    ServerSide side;
+};
+
+std::vector<float> values_of(aggregation::ConstParamSpan span) {
+    const auto values = span.host();
+    return {values.begin(), values.end()};
+}
+
+}  // namespace
+
+TEST_SUITE("ServerSide") {
+    TEST_CASE("ModelIsLaidOutForAShapeOfDataThatNobodyHasRead") {
+        const testing::TemporaryFolder folder;
+        const ModelSetup model = setup_of(without_tables(folder));
+        CHECK(model.layout.num_parameters() == kFeatures * kClasses + kClasses);
+        CHECK(model.travels.num_floats() == 2 * model.layout.num_floats());  // with SCAFFOLD's control variate
+        CHECK(model.frozen.num_floats() == 0);
+        CHECK(model.local_part.empty());
+        CHECK(model.cut.activation_floats == 0);
+        const ModelSetup parted =
+            setup_of(without_tables(folder, {"strategy.name=fedavg", R"(model.local=["*.bias"])", "evaluation.clients.every=1",
+                                             "data.partition.holdout=0.2"}));
+        CHECK(parted.local_part.num_floats() == kClasses);
+        CHECK(parted.travels.num_floats() == parted.layout.num_floats());
+    }
+
+    TEST_CASE("FirstModelDependsOnTheSeedAlone") {
+        const testing::TemporaryFolder folder;
+        const auto first = [&](const std::vector<std::string>& overrides) {
+            const LoadedConfig loaded = without_tables(folder, overrides);
+            return setup_of(loaded).first(loaded).parameters;
+        };
+        CHECK(first({}) == first({"strategy.name=fedavg"}));
+        CHECK(first({}) != first({"seed=7"}));
+    }
+
+    TEST_CASE("ServerBeginsWithTheModelThatItIsGivenAndNothingBehindIt") {
+        const testing::TemporaryFolder folder;
+        const Server server(without_tables(folder));
+        std::ranges::fill(server.side.state.region().host(), 9.0F);
+        const std::vector<float> given(server.model.layout.num_floats(), 2.0F);
+        server.side.begin_with(given);
+        CHECK(values_of(server.side.global_model()) == given);
+        const auto control = server.model.channels.of(server.side.state.region(), aggregation::kControl);
+        CHECK(values_of(control) == std::vector<float>(control.size, 0.0F));
+        CHECK(server.side.state.version == 0);
+        CHECK(server.side.least_updates == 2);
+    }
+
+    TEST_CASE("ItKeepsTheStateOfAcceptedClientsThatWereTrainedHere") {
+        const testing::TemporaryFolder folder;
+        Server server(without_tables(folder));
+        Arrivals arrived;
+        for (std::uint32_t client = 0; client < kClients; ++client) {
+            const std::uint32_t slot = 2 - client;
+            const auto came = server.model.channels.of(server.arena.slot(slot), aggregation::kControl);
+            std::ranges::fill(came.host(), static_cast<float>(client + 1));
+            arrived.clients.push_back({.client_id = client, .slot = slot});
+        }
+        arrived.clients[1].failure = clients::FailureKind::LeftBehind;
+        server.side.keep_states(arrived);
+        CHECK(server.side.client_states.keepers() == std::vector<std::uint64_t>{0, 2});
+        CHECK(server.side.client_states.of(2).host().front() == 3.0F);
+        arrived.clients[0].elsewhere = true;
+        server.side.keep_states(arrived);  // SCAFFOLD adds the change
+        CHECK(server.side.client_states.of(0).host().front() == 1.0F);
+        CHECK(server.side.client_states.of(2).host().front() == 6.0F);
+    }
+}
