@@ -7,6 +7,7 @@
 #include "clients/data/feature_skew.h"
 #include "clients/models/layer_list.h"
 #include "sim/devices/devices_config.h"
+#include "sim/selection/sampler.h"
 #include "sim/strategies/strategy.h"
 
 #include <cstdint>
@@ -195,6 +196,7 @@ struct RunConfig {
     DataConfig data;
     ModelConfig model;
     TrainingConfig training;
+    Chosen sampling{"uniform"};  // of sim/selection
     StrategyConfig strategy;
     ModeConfig mode;
     EvaluationConfig evaluation;

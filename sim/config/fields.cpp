@@ -8,6 +8,7 @@
 #include "clients/uploads/upload.h"
 #include "sim/modes/mode_spec.h"
 #include "sim/schedules/lr_schedule.h"
+#include "sim/selection/sampler.h"
 
 #include <fmt/format.h>
 
@@ -184,6 +185,15 @@ void describe_training(Visitor& visitor, TrainingConfig& training) {
     visitor.end();
 }
 
+void describe_sampling(Visitor& visitor, Chosen& sampling) {
+    const auto& catalog = sampler_catalog();
+    visitor.begin({.name = "sampling", .flow = true,
+                   .doc = "Which clients form a cohort, of those that are idle and available; training.cohort says how many. docs/modes.md."});
+    visitor.field({.name = "name", .target = &sampling.name, .choices = names_of(catalog), .doc = summaries_of(catalog)});
+    describe_keys(visitor, "name", sampling.name, sampling.values, choices_of(catalog));
+    visitor.end();
+}
+
 void describe_strategy(Visitor& visitor, StrategyConfig& strategy) {
     std::string weighting = strategy.weighting == Weighting::Examples ? "examples" : "uniform";
     visitor.begin({.name = "strategy", .flow = true,
@@ -352,6 +362,7 @@ void describe(Visitor& visitor, RunConfig& run) {
     describe_data(visitor, run.data);
     describe_model(visitor, run.model);
     describe_training(visitor, run.training);
+    describe_sampling(visitor, run.sampling);
     describe_strategy(visitor, run.strategy);
     visitor.items(
         {.name = "upload",

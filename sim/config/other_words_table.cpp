@@ -28,6 +28,9 @@ const std::vector<OtherWords>& other_words() {
          "fraction frac c fraction_fit fit_fraction fraction_train client_fraction sample_rate sampling_rate sample_fraction "
          "sample_ratio sampling_ratio client_sampling_rate client_sample_ratio participation_rate participation_ratio "
          "join_ratio"},
+        {"sampling.name",
+         "sampler client_sampler client_selection selection selection_strategy sampling_strategy sampling_method .type "
+         ".scheme"},
         {"training.clip_norm",
          "clip grad_clip clip_grad gradient_clip gradient_clipping max_grad_norm clip_grad_norm gradient_clip_val max_norm"},
         {"training.precision", "amp fp16 bf16 mixed_precision dtype autocast"},

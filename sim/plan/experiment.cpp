@@ -85,6 +85,7 @@ Experiment::Experiment(const LoadedConfig& loaded, const Purpose& purpose, Exper
       engine(engine_choice.engine),
       devices(blame(loaded, named_files(config.devices),
                     [&] { return Devices(config.devices, dataset.map().num_clients, config.all_seeds().sampling); })),
+      sampler(make_sampler(config, dataset)),
       recorded_arrivals(blame(loaded, "arrivals",
                               [&] {
                                   return config.arrivals.empty() ? std::vector<std::vector<std::uint32_t>>{}

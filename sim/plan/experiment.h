@@ -19,6 +19,7 @@
 #include "sim/plan/worker_choice.h"
 #include "sim/round/missing_noise.h"
 #include "sim/round/mode.h"
+#include "sim/round/sampler.h"
 #include "sim/round/server_state.h"
 
 #include <filesystem>
@@ -79,6 +80,7 @@ struct Experiment {
     EngineChoice engine_choice;
     clients::Engine engine;  // that of the choice
     Devices devices;
+    std::unique_ptr<Sampler> sampler;
     std::vector<std::vector<std::uint32_t>> recorded_arrivals;  // per round; empty without config.arrivals
     Mode mode;
     SlotPlan slots;

@@ -1,11 +1,11 @@
 #include "sim/plan/recorded_arrivals.h"
 
 #include "aggregation/base/error.h"
-#include "aggregation/base/random.h"
 #include "sim/plan/experiment.h"
-#include "sim/round/sampler.h"
+#include "sim/plan/next_cohort.h"
 
 #include <algorithm>
+#include <memory>
 #include <set>
 
 namespace fedhive::sim {
@@ -15,7 +15,9 @@ namespace {
 /// The clients in flight; of clients that share a slot, the first represents all.
 class OnTheirWay {
 public:
-    explicit OnTheirWay(const Experiment& run) : run_(run), now_s_(run.server.now_s) {
+    explicit OnTheirWay(const Experiment& run)
+        : run_(run), sampler_(make_sampler(run.config, run.dataset)), now_s_(run.server.now_s) {
+        sampler_->restore(run.server.sampler);
         std::set<std::size_t> slots;
         for (const InFlight& client : run.server.in_flight) {
             busy_.insert(client.client_id);
@@ -25,11 +27,7 @@ public:
 
     /// Sends the clients that the round loop sends at the start of a round, or after `arrived` arrivals in it.
     void send(std::int64_t round, std::size_t arrived) {
-        const Stream stream(run_.config.all_seeds().sampling, Purpose::Sampling, static_cast<std::uint32_t>(round),
-                            static_cast<std::uint32_t>(arrived));
-        const std::size_t room = run_.mode.room(busy_.size(), run_.config.rounds - round, arrived);
-        const Cohort cohort =
-            sample_idle(run_.dataset.map().num_clients, {busy_.begin(), busy_.end()}, room, stream, run_.devices, now_s_);
+        const Cohort cohort = next_cohort(run_, *sampler_, {busy_.begin(), busy_.end()}, round, arrived, now_s_);
         for (std::size_t first = 0; first < cohort.size(); first += run_.slots.clients_of_next(cohort.size() - first))
             named_.insert(cohort[first]);
         busy_.insert(cohort.begin(), cohort.end());
@@ -49,7 +47,8 @@ public:
 
 private:
     const Experiment& run_;
-    double now_s_;  // advances only if no client is available
+    std::unique_ptr<Sampler> sampler_;  // not the run's own, which has yet to ask these clients
+    double now_s_;                      // advances only if no client is available
     std::set<std::uint32_t> busy_;
     std::set<std::uint32_t> named_;
 };

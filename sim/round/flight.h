@@ -77,6 +77,7 @@ struct ClientReport {
     clients::ClientResult result{};                 // of an accepted client
     std::optional<clients::FailureKind> failure{};  // of a client that was dropped or left behind
     bool elsewhere = false;                         // trained by another rank: its slot is empty here
+    std::optional<double> trip_s{};                 // simulated, of its last task; empty on the wall clock
 };
 
 /// What the barrier returns.

@@ -1,26 +1,27 @@
-// Sampling: which clients train in a round.
+// A config's sampler (sim/selection), the clients that it asks at a simulated time, and what it is told of a round.
 #pragma once
 
-#include "aggregation/base/random.h"
+#include "clients/data/shared_dataset.h"
+#include "sim/config/config.h"
 #include "sim/devices/devices.h"
+#include "sim/round/flight.h"
+#include "sim/selection/sampler.h"
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace fedhive::sim {
 
-/// Client ids in ascending order: the order of the summation tree.
-using Cohort = std::vector<std::uint32_t>;
+std::unique_ptr<Sampler> make_sampler(const RunConfig& run, const clients::SharedDataset& dataset);
 
-/// Draws `count` of `num_clients` clients, uniformly without replacement. count <= num_clients. Cost: grows with count, not
-/// with num_clients.
-/// Source: R. Floyd, in J. Bentley, "Programming pearls: a sample of brilliance", CACM 30(9), 1987.
-Cohort sample_uniform(std::uint64_t num_clients, std::size_t count, Stream stream);
-
-/// Draws at most `count` of the clients that are available at now_s and not `busy` (ascending ids). If none is available and
-/// none busy, now_s advances to the next time one is; throws Fault if that is never.
-/// Cost: grows with count / (share of available clients); with num_clients only if fewer than count are available.
-Cohort sample_idle(std::uint64_t num_clients, const std::vector<std::uint32_t>& busy, std::size_t count, Stream stream,
+/// At most `count` of the clients that are available at now_s and not `busy` (ascending ids). If nobody is busy and nobody
+/// whom the sampler asks is available, now_s advances to the next time somebody is; throws Fault if that is never.
+/// Cost: the sampler's; grows with the number of clients if now_s advances.
+Cohort sample_idle(Sampler& sampler, std::uint64_t num_clients, const Cohort& busy, std::size_t count, const Stream& stream,
                    const Devices& devices, double& now_s);
+
+/// The accepted clients of a round.
+std::vector<ClientOutcome> outcomes_of(const Arrivals& arrived);
 
 }  // namespace fedhive::sim

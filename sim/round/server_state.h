@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace fedhive::sim {
@@ -32,7 +33,9 @@ struct ServerState {
     std::uint32_t global_index = 0;      // the published global region
     std::vector<std::uint32_t> readers;  // per global region: slots in flight that started from it
 
-    std::vector<InFlight> in_flight;  // at the end of the last round
+    // At the end of the last round:
+    std::vector<InFlight> in_flight;
+    std::string sampler;  // Sampler::state()
 
     /// The published region: the model, and the channels behind it.
     aggregation::ParamSpan region() const { return arena.global(global_index); }

@@ -52,7 +52,8 @@ CheckpointOfRun checkpoint_of(const Experiment& run, const Progress& progress, c
                                 .tables = tables,
                                 .progress = progress,
                                 .now_s = run.server.now_s,
-                                .in_flight = run.server.in_flight};
+                                .in_flight = run.server.in_flight,
+                                .sampler = run.server.sampler};
     CheckpointOfRun result;
     std::vector<NamedVector> vectors;
     const auto add = [&](const std::string& name, aggregation::ConstParamSpan values) {

@@ -170,6 +170,11 @@ void restore(Experiment& run, const CheckpointFile& from) {
     run.server.round = checkpoint.round;
     run.server.version = checkpoint.version;
     run.server.now_s = checkpoint.now_s;
+    run.server.sampler = checkpoint.sampler;
+    if (!run.sampler->restore(checkpoint.sampler))
+        throw ConfigError(fmt::format("{}: '{}' is nothing that sampler '{}' remembers of a run with {} clients",
+                                      from.path.string(), checkpoint.sampler, run.config.sampling.name,
+                                      run.dataset.map().num_clients));
     restore_in_flight(run, from);
     aggregation::synchronize(run.space);
 }

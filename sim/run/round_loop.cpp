@@ -1,7 +1,7 @@
 #include "sim/run/round_loop.h"
 
+#include "sim/plan/next_cohort.h"
 #include "sim/round/divergence.h"
-#include "sim/round/sampler.h"
 #include "sim/run/evaluate.h"
 
 #include <algorithm>
@@ -10,28 +10,22 @@ namespace fedhive::sim {
 
 namespace {
 
+/// The round is a multiple of `every`, counted from 1, or the last one.
+bool every_kth_or_last(const RunConfig& config, std::int64_t round, std::int64_t every) {
+    return (round + 1) % every == 0 || round + 1 == config.rounds;
+}
+
 bool evaluation_due(const RunConfig& config, std::int64_t round) {
     if (config.model.has_local_part()) return false;  // there is no global model to evaluate
-    return (round + 1) % config.evaluation.every == 0 || round + 1 == config.rounds;
+    return every_kth_or_last(config, round, config.evaluation.every);
 }
 
 bool stop_reached(const RunConfig& config, const RoundRecord& round) { return round.test && round.test->reaches(config.stop); }
 
-/// Evaluation on the clients' held-out examples is due: every config.every rounds and after the last round, also an early last
-/// one.
+/// Evaluation on the clients' held-out examples is due; `stop`: this round is the last one.
 bool on_clients_due(const RunConfig& config, std::int64_t round, bool stop) {
     const auto& every = config.evaluation.clients.every;
-    return every && ((round + 1) % *every == 0 || round + 1 == config.rounds || stop);
-}
-
-/// The clients to send at the start of a round, or after `arrived` arrivals in it.
-Cohort next_cohort(Experiment& run, const Fleet& fleet, std::size_t arrived) {
-    ServerState& server = run.server;
-    const Cohort busy = fleet.on_their_way();
-    return sample_idle(fleet.num_clients(), busy, run.mode.room(busy.size(), run.config.rounds - server.round, arrived),
-                       Stream(run.config.all_seeds().sampling, Purpose::Sampling, static_cast<std::uint32_t>(server.round),
-                              static_cast<std::uint32_t>(arrived)),
-                       run.devices, server.now_s);
+    return every && (every_kth_or_last(config, round, *every) || stop);
 }
 
 /// Makes the next model from the arrivals, unless they are fewer than least_updates().
@@ -60,7 +54,9 @@ Arrivals run_round(Experiment& run, Fleet& fleet, RoundRecord& round) {
     ServerState& server = run.server;
     Arrivals arrived;
     const auto send = [&](std::size_t num_arrived) {  // the global model goes out, with a task for each slot
-        fleet.pull_down(next_cohort(run, fleet, num_arrived), server, run.strategy);
+        const Cohort busy = fleet.on_their_way();
+        const Cohort cohort = next_cohort(run, *run.sampler, busy, server.round, num_arrived, server.now_s);
+        fleet.pull_down(cohort, server, run.strategy);
     };
     send(0);
     for (bool more = true; more;) {  // one turn; one for each step if steps arrive by themselves
@@ -72,6 +68,8 @@ Arrivals run_round(Experiment& run, Fleet& fleet, RoundRecord& round) {
         more = fleet.release(turn, server);  // slots are free again
         arrived.append(turn);
     }
+    run.sampler->learn(outcomes_of(arrived));
+    server.sampler = run.sampler->state();
     server.in_flight = fleet.in_flight();
     if (run.config.clock == "virtual") round.virtual_s = server.now_s;
     return arrived;

@@ -95,6 +95,7 @@ std::map<std::string, std::string> metadata_of(const Checkpoint& checkpoint, std
         {"in_flight", to_json(checkpoint.in_flight).dump()},
         {"keepers", text(keepers)},
     };
+    if (!checkpoint.sampler.empty()) metadata["sampler"] = checkpoint.sampler;
     for (const auto& [name, end] : named(checkpoint.tables)) {
         metadata[std::string(name) + "_bytes"] = text(end.bytes);
         if (end.crc) metadata[std::string(name) + "_crc32"] = fmt::format("{:08x}", *end.crc);
@@ -217,6 +218,7 @@ Checkpoint read_metadata(const MetadataReader& metadata) {
     if (!metadata.has("last_step") && checkpoint.version > 0) checkpoint.progress.last_step = checkpoint.round;  // older file
     checkpoint.now_s = metadata.number<double>("now_s");
     checkpoint.in_flight = read_in_flight(metadata);
+    if (metadata.has("sampler")) checkpoint.sampler = metadata.text("sampler");  // missing in older checkpoints
     return checkpoint;
 }
 

@@ -8,9 +8,9 @@
 //                                                       from one of another version
 //              keepers                                  number of clients with state, hence of tensors client.<id>
 //              round, version, config, …                text; numbers in a form that is read back exactly
+//              sampler                                  Sampler::state(), if the sampler remembers anything
 //
-// The sampler has no state: its streams are keyed by the round. When checkpoints are written and kept: checkpointer.h; how a
-// run is resumed: resume.h.
+// When checkpoints are written and kept: checkpointer.h; how a run is resumed: resume.h.
 #pragma once
 
 #include "aggregation/base/error.h"
@@ -85,6 +85,7 @@ struct Checkpoint {
     Progress progress;
     double now_s = 0.0;               // simulated time
     std::vector<InFlight> in_flight;  // their models are vectors "base.<version>", except for `version`
+    std::string sampler{};            // Sampler::state()
 };
 
 /// "base.17": the vector with the model of that version.

@@ -27,7 +27,7 @@ TEST_CASE("UnknownKeys") {
              "task, seeds, "
              "data, "
              "model, "
-             "training, strategy, upload, mode, evaluation, stop, failures, checkpoint, faults, devices"},
+             "training, sampling, strategy, upload, mode, evaluation, stop, failures, checkpoint, faults, devices"},
             {"strategy: {name: fedprox, mu_x: 1}\n",
              "c.yaml:7: strategy.mu_x: unknown key; known keys: name, weighting, local, proximal_mu, aggregator, server, "
              "server_lr"},
@@ -274,7 +274,8 @@ TEST_CASE("KeysOfAnotherChoice") {
           "weighting, local, aggregator, server, server_lr"},
          {"clock: wall\ndevices:\n  compute: {seconds_per_example: 0}\n",
           "c.yaml:8: devices: 'devices' belongs to clock 'virtual'; the clock here is 'wall'; known keys: name, seed, rounds, "
-          "device, workers, mps, threads, client_state, clock, arrivals, task, seeds, data, model, training, strategy, upload, "
+          "device, workers, mps, threads, client_state, clock, arrivals, task, seeds, data, model, training, sampling, "
+          "strategy, upload, "
           "mode, "
           "evaluation, "
           "stop, "

@@ -11,6 +11,7 @@
 #include "sim/devices/spread.h"
 #include "sim/modes/mode_spec.h"
 #include "sim/schedules/lr_schedule.h"
+#include "sim/selection/sampler.h"
 
 #include <fmt/format.h>
 
@@ -57,6 +58,9 @@ inline std::vector<std::string> one_for_each_choice() {
         texts.push_back(start + fmt::format("training: {{optimizer: {{{}}}}}\n", choice_of("name", spec)));
     for (const LrScheduleSpec& spec : lr_schedule_catalog())
         texts.push_back(start + fmt::format("training: {{lr_schedule: {{{}}}}}\n", choice_of("name", spec)));
+    for (const SamplerSpec& spec : sampler_catalog())
+        texts.push_back(start + fmt::format("sampling: {{name: {}{}}}\n", spec.name,
+                                            spec.name == "fixed" ? ", clients: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]" : ""));
     for (const StrategySpec& spec : strategy_catalog())
         texts.push_back(start + fmt::format("strategy: {{name: {}}}\n", spec.name));
     for (const clients::UploadSpec& spec : clients::upload_catalog())

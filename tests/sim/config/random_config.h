@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <numeric>
 #include <optional>
 #include <random>
 #include <string>
@@ -85,6 +86,12 @@ inline void fit_to_mode(RunConfig& run, const ModeSpec& mode, unsigned seed) {
         run.training.participation.reset();
         run.training.cohort = clients;
     }
+    if (run.sampling.name == "fixed") {
+        std::vector<double> all(static_cast<std::size_t>(clients));
+        std::iota(all.rbegin(), all.rend(), 0.0);
+        run.sampling.values.set("clients", all);
+    }
+    if (mode.all_clients) run.sampling = {"uniform"};
     if (mode.needs_quorum || run.mode.quorum())
         run.mode.values.set("quorum", std::optional(std::min(run.mode.quorum().value_or(1), run.cohort_size())));
     if (!mode.weighs_updates) run.strategy.weighting = Weighting::Examples;

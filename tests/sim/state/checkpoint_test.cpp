@@ -52,6 +52,7 @@ Checkpoint some_checkpoint() {
     checkpoint.progress.last_step = 9;
     checkpoint.progress.failures = {9, 4, 3, 2, 1};
     checkpoint.now_s = 1.0 / 7.0;
+    checkpoint.sampler = "17";
     checkpoint.in_flight = {{5, 17, 0.1 + 0.2, 11, 3, 10, 0, 2.0 / 3.0}, {6, 2, 4.0, 12, 0, 11, 0, 1e9}};
     return checkpoint;
 }
@@ -107,6 +108,7 @@ TEST_SUITE("Checkpoint") {
         CHECK(read.checkpoint.round == wanted.round);
         CHECK(read.checkpoint.version == wanted.version);
         CHECK(read.checkpoint.config == wanted.config);
+        CHECK(read.checkpoint.sampler == wanted.sampler);
         CHECK(differences(read.checkpoint.environment, wanted.environment).empty());
         CHECK(read.checkpoint.environment.cpu_vendor == wanted.environment.cpu_vendor);
         CHECK(read.checkpoint.environment.model_form == wanted.environment.model_form);

@@ -1,0 +1,13 @@
+// The next cohort of an experiment: for the round loop, and for whoever checks beforehand whom it would send.
+#pragma once
+
+#include "sim/plan/experiment.h"
+
+namespace fedhive::sim {
+
+/// The clients to send at the start of `round` (from 0), or after `arrived` arrivals in it, with `busy` on their way. Advances
+/// now_s as sample_idle() does.
+Cohort next_cohort(const Experiment& run, Sampler& sampler, const Cohort& busy, std::int64_t round, std::size_t arrived,
+                   double& now_s);
+
+}  // namespace fedhive::sim

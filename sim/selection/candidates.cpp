@@ -1,0 +1,29 @@
+#include "sim/selection/candidates.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace fedhive::sim {
+
+Candidates::Candidates(std::uint64_t num_clients, Cohort busy, std::function<bool(std::uint32_t)> is_there)
+    : num_clients_(num_clients), busy_(std::move(busy)), is_there_(std::move(is_there)) {}
+
+bool Candidates::has(std::uint32_t client) const {
+    return client < num_clients_ && !std::binary_search(busy_.begin(), busy_.end(), client) &&
+           (!is_there_ || is_there_(client));
+}
+
+std::uint32_t Candidates::idle(std::uint32_t index) const {
+    // busy[i] - i idle clients have smaller ids than busy[i]; binary search for the number of busy ones to skip.
+    std::uint32_t passed = 0;
+    for (auto last = static_cast<std::uint32_t>(busy_.size()); passed < last;) {
+        const std::uint32_t middle = passed + (last - passed) / 2;
+        if (busy_[middle] - middle <= index)
+            passed = middle + 1;
+        else
+            last = middle;
+    }
+    return index + passed;
+}
+
+}  // namespace fedhive::sim

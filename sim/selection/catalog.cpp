@@ -1,0 +1,22 @@
+#include "sim/selection/sampler.h"
+
+namespace fedhive::sim {
+
+// Each is in the file of its name.
+SamplerSpec uniform_sampler();
+SamplerSpec examples_sampler();
+SamplerSpec fixed_sampler();
+
+const std::vector<SamplerSpec>& sampler_catalog() {
+    static const std::vector<SamplerSpec> catalog = {
+        uniform_sampler(),
+        examples_sampler(),
+        fixed_sampler(),
+
+    };
+    return catalog;
+}
+
+const SamplerSpec& sampler_spec(const std::string& name) { return entry_of(sampler_catalog(), name, "sampler"); }
+
+}  // namespace fedhive::sim

@@ -1,0 +1,213 @@
+// What every sampler promises, whatever is in the catalog; then each by itself.
+#include "sim/selection/sampler.h"
+
+#include "tests/support/statistics.h"
+
+#include <doctest/doctest.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+using namespace fedhive;
+using namespace fedhive::sim;
+
+namespace {
+
+constexpr std::uint64_t kTwelve = 12;
+const std::vector<std::uint64_t> kExamples{10, 3, 50, 7, 1, 90, 20, 20, 4, 12, 60, 35};
+
+std::unique_ptr<Sampler> sampler_of(const std::string& name, std::span<const std::uint64_t> num_examples = kExamples) {
+    const SamplerSpec& spec = sampler_spec(name);
+    Values values;
+    if (name == "fixed") values.set("clients", std::vector<double>{11, 2, 7, 0, 5, 3, 9});
+    return spec.build({.values = completed(values, spec.keys), .num_examples = num_examples});
+}
+
+Stream stream_of(std::uint32_t round) { return Stream(3, Purpose::Sampling, round); }
+
+/// Nobody busy; two busy; client 2 and every fourth away; all of these.
+std::vector<Candidates> some_candidates() {
+    const auto is_there = [](std::uint32_t client) { return client != 2 && client % 4 != 3; };
+    return {Candidates(kTwelve), Candidates(kTwelve, {0, 5}), Candidates(kTwelve, {}, is_there),
+            Candidates(kTwelve, {0, 5}, is_there)};
+}
+
+std::vector<ClientOutcome> told_of(const Cohort& cohort, std::uint32_t round) {
+    std::vector<ClientOutcome> outcomes;
+    for (const std::uint32_t client : cohort)
+        outcomes.push_back({.client_id = client,
+                            .num_examples = kExamples[client],
+                            .steps = 4,
+                            .train_loss = 1.0 / (1.0 + client + round),
+                            .update_norm = 0.5,
+                            .seconds = 2.0});
+    return outcomes;
+}
+
+/// The cohorts of rounds [first, end), each told of before the next.
+std::vector<Cohort> cohorts(Sampler& sampler, std::uint32_t first, std::uint32_t end) {
+    std::vector<Cohort> all;
+    const std::vector<Candidates> candidates = some_candidates();
+    for (std::uint32_t round = first; round < end; ++round) {
+        all.push_back(sampler.sample(candidates[round % candidates.size()], 1 + round % 5, stream_of(round)));
+        sampler.learn(told_of(all.back(), round));
+    }
+    return all;
+}
+
+/// Σ (seen - expected)² / expected.
+double distance_from(const std::map<Cohort, double>& probability, const std::map<Cohort, std::size_t>& seen,
+                     std::size_t draws) {
+    double sum = 0.0;
+    for (const auto& [cohort, p] : probability) {
+        const double expected = p * static_cast<double>(draws);
+        const double times = seen.contains(cohort) ? static_cast<double>(seen.at(cohort)) : 0.0;
+        sum += (times - expected) * (times - expected) / expected;
+    }
+    return sum;
+}
+
+}  // namespace
+
+TEST_SUITE("EverySampler") {
+    TEST_CASE("AsksCandidatesOnceInAscendingOrderAndAsManyAsItCan") {
+        for (const std::string& name : names_of(sampler_catalog())) {
+            CAPTURE(name);
+            const auto sampler = sampler_of(name);
+            std::uint32_t round = 0;
+            for (const Candidates& candidates : some_candidates())
+                for (const std::size_t count : {0U, 1U, 4U, 12U, 40U}) {
+                    std::size_t may_come = 0;
+                    for (std::uint32_t client = 0; client < kTwelve; ++client)
+                        may_come += candidates.has(client) && sampler->asks(client) ? 1 : 0;
+                    const Cohort cohort = sampler->sample(candidates, count, stream_of(round++));
+                    CHECK(cohort.size() == std::min(count, may_come));
+                    CHECK(std::is_sorted(cohort.begin(), cohort.end()));
+                    CHECK(std::set<std::uint32_t>(cohort.begin(), cohort.end()).size() == cohort.size());
+                    for (const std::uint32_t client : cohort) CHECK((candidates.has(client) && sampler->asks(client)));
+                }
+        }
+    }
+
+    TEST_CASE("GoesOnFromItsStateAsIfNothingHadHappened") {
+        for (const std::string& name : names_of(sampler_catalog())) {
+            CAPTURE(name);
+            const auto whole = sampler_of(name);
+            const auto first = sampler_of(name);
+            const auto second = sampler_of(name);
+            std::vector<Cohort> expected = cohorts(*whole, 0, 40);
+            CHECK(cohorts(*first, 0, 17) == std::vector<Cohort>(expected.begin(), expected.begin() + 17));
+            REQUIRE(second->restore(first->state()));
+            CHECK(second->state() == first->state());
+            CHECK(cohorts(*second, 17, 40) == std::vector<Cohort>(expected.begin() + 17, expected.end()));
+        }
+    }
+
+    TEST_CASE("TakesNothingFromAStateOfAnother") {
+        for (const std::string& name : names_of(sampler_catalog())) {
+            CAPTURE(name);
+            CHECK(sampler_of(name)->restore(""));  // of a run that has not begun
+            for (const char* state : {"x", "12", "-1", "3 ", "1e1", "99999999999999999999"}) {
+                CAPTURE(state);
+                CHECK_FALSE(sampler_of(name)->restore(state));
+            }
+        }
+    }
+}
+
+TEST_SUITE("UniformSampler") {
+    TEST_CASE("CohortIsSortedDistinctAndInRange") {
+        for (const std::uint64_t population : {1ULL, 2ULL, 7ULL, 100ULL, 1'000'000ULL}) {
+            for (const std::size_t count : {std::size_t{1}, std::size_t{2}, std::size_t{7}, std::size_t{100}}) {
+                for (std::uint32_t round = 0; round < 20; ++round) {
+                    const Cohort cohort = sampler_of("uniform")->sample(Candidates(population), count, stream_of(round));
+                    REQUIRE(cohort.size() == std::min<std::uint64_t>(count, population));
+                    REQUIRE(std::is_sorted(cohort.begin(), cohort.end()));
+                    REQUIRE(std::set<std::uint32_t>(cohort.begin(), cohort.end()).size() == cohort.size());
+                    REQUIRE(cohort.back() < population);
+                }
+            }
+        }
+    }
+
+    TEST_CASE("EveryClientIsEquallyLikely") {
+        std::vector<std::size_t> drawn(10);
+        for (std::uint32_t round = 0; round < 6000; ++round)
+            for (const std::uint32_t client : sampler_of("uniform")->sample(Candidates(10), 1, stream_of(round)))
+                ++drawn[client];
+        CHECK(testing::chi_square(drawn) < testing::chi_square_bound(10));
+    }
+
+    TEST_CASE("SeedAndRoundDecide") {
+        const auto draw = [](std::uint64_t seed, std::uint32_t round) {
+            return sampler_of("uniform")->sample(Candidates(1000), 5, Stream(seed, Purpose::Sampling, round));
+        };
+        CHECK(draw(1, 0) == draw(1, 0));
+        CHECK(draw(1, 0) != draw(2, 0));
+        CHECK(draw(1, 0) != draw(1, 1));
+    }
+}
+
+TEST_SUITE("ExamplesSampler") {
+    TEST_CASE("AClientIsAsLikelyAsItHasExamples") {
+        const std::size_t draws = testing::draws(20000);
+        double total = 0.0;
+        for (const std::uint64_t n : kExamples) total += static_cast<double>(n);
+        std::map<Cohort, double> probability;
+        for (std::uint32_t client = 0; client < kTwelve; ++client)
+            probability[{client}] = static_cast<double>(kExamples[client]) / total;
+        std::map<Cohort, std::size_t> seen;
+        const auto sampler = sampler_of("examples");
+        for (std::uint32_t round = 0; round < draws; ++round) ++seen[sampler->sample(Candidates(kTwelve), 1, stream_of(round))];
+        CHECK(distance_from(probability, seen, draws) < testing::chi_square_bound(kTwelve));
+    }
+
+    TEST_CASE("ThoseWhoAreLeftOfTheCandidatesShareTheProbabilityOfOthers") {
+        const std::size_t draws = testing::draws(20000);
+        const std::vector<std::uint64_t> examples{1, 2, 3, 4, 5, 6, 7};
+        const std::set<std::uint32_t> candidates{1, 2, 4, 6};  // 0 is busy, 3 and 5 are away
+        double total = 0.0;
+        for (const std::uint32_t client : candidates) total += static_cast<double>(examples[client]);
+        std::map<Cohort, double> probability;
+        for (const std::uint32_t a : candidates)
+            for (const std::uint32_t b : candidates) {
+                if (a == b) continue;
+                const auto n_a = static_cast<double>(examples[a]), n_b = static_cast<double>(examples[b]);
+                probability[{std::min(a, b), std::max(a, b)}] += n_a / total * n_b / (total - n_a);
+            }
+        std::map<Cohort, std::size_t> seen;
+        const auto sampler = sampler_of("examples", examples);
+        const Candidates some(7, {0}, [](std::uint32_t client) { return client != 3 && client != 5; });
+        for (std::uint32_t round = 0; round < draws; ++round) ++seen[sampler->sample(some, 2, stream_of(round))];
+        CHECK(distance_from(probability, seen, draws) < testing::chi_square_bound(probability.size()));
+    }
+
+    TEST_CASE("ClientWithoutExamplesIsNeverAsked") {
+        const std::vector<std::uint64_t> examples{0, 5, 0, 1, 0};
+        const auto sampler = sampler_of("examples", examples);
+        CHECK_FALSE(sampler->asks(0));
+        CHECK(sampler->sample(Candidates(5), 4, stream_of(0)) == Cohort{1, 3});
+        CHECK(sampler->sample(Candidates(5, {1, 3}), 4, stream_of(0)).empty());
+    }
+}
+
+TEST_SUITE("FixedSampler") {
+    TEST_CASE("CohortIsTheFirstOfTheListThatCanBeAsked") {
+        const auto sampler = sampler_of("fixed");  // 11, 2, 7, 0, 5, 3, 9
+        CHECK(sampler->sample(Candidates(kTwelve), 3, stream_of(0)) == Cohort{2, 7, 11});
+        CHECK(sampler->sample(Candidates(kTwelve), 3, stream_of(1)) == Cohort{2, 7, 11});
+        CHECK(sampler->sample(Candidates(kTwelve, {7}), 3, stream_of(0)) == Cohort{0, 2, 11});
+        const Candidates some(kTwelve, {7}, [](std::uint32_t client) { return client != 11; });
+        CHECK(sampler->sample(some, 3, stream_of(0)) == Cohort{0, 2, 5});
+        CHECK(sampler->sample(Candidates(kTwelve, {0, 2, 3, 5, 7, 9}), 3, stream_of(0)) == Cohort{11});
+    }
+
+    TEST_CASE("NobodyElseIsAsked") {
+        const auto sampler = sampler_of("fixed");
+        CHECK(sampler->asks(9));
+        CHECK_FALSE(sampler->asks(1));
+    }
+}
