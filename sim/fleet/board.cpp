@@ -19,15 +19,17 @@ clients::ControlGeometry board_geometry(const FleetOptions& options, std::uint64
 }
 
 std::vector<std::size_t> Board::cells_of(std::size_t slot) const {
+    if (!is_here(slot)) return {};
     std::vector<std::size_t> cells(tasks_.size());
     std::iota(cells.begin(), cells.end(), first_cell(slot));
     return cells;
 }
 
-void Board::put(std::size_t slot, clients::Task task, double due) {
+void Board::put(std::size_t slot, clients::Task task, DueKey due) {
+    if (!is_here(slot)) return;
     for (std::size_t part = 0; part < tasks_.size(); ++part) {
         task.kind = tasks_[part];
-        barrier_.put(first_cell(slot) + part, task, due);
+        barrier_.put(first_cell(slot) + part, task, due.value());
     }
 }
 
@@ -37,7 +39,9 @@ void Board::renew_ranks(std::span<const std::size_t> slots) {
         for (clients::RankCell& cell : block_.ranks().subspan(first_cell(slot), tasks_.size())) cell.reset();
 }
 
-bool Board::is_done(std::size_t slot) const { return num_done(cells_of(slot)) == tasks_.size(); }
+bool Board::is_done(std::size_t slot) const {
+    return is_here(slot) ? num_done(cells_of(slot)) == tasks_.size() : elsewhere_[slot].finished_ns.has_value();
+}
 
 std::size_t Board::num_done(std::span<const std::size_t> cells) const {
     return static_cast<std::size_t>(

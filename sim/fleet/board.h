@@ -1,14 +1,17 @@
 // The fleet's layout of the board: the cells of slot 0, of slot 1, …, then one cell for each chunk of an evaluation or range of
 // an aggregate. The tasks of a slot have adjacent cells and are put, hence claimed, one after the other: at most one group of
-// two is incomplete at a time, and the next free worker completes it. Knows no client and no policy.
+// two is incomplete at a time, and the next free worker completes it. With several ranks, a slot that another rank trains has no
+// task here. Knows no client and no policy.
 #pragma once
 
 #include "clients/protocol/control_block.h"
 #include "clients/protocol/round_barrier.h"
+#include "sim/fleet/due_key.h"
 #include "sim/fleet/fleet_options.h"
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -25,18 +28,26 @@ public:
         : tasks_(mode.tasks),
           ranked_(mode.group != Group::None),
           num_slots_(slots.num_slots(mode)),
+          elsewhere_(num_slots_),
           block_(block),
           barrier_(barrier) {}
 
     std::size_t num_slots() const { return num_slots_; }
     std::size_t slot_of(std::size_t cell) const { return cell / tasks_.size(); }
+    /// Empty for a slot that another rank trains.
     std::vector<std::size_t> cells_of(std::size_t slot) const;
     std::size_t cell_of_chunk(std::size_t chunk) const { return first_cell(num_slots_) + chunk; }
     std::size_t chunk_of(std::size_t cell) const { return cell - first_cell(num_slots_); }
     bool is_slot(std::size_t cell) const { return cell < first_cell(num_slots_); }
 
-    /// Puts the slot's task once for each worker that it needs.
-    void put(std::size_t slot, clients::Task task, double due);
+    /// Call when the slot gets another flight. here: this rank trains it.
+    void assign(std::size_t slot, bool here) { elsewhere_[slot] = {.is = !here}; }
+    bool is_here(std::size_t slot) const { return !elsewhere_[slot].is; }
+    /// The slot's rank, another one, has reported when its task finished.
+    void finished_elsewhere(std::size_t slot, std::int64_t finished_ns) { elsewhere_[slot].finished_ns = finished_ns; }
+
+    /// Puts the slot's task once for each worker that it needs, unless another rank trains it.
+    void put(std::size_t slot, clients::Task task, DueKey due);
     void put_chunk(std::size_t chunk, const clients::Task& task) { barrier_.put(cell_of_chunk(chunk), task); }
     /// Queues what was put, and wakes the workers.
     void ring() { barrier_.ring(); }
@@ -47,7 +58,9 @@ public:
     bool is_done(std::size_t slot) const;
     std::size_t num_done(std::span<const std::size_t> cells) const;
     /// When the slot's first task finished, by now_ns(). The slot must be done.
-    std::int64_t finished_ns(std::size_t slot) const { return block_.task(first_cell(slot)).finished_ns; }
+    std::int64_t finished_ns(std::size_t slot) const {
+        return is_here(slot) ? block_.task(first_cell(slot)).finished_ns : elsewhere_[slot].finished_ns.value();
+    }
     std::uint32_t worker_of(std::size_t slot) const { return barrier_.worker_of(first_cell(slot)); }
     const clients::TaskCell& chunk(std::size_t chunk) const { return block_.task(cell_of_chunk(chunk)); }
 
@@ -71,6 +84,11 @@ private:
     std::vector<clients::TaskKind> tasks_;
     bool ranked_;
     std::size_t num_slots_;
+    struct Elsewhere {
+        bool is = false;
+        std::optional<std::int64_t> finished_ns{};  // by this host's now_ns()
+    };
+    std::vector<Elsewhere> elsewhere_;  // by slot
     const clients::ControlBlock& block_;
     clients::RoundBarrier& barrier_;
 };

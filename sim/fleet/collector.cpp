@@ -6,16 +6,16 @@
 
 namespace fedhive::sim {
 
-Arrivals Collector::collect(const std::vector<ExpectedArrival>& arrivals, ServerState& server) {
+Arrivals Collector::collect(const Expected& arrivals, ServerState& server) {
     Arrivals arrived;
     std::vector<bool> here(board_.num_slots());
     for (const ExpectedArrival& one : arrivals) {
         here[one.slot] = true;
         arrived.slots.push_back(one.slot);
         arrived.order.push_back(one.client_id);
-        if (options_.round_trip_s) server.now_s = std::max(server.now_s, one.arrives_s);
+        order_.advance(server.now_s, one);
     }
-    std::vector<ExpectedArrival> cohort = options_.mode.overlaps() ? arrivals : flights_.expected();
+    Expected cohort = options_.mode.overlaps() ? arrivals : flights_.expected();
     // Stable: a client that has arrived twice keeps its order of arrival.
     std::stable_sort(cohort.begin(), cohort.end(),
                      [](const ExpectedArrival& a, const ExpectedArrival& b) { return a.client_id < b.client_id; });
@@ -36,7 +36,7 @@ void Collector::add_arrival(Arrivals& arrived, std::size_t position, std::size_t
     if (accepted == 0) return;
     arrived.num_arrived += accepted;
     arrived.staleness_sum += accepted * staleness;
-    if (!flights_.at(slot).elsewhere) arrived.last_ns = std::max(arrived.last_ns, board_.finished_ns(slot));
+    if (board_.is_here(slot)) arrived.last_ns = std::max(arrived.last_ns, board_.finished_ns(slot));
     add_update(arrived, position, slot, staleness);
 }
 
@@ -83,9 +83,10 @@ void Collector::add_update(Arrivals& arrived, std::size_t position, std::size_t 
 
 /// The worker of the last attempt, numbered over all ranks.
 std::uint32_t Collector::worker_of(const Flight& flight, std::size_t slot, const Attempts& attempts) const {
-    if (flight.elsewhere) return attempts.worker;
+    if (!board_.is_here(slot)) return attempts.worker;
     const Ranks& ranks = *options_.ranks;
-    return ranks.first_worker(ranks.rank()) + (attempts.dropped || !flight.put ? attempts.worker : board_.worker_of(slot));
+    return ranks.first_worker(ranks.rank()) +
+           (attempts.dropped || !flight.was_put() ? attempts.worker : board_.worker_of(slot));
 }
 
 ClientReport Collector::report_of(const Flight& flight, std::size_t slot, std::size_t i) const {
@@ -99,7 +100,8 @@ ClientReport Collector::report_of(const Flight& flight, std::size_t slot, std::s
             .staleness = 0,
             .result = attempts.dropped ? clients::ClientResult{} : client.result,
             .failure = attempts.dropped,
-            .elsewhere = flight.elsewhere};
+            .elsewhere = !board_.is_here(slot),
+            .trip_s = workload_.trip_s(flight, client.client_id)};
 }
 
 void Collector::leave_behind(Arrivals& arrived, std::size_t slot, ServerState& server) {

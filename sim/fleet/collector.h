@@ -12,13 +12,19 @@ namespace fedhive::sim {
 class Collector {
 public:
     /// All must outlive this.
-    Collector(const FleetOptions& options, const aggregation::Arena& arena, const Workload& workload, Deadlines& deadlines,
-              Board& board, Flights& flights)
-        : options_(options), arena_(arena), workload_(workload), deadlines_(deadlines), board_(board), flights_(flights) {}
+    Collector(const FleetOptions& options, const ArrivalOrder& order, const aggregation::Arena& arena, const Workload& workload,
+              Deadlines& deadlines, Board& board, Flights& flights)
+        : options_(options),
+          order_(order),
+          arena_(arena),
+          workload_(workload),
+          deadlines_(deadlines),
+          board_(board),
+          flights_(flights) {}
 
     /// Collects these flights, in the order of their arrival, and advances simulated time to the last arrival. If the mode does
     /// not let the other flights go on, they are left behind.
-    Arrivals collect(const std::vector<ExpectedArrival>& arrivals, ServerState& server);
+    Arrivals collect(const Expected& arrivals, ServerState& server);
 
 private:
     void add_arrival(Arrivals& arrived, std::size_t position, std::size_t slot, const ServerState& server);
@@ -29,6 +35,7 @@ private:
     void leave_behind(Arrivals& arrived, std::size_t slot, ServerState& server);
 
     const FleetOptions& options_;
+    const ArrivalOrder& order_;
     const aggregation::Arena& arena_;
     const Workload& workload_;
     Deadlines& deadlines_;

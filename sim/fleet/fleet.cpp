@@ -1,16 +1,9 @@
 #include "sim/fleet/fleet.h"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 
 namespace fedhive::sim {
-
-namespace {
-
-constexpr double kNever = std::numeric_limits<double>::infinity();
-
-}  // namespace
 
 Fleet::Fleet(const FleetOptions& options, const clients::WorkerPlan& plan, const aggregation::Arena& arena,
              const clients::SharedDataset& dataset, clients::TrainerFactory make_trainer)
@@ -25,12 +18,13 @@ Fleet::Fleet(const FleetOptions& options, const clients::WorkerPlan& plan, const
           plan_, arena, dataset, make_trainer, deadlines_.of_answer()),
       board_(options.mode, options.slots, workforce_.block(), workforce_.barrier()),
       policy_(options.failures),
-      workload_(options_, plan_, dataset, deadlines_),
-      flights_(options_, workload_, board_, policy_),
+      order_(make_arrival_order(options_)),
+      workload_(options_, *order_, plan_, dataset, deadlines_),
+      flights_(options_, *order_, workload_, board_, policy_),
       chunks_(board_),
       recovery_(options_, arena, workforce_, policy_, board_, flights_, chunks_),
       wait_(workforce_, board_, policy_, recovery_),
-      collector_(options_, arena, workload_, deadlines_, board_, flights_),
+      collector_(options_, *order_, arena, workload_, deadlines_, board_, flights_),
       reports_(options_, workforce_, workload_, deadlines_, board_, policy_, flights_),
       chunk_work_(options_, arena, deadlines_, board_, chunks_, wait_, reports_) {}
 
@@ -54,61 +48,54 @@ Arrivals Fleet::barrier(ServerState& server, const Replace& replace) {
 }
 
 /// All flights that end the wait, of those in flight when it begins.
-std::vector<ExpectedArrival> Fleet::arrive_together(const ServerState& server) {
-    std::vector<ExpectedArrival> candidates = flights_.expected();
+Expected Fleet::arrive_together(const ServerState& server) {
+    Expected candidates = flights_.expected();
     if (options_.mode.max_staleness)
         candidates = allowed_next(std::move(candidates), server.version, *options_.mode.max_staleness);
     const std::size_t quorum = std::min(options_.mode.quorum, candidates.size());
-    if (options_.order_is_known()) candidates = flights_.first_to_arrive(std::move(candidates), quorum);
-    await(candidates, quorum, 0);
-    reports_.exchange(candidates);
-    if (!options_.order_is_known()) candidates = first_finished(std::move(candidates), quorum);
-    flights_.count_arrivals(candidates.size());
-    return candidates;
+    const ArrivalOrder::Wait wait = waits_after(0);
+    Expected arrivals = order_->first(std::move(candidates), quorum, flights_.turn(), wait);
+    order_->complete(arrivals, wait);
+    flights_.count_arrivals(arrivals.size());
+    return arrivals;
 }
 
 /// Arrivals one after the other. A flight that arrives before the last one is replaced, and its replacement may arrive within
 /// the same wait. If the order is known, arrivals and replacements are settled before the first wait.
-std::vector<ExpectedArrival> Fleet::arrive_and_be_replaced(ServerState& server, const Replace& replace) {
-    std::vector<ExpectedArrival> arrived;
-    bool to_be_told = false;
+Expected Fleet::arrive_and_be_replaced(ServerState& server, const Replace& replace) {
+    Expected arrived;
     while (arrived.size() < options_.mode.quorum) {
-        const std::vector<ExpectedArrival> next = next_to_arrive(arrived.size());
-        if (next.empty()) break;
+        Expected flying = flights_.expected();
+        if (flying.empty()) break;
+        const Expected next = order_->first(std::move(flying), 1, flights_.turn(), waits_after(arrived.size()));
         arrived.push_back(next.front());
         flights_.mark_arrived(next.front().slot);
         flights_.count_arrivals(1);
-        if (options_.round_trip_s) server.now_s = std::max(server.now_s, next.front().arrives_s);
+        order_->advance(server.now_s, next.front());
         if (arrived.size() == options_.mode.quorum || !replace) continue;
-        replace(flights_.arrived_in_round());
-        to_be_told = flights_.put_new() || to_be_told;
-        if (options_.order_is_known() || !to_be_told) continue;
-        board_.ring();
-        to_be_told = false;
+        replace(flights_.turn().arrived);
+        has_new_ = flights_.put_new() || has_new_;
     }
-    if (!options_.order_is_known()) return arrived;
-    if (to_be_told) board_.ring();
-    await(arrived, arrived.size(), 0);
-    reports_.exchange(arrived);
+    order_->complete(arrived, waits_after(0));
     return arrived;
 }
 
-/// The next arrival, when `arrived` flights have arrived in this wait; empty if none is in flight.
-std::vector<ExpectedArrival> Fleet::next_to_arrive(std::size_t arrived) {
-    std::vector<ExpectedArrival> next = flights_.expected();
-    if (next.empty()) return next;
-    if (options_.order_is_known()) return flights_.first_to_arrive(std::move(next), 1);
-    await(next, 1, arrived);
-    return first_finished(std::move(next), 1);
+/// A wait of this rank and the others; `before` flights have arrived before in this round.
+ArrivalOrder::Wait Fleet::waits_after(std::size_t before) {
+    return [this, before](Expected& flights, std::size_t quorum) {
+        if (std::exchange(has_new_, false)) board_.ring();
+        await(flights, quorum, before);
+        reports_.exchange(flights);
+        for (ExpectedArrival& one : flights) one.finished_ns = flights_.finished_ns(one.slot);
+    };
 }
 
 /// Waits until `quorum` of these flights are done or lost; `before` others have arrived before in this round.
-void Fleet::await(const std::vector<ExpectedArrival>& flights, std::size_t quorum, std::size_t before) {
+void Fleet::await(const Expected& flights, std::size_t quorum, std::size_t before) {
     const auto awaited = [&] {
         Awaited next{{}, quorum, before};
         for (const ExpectedArrival& one : flights) {
-            const Flight& flight = flights_.at(one.slot);
-            const auto cells = flight.wanted() && !flight.elsewhere ? board_.cells_of(one.slot) : std::vector<std::size_t>{};
+            const std::vector<std::size_t> cells = flights_.wanted_cells(one.slot);
             next.cells.insert(next.cells.end(), cells.begin(), cells.end());
             // Count a lost flight as arrived. A flight has several cells if its client needs a pair: all of them must be done.
             next.quorum += cells.size();
@@ -117,19 +104,6 @@ void Fleet::await(const std::vector<ExpectedArrival>& flights, std::size_t quoru
         return next;
     };
     wait_.until(awaited, 0.0);
-}
-
-std::vector<ExpectedArrival> Fleet::first_finished(std::vector<ExpectedArrival> candidates, std::size_t quorum) const {
-    for (ExpectedArrival& one : candidates) {
-        const Flight& flight = flights_.at(one.slot);
-        if (flight.elsewhere) {
-            one.arrives_s = static_cast<double>(flight.finished_ns);
-            continue;
-        }
-        const bool here = !flight.wanted() || board_.is_done(one.slot);
-        one.arrives_s = here ? static_cast<double>(board_.finished_ns(one.slot)) : kNever;
-    }
-    return first_by_time(std::move(candidates), quorum);
 }
 
 bool Fleet::release(const Arrivals& arrived, ServerState& server) {
@@ -149,7 +123,7 @@ aggregation::Aggregator& Fleet::with_workers(aggregation::Aggregator& rule, cons
     const bool idle = workforce_.num_active() > 1 && flights_.withdrawn().empty() && options_.mode.workers_may_sum();
     if (!options_.ranks->is_alone()) return over_ranks(rule, idle);
     if (!idle) return rule;
-    return chunk_work_.share(rule, arrived.updates.size() * arena_.geometry().stride_bytes(), flights_.round());
+    return chunk_work_.share(rule, arrived.updates.size() * arena_.geometry().stride_bytes(), flights_.turn().round);
 }
 
 /// Made once per rule, so that its buffers last for all rounds.
@@ -158,7 +132,7 @@ aggregation::Aggregator& Fleet::over_ranks(aggregation::Aggregator& rule, bool w
     if (ranked_ && &ranked_->rule() == &rule) return *ranked_;
     const auto owner = [this](const aggregation::Update& update) { return flights_.at(update.slot).rank; };
     const auto local = [this](aggregation::Aggregator& sum, std::uint64_t updates) -> aggregation::Aggregator& {
-        return workers_may_sum_now_ ? chunk_work_.share(sum, updates * arena_.geometry().stride_bytes(), flights_.round())
+        return workers_may_sum_now_ ? chunk_work_.share(sum, updates * arena_.geometry().stride_bytes(), flights_.turn().round)
                                     : sum;
     };
     return ranked_.emplace(*options_.ranks, rule, owner, local, [this] { return reports_.patience(1, 1); });

@@ -3,10 +3,11 @@
 // of which knows only those before it:
 //
 //   workforce       the workers that are left                 board       which slot or chunk has which cell
-//   failure_policy  the config's word on failures             workload    what a client goes through
-//   flights         who is on the way, in which slot          chunks      work without a client
-//   recovery        what becomes of failures                  wait        until enough is done
-//   collector       what has arrived                          chunk_work  evaluation, shared aggregate
+//   failure_policy  the config's word on failures             order       which flights arrive first
+//   workload        what a client goes through                flights     who is on the way, in which slot
+//   chunks          work without a client                     recovery    what becomes of failures
+//   wait            until enough is done                      collector   what has arrived
+//   chunk_work      evaluation, shared aggregate
 //
 // With several ranks, each has a fleet: all know every flight, each puts on its board only the flights it trains, and
 // rank_reports and ranked_aggregation combine the results.
@@ -31,6 +32,7 @@
 #include "sim/fleet/workload.h"
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -46,8 +48,6 @@ public:
     ~Fleet();
     Fleet(const Fleet&) = delete;
     Fleet& operator=(const Fleet&) = delete;
-
-    std::uint64_t num_clients() const { return dataset_.map().num_clients; }
 
     /// Hands out the round: the published global model, the clients that train, their weights. Nobody starts yet. The cohort
     /// must fit the mode's free room, and none of its clients may be in flight.
@@ -127,12 +127,11 @@ public:
     void empty_round(std::size_t count);
 
 private:
-    std::vector<ExpectedArrival> arrive_together(const ServerState& server);
-    std::vector<ExpectedArrival> arrive_and_be_replaced(ServerState& server, const Replace& replace);
-    std::vector<ExpectedArrival> next_to_arrive(std::size_t arrived);
+    Expected arrive_together(const ServerState& server);
+    Expected arrive_and_be_replaced(ServerState& server, const Replace& replace);
+    ArrivalOrder::Wait waits_after(std::size_t before);
     aggregation::Aggregator& over_ranks(aggregation::Aggregator& rule, bool workers_idle);
-    void await(const std::vector<ExpectedArrival>& flights, std::size_t quorum, std::size_t before);
-    std::vector<ExpectedArrival> first_finished(std::vector<ExpectedArrival> candidates, std::size_t quorum) const;
+    void await(const Expected& flights, std::size_t quorum, std::size_t before);
 
     FleetOptions options_;
     const aggregation::Arena& arena_;
@@ -142,6 +141,7 @@ private:
     Workforce workforce_;
     Board board_;
     FailurePolicy policy_;
+    std::unique_ptr<ArrivalOrder> order_;
     Workload workload_;
     Flights flights_;
     Chunks chunks_;
@@ -152,6 +152,7 @@ private:
     ChunkWork chunk_work_;
     std::optional<RankedAggregator> ranked_;
     bool workers_may_sum_now_ = false;
+    bool has_new_ = false;  // flights were put, and the workers do not know of them
 };
 
 }  // namespace fedhive::sim

@@ -40,9 +40,6 @@ struct FleetOptions {
     /// Set if the workers share an MPS server, which a dying worker breaks: called when all workers are dead, before they are
     /// restarted. Starts a new server and returns the environment of its clients. Empty: each worker dies alone.
     std::function<std::vector<std::pair<std::string, std::string>>()> renew_mps;
-
-    /// The order of arrivals is settled before anybody trains.
-    bool order_is_known() const { return round_trip_s || !recorded_arrivals.empty(); }
 };
 
 }  // namespace fedhive::sim

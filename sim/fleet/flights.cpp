@@ -13,9 +13,8 @@ using clients::Task;
 
 void Flights::pull_down(const Cohort& cohort, ServerState& server, const Strategy& strategy) {
     std::size_t slot = 0;
-    if (round_ != server.round) {
-        round_ = server.round;
-        arrived_in_round_ = 0;
+    if (turn_.round != server.round) {
+        turn_ = {.round = server.round};
         sent_in_round_.clear();
     }
     for (std::uint64_t first = 0, count = 0; first < cohort.size(); first += count) {
@@ -69,7 +68,7 @@ std::uint32_t Flights::rank_of(std::size_t slot, std::uint32_t client_id, std::u
 void Flights::send(std::size_t slot, const Flight& flight, ServerState& server) {
     FEDHIVE_CHECK(!flights_.at(slot), "slot {} is taken", slot);
     flights_[slot] = flight;
-    flights_[slot]->elsewhere = flight.rank != options_.ranks->rank();
+    board_.assign(slot, flight.rank == options_.ranks->rank());
     Task& task = flights_[slot]->task;
     task.num_ranks = static_cast<std::uint32_t>(options_.mode.group_size());
     task.velocity_index = options_.mode.velocity_index.value_or(0);
@@ -77,9 +76,10 @@ void Flights::send(std::size_t slot, const Flight& flight, ServerState& server) 
     task.round = static_cast<std::uint32_t>(flight.sent_round);
     task.slot = static_cast<std::uint32_t>(slot);
     task.count = flight.clients.size();
-    flights_[slot]->waiting = options_.mode.by_steps;
-    flights_[slot]->waits_since = server.version;
-    if (!flights_[slot]->waiting) ++server.readers[task.global_index];
+    if (options_.mode.by_steps)
+        flights_[slot]->wait(server.version);
+    else
+        ++server.readers[task.global_index];
     for (std::size_t i = 0; i < flight.clients.size(); ++i) {
         board_.member(task.first + i) = {
             .client_id = flight.clients[i].client_id, .weight = flight.clients[i].weight, .fault = {}};
@@ -88,15 +88,13 @@ void Flights::send(std::size_t slot, const Flight& flight, ServerState& server) 
 }
 
 bool Flights::put_new() {
-    std::vector<ExpectedArrival> waiting = expected();
+    Expected flying = expected();
     // A flight that will be left behind anyway need not train.
-    if (options_.order_is_known() && !options_.mode.overlaps()) {
-        const std::size_t quorum = std::min(options_.mode.quorum, waiting.size());
-        waiting = first_to_arrive(std::move(waiting), quorum);
-    }
+    const std::size_t quorum = std::min(options_.mode.quorum, flying.size());
+    if (!options_.mode.overlaps()) flying = order_.contenders(std::move(flying), quorum, turn_);
     std::vector<std::size_t> slots;
-    for (const ExpectedArrival& one : waiting)
-        if (!at(one.slot).put) slots.push_back(one.slot);
+    for (const ExpectedArrival& one : flying)
+        if (!at(one.slot).was_put()) slots.push_back(one.slot);
     put(slots);
     return !slots.empty();
 }
@@ -106,8 +104,8 @@ void Flights::put(std::span<const std::size_t> slots) {
     board_.renew_ranks(slots);
     for (const std::size_t slot : slots) {
         Flight& flight = at(slot);
-        flight.put = true;
-        if (flight.elsewhere || !flight.wanted()) continue;  // or all of its clients were dropped
+        flight.put();
+        if (!flight.wanted()) continue;
         flight.task.deadline_s = workload_.deadline_of(flight);
         board_.put(slot, flight.task, workload_.due_of(flight));
     }
@@ -173,20 +171,21 @@ std::vector<std::size_t> Flights::cells_of_group(std::size_t slot) const {
     return cells;
 }
 
-std::vector<ExpectedArrival> Flights::expected() const {
-    std::vector<ExpectedArrival> all;
+Expected Flights::expected() const {
+    Expected all;
     for (std::size_t slot = 0; slot < flights_.size(); ++slot)
-        if (const auto& flight = flights_[slot]; flight && !flight->waiting && !flight->arrived)
+        if (const auto& flight = flights_[slot]; flight && flight->flies())
             all.push_back({slot, flight->clients.front().client_id, flight->version, flight->arrives_s});
     return all;
 }
 
-std::vector<ExpectedArrival> Flights::first_to_arrive(std::vector<ExpectedArrival> expected, std::size_t quorum) const {
-    if (options_.round_trip_s) return first_by_time(std::move(expected), quorum);
-    static const std::vector<std::uint32_t> none;
-    const auto round = static_cast<std::size_t>(round_);
-    const auto& order = round < options_.recorded_arrivals.size() ? options_.recorded_arrivals[round] : none;
-    return next_recorded(expected, order, arrived_in_round_, quorum);
+std::vector<std::size_t> Flights::wanted_cells(std::size_t slot) const {
+    return at(slot).wanted() ? board_.cells_of(slot) : std::vector<std::size_t>{};
+}
+
+std::optional<std::int64_t> Flights::finished_ns(std::size_t slot) const {
+    if (!at(slot).wanted() || board_.is_done(slot)) return board_.finished_ns(slot);
+    return std::nullopt;
 }
 
 void Flights::release(std::size_t slot, ServerState& server) {
@@ -199,40 +198,30 @@ void Flights::release(std::size_t slot, ServerState& server) {
 
 void Flights::take_next_step(std::size_t slot, const ServerState& server) {
     Flight& flight = at(slot);
-    flight.examples_before += workload_.examples_of(flight, flight.clients.front().client_id);
-    --flight.steps_left;
-    ++flight.task.step;
-    flight.waiting = true;
-    flight.waits_since = server.version;
-    flight.put = false;
-    flight.clients.front().attempts.attempt = 1;
-    flight.clients.front().attempts.forgiven = 0;
+    flight.end_step(workload_.examples_of(flight, flight.clients.front().client_id), server.version);
     board_.member(flight.task.first).fault = {};  // it applied to the first step only
 }
 
 void Flights::pull_waiting(ServerState& server) {
-    std::vector<ExpectedArrival> waiting;
+    Expected waiting;
     for (std::size_t slot = 0; slot < flights_.size(); ++slot)
-        if (flights_[slot] && flights_[slot]->waiting)
-            waiting.push_back(
-                {slot, flights_[slot]->clients.front().client_id, 0, static_cast<double>(flights_[slot]->waits_since)});
+        if (flights_[slot] && flights_[slot]->state == FlightState::Waits)
+            waiting.push_back({.slot = slot, .client_id = flights_[slot]->clients.front().client_id});
     const std::size_t most = options_.mode.max_staleness ? *options_.mode.max_staleness + 1 : flights_.size();
-    const std::size_t pulled = expected().size();
-    for (const ExpectedArrival& one : first_by_time(std::move(waiting), most - std::min(most, pulled))) {
+    const std::size_t room = most - std::min(most, expected().size());
+    const auto since = [this](const ExpectedArrival& one) { return at(one.slot).waits_since; };
+    for (const ExpectedArrival& one : first_by(std::move(waiting), room, since)) {
         Flight& flight = at(one.slot);
-        flight.waiting = false;
-        flight.task.global_index = server.global_index;
+        flight.pull(server.version, server.global_index, server.now_s + workload_.longest_trip_s(flight));
         ++server.readers[flight.task.global_index];
-        flight.version = server.version;
-        flight.arrives_s = server.now_s + workload_.longest_trip_s(flight);
     }
 }
 
 void Flights::leave_behind(std::size_t slot, ServerState& server) {
     const Flight& flight = at(slot);
     --server.readers[flight.task.global_index];
-    if (flight.put && !flight.elsewhere && flight.wanted())
-        for (const std::size_t cell : board_.cells_of(slot)) withdrawn_.push_back(cell);
+    if (flight.was_put())
+        for (const std::size_t cell : wanted_cells(slot)) withdrawn_.push_back(cell);
     flights_[slot].reset();
 }
 
@@ -255,7 +244,7 @@ std::vector<InFlight> Flights::in_flight() const {
 Cohort Flights::on_their_way() const {
     Cohort clients;
     for (const auto& flight : flights_)
-        if (flight && !flight->arrived)
+        if (flight && flight->state != FlightState::Arrived)
             for (const Participant& client : flight->clients) clients.push_back(client.client_id);
     std::sort(clients.begin(), clients.end());
     return clients;

@@ -8,8 +8,8 @@
 #include "sim/fleet/fleet_options.h"
 #include "sim/fleet/workload.h"
 #include "sim/round/flight.h"
-#include "sim/round/sampler.h"
 #include "sim/round/server_state.h"
+#include "sim/selection/candidates.h"
 #include "sim/strategies/strategy.h"
 
 #include <cstdint>
@@ -23,8 +23,9 @@ namespace fedhive::sim {
 class Flights {
 public:
     /// All must outlive this.
-    Flights(const FleetOptions& options, const Workload& workload, Board& board, FailurePolicy& policy)
-        : options_(options), workload_(workload), board_(board), policy_(policy), flights_(board.num_slots()) {}
+    Flights(const FleetOptions& options, const ArrivalOrder& order, const Workload& workload, Board& board,
+            FailurePolicy& policy)
+        : options_(options), order_(order), workload_(workload), board_(board), policy_(policy), flights_(board.num_slots()) {}
 
     bool has(std::size_t slot) const { return flights_[slot].has_value(); }
     Flight& at(std::size_t slot) { return *flights_[slot]; }
@@ -33,10 +34,10 @@ public:
     // Hand-out. As Fleet::pull_down, Fleet::take_up.
     void pull_down(const Cohort& cohort, ServerState& server, const Strategy& strategy);
     void take_up(const InFlight& client, ServerState& server, const Strategy& strategy);
-    /// Puts each new flight on the board, unless another rank trains it or it would be left behind. Returns whether there were
-    /// new flights.
+    /// Puts each new flight on the board, unless it would be left behind. Returns whether there were new flights.
     bool put_new();
-    std::int64_t round() const { return round_; }  // of the last hand-out; -1 before
+    /// The round of the last hand-out, -1 before it, and the arrivals in that round.
+    const Turn& turn() const { return turn_; }
 
     // Attempts.
     /// Call before each attempt of a client: sets the fault it will meet, and drops it if it does not take part. Throws
@@ -53,14 +54,14 @@ public:
 
     // Arrival.
     /// The flights that have a model and have not arrived, by slot.
-    std::vector<ExpectedArrival> expected() const;
-    /// The `quorum` flights that arrive first, if the order is known. Throws Fault if a recorded order belongs to another
-    /// config.
-    std::vector<ExpectedArrival> first_to_arrive(std::vector<ExpectedArrival> expected, std::size_t quorum) const;
+    Expected expected() const;
+    /// The cells of this rank's board in which the slot's task is, or would be; none if all of its clients were dropped.
+    std::vector<std::size_t> wanted_cells(std::size_t slot) const;
+    /// Empty before the slot's task has finished.
+    std::optional<std::int64_t> finished_ns(std::size_t slot) const;
     /// The flight stays in its slot until the round ends; its clients may be sent again.
-    void mark_arrived(std::size_t slot) { at(slot).arrived = true; }
-    void count_arrivals(std::size_t slots) { arrived_in_round_ += slots; }
-    std::size_t arrived_in_round() const { return arrived_in_round_; }
+    void mark_arrived(std::size_t slot) { at(slot).arrive(); }
+    void count_arrivals(std::size_t slots) { turn_.arrived += slots; }
 
     // The end.
     /// Frees the slot; a client with steps left waits for the next model instead.
@@ -84,14 +85,14 @@ private:
     void take_next_step(std::size_t slot, const ServerState& server);
 
     const FleetOptions& options_;
+    const ArrivalOrder& order_;
     const Workload& workload_;
     Board& board_;
     FailurePolicy& policy_;
-    std::vector<std::optional<Flight>> flights_;                      // by slot
-    std::vector<std::size_t> withdrawn_;                              // cells of flights left behind
-    std::int64_t round_ = -1;                                         // of the last hand-out …
-    std::size_t arrived_in_round_ = 0;                                // … and how many slots have arrived since …
-    std::unordered_map<std::uint32_t, std::uint32_t> sent_in_round_;  // … and how often a client was sent
+    std::vector<std::optional<Flight>> flights_;  // by slot
+    std::vector<std::size_t> withdrawn_;          // cells of flights left behind
+    Turn turn_{.round = -1};
+    std::unordered_map<std::uint32_t, std::uint32_t> sent_in_round_;  // how often a client was sent in this round
 };
 
 }  // namespace fedhive::sim

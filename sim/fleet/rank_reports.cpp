@@ -58,7 +58,7 @@ Patience RankReports::patience_with(double seconds) const {
 }
 
 /// The patience for the rank with most work, which may have to try again.
-Patience RankReports::patience(const std::vector<ExpectedArrival>& arrivals) {
+Patience RankReports::patience(const Expected& arrivals) {
     const Ranks& ranks = *options_.ranks;
     std::vector<std::uint64_t> tasks(ranks.size());
     std::vector<std::uint64_t> steps(ranks.size());
@@ -78,7 +78,7 @@ Patience RankReports::patience(const std::vector<ExpectedArrival>& arrivals) {
     return patience(most_tasks * attempts, most_steps * attempts);
 }
 
-void RankReports::exchange(const std::vector<ExpectedArrival>& arrivals) {
+void RankReports::exchange(const Expected& arrivals) {
     Ranks& ranks = *options_.ranks;
     if (ranks.is_alone()) return;
     const std::vector<std::string> reports = ranks.all_gather(report(arrivals), patience(arrivals));
@@ -87,7 +87,7 @@ void RankReports::exchange(const std::vector<ExpectedArrival>& arrivals) {
         if (rank != ranks.rank()) read(reports[rank], arrivals, rank);
 }
 
-std::string RankReports::report(const std::vector<ExpectedArrival>& arrivals) {
+std::string RankReports::report(const Expected& arrivals) {
     BytesWriter bytes;
     const std::vector<FailurePolicy::Report> failures = policy_.take_reports();
     bytes.put(std::uint64_t{failures.size()});
@@ -98,8 +98,8 @@ std::string RankReports::report(const std::vector<ExpectedArrival>& arrivals) {
     bytes.put(policy_.take_replaced());
     for (const ExpectedArrival& one : arrivals) {
         const Flight& flight = flights_.at(one.slot);
-        if (flight.elsewhere) continue;
-        const bool here = flight.put && flight.wanted();
+        if (!board_.is_here(one.slot)) continue;
+        const bool here = flight.was_put() && flight.wanted();
         bytes.put(here ? board_.finished_ns(one.slot) : std::int64_t{0});
         for (std::size_t i = 0; i < flight.clients.size(); ++i) {
             ClientHead head{flight.clients[i].attempts, board_.result(flight.task.first + i)};
@@ -110,7 +110,7 @@ std::string RankReports::report(const std::vector<ExpectedArrival>& arrivals) {
     return bytes.take();
 }
 
-void RankReports::read(const std::string& report, const std::vector<ExpectedArrival>& arrivals, std::uint32_t rank) {
+void RankReports::read(const std::string& report, const Expected& arrivals, std::uint32_t rank) {
     const std::int64_t ahead_ns = clock_ahead_ns_[rank];
     const std::uint32_t first_worker = options_.ranks->first_worker(rank);
     BytesReader bytes(report);
@@ -128,7 +128,7 @@ void RankReports::read(const std::string& report, const std::vector<ExpectedArri
     for (const ExpectedArrival& one : arrivals) {
         Flight& flight = flights_.at(one.slot);
         if (flight.rank != rank) continue;
-        flight.finished_ns = bytes.get<std::int64_t>() + ahead_ns;
+        board_.finished_elsewhere(one.slot, bytes.get<std::int64_t>() + ahead_ns);
         for (std::size_t i = 0; i < flight.clients.size(); ++i) {
             auto head = bytes.get<ClientHead>();
             flight.clients[i].attempts = head.attempts;

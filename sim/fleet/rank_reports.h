@@ -22,7 +22,7 @@ public:
 
     /// Call when this rank's part of these flights is done; returns when they are done on all ranks. Throws as
     /// Ranks::all_gather.
-    void exchange(const std::vector<ExpectedArrival>& arrivals);
+    void exchange(const Expected& arrivals);
 
     /// How long to wait for ranks whose workers each have up to `tasks` tasks, with `steps` local steps together; or up to
     /// `chunks` chunks.
@@ -31,9 +31,9 @@ public:
 
 private:
     Patience patience_with(double seconds) const;
-    Patience patience(const std::vector<ExpectedArrival>& arrivals);
-    std::string report(const std::vector<ExpectedArrival>& arrivals);
-    void read(const std::string& report, const std::vector<ExpectedArrival>& arrivals, std::uint32_t rank);
+    Patience patience(const Expected& arrivals);
+    std::string report(const Expected& arrivals);
+    void read(const std::string& report, const Expected& arrivals, std::uint32_t rank);
 
     const FleetOptions& options_;
     const Workforce& workforce_;

@@ -28,37 +28,41 @@ std::uint64_t Workload::examples_of(const Flight& flight, std::uint32_t client_i
     return std::min(plan_.training.batch_size, examples - first);
 }
 
+std::uint64_t Workload::steps_of(const Flight& flight, std::uint32_t client_id) const {
+    return divide_up(examples_of(flight, client_id), plan_.training.batch_size);
+}
+
 std::uint64_t Workload::local_steps(const Flight& flight) const {
     std::uint64_t steps = 0;
     for (const Participant& client : flight.clients)
-        if (!client.attempts.dropped) steps += divide_up(examples_of(flight, client.client_id), plan_.training.batch_size);
+        if (!client.attempts.dropped) steps += steps_of(flight, client.client_id);
     return steps;
 }
 
 Traffic Workload::traffic_of(const Flight& flight, std::uint32_t client_id) const {
-    const std::uint64_t examples = examples_of(flight, client_id);
-    return options_.mode.traffic({.examples = examples,
-                                  .steps = divide_up(examples, plan_.training.batch_size),
+    return options_.mode.traffic({.examples = examples_of(flight, client_id),
+                                  .steps = steps_of(flight, client_id),
                                   .model_bytes = options_.model_bytes,
                                   .update_bytes = options_.update_bytes,
                                   .activation_bytes = options_.activation_bytes,
                                   .in_flight = options_.mode.in_flight});
 }
 
+std::optional<double> Workload::trip_s(const Flight& flight, std::uint32_t client_id) const {
+    return order_.trip_s(client_id, examples_of(flight, client_id), traffic_of(flight, client_id));
+}
+
 double Workload::longest_trip_s(const Flight& flight) const {
     double longest = 0.0;
-    if (!options_.round_trip_s) return longest;
     for (const Participant& client : flight.clients)
-        longest = std::max(longest, options_.round_trip_s(client.client_id, examples_of(flight, client.client_id),
-                                                          traffic_of(flight, client.client_id)));
+        longest = std::max(longest, trip_s(flight, client.client_id).value_or(0.0));
     return longest;
 }
 
 double Workload::deadline_of(const Flight& flight) const {
     double seconds = 0.0;
     for (const Participant& client : flight.clients)
-        seconds = std::max(seconds,
-                           deadlines_.of_client(divide_up(examples_of(flight, client.client_id), plan_.training.batch_size)));
+        seconds = std::max(seconds, deadlines_.of_client(steps_of(flight, client.client_id)));
     // Clients trained at once, or side by side in thread blocks of one launch, share their time: their deadlines add up.
     const bool in_blocks = plan_.engine == clients::Engine::Direct && plan_.space == aggregation::MemorySpace::Cuda;
     const std::uint64_t at_once = in_blocks ? clients::kBlocksAtOnce : plan_.clients_at_once;
@@ -68,14 +72,14 @@ double Workload::deadline_of(const Flight& flight) const {
 /// If the order of arrival has no meaning, or is known before anybody trains, clients with the most examples begin: a long task
 /// that starts last would keep all others waiting. Changes only the order of the queue, never a client's slot or place in the
 /// sum.
-double Workload::due_of(const Flight& flight) const {
+DueKey Workload::due_of(const Flight& flight) const {
     const Mode& mode = options_.mode;
-    if (mode.overlaps()) return flight.arrives_s;
-    if (mode.quorum < mode.in_flight && !options_.order_is_known()) return 0.0;
+    if (mode.overlaps()) return DueKey::earliest_first(flight.arrives_s);
+    if (mode.quorum < mode.in_flight && !order_.is_known()) return DueKey::as_put();
     std::uint64_t examples = 0;
     for (const Participant& client : flight.clients)
         if (!client.attempts.dropped) examples += examples_of(flight, client.client_id);
-    return -static_cast<double>(examples);
+    return DueKey::largest_first(examples);
 }
 
 }  // namespace fedhive::sim

@@ -3,20 +3,22 @@
 
 #include "clients/data/shared_dataset.h"
 #include "clients/trainers/worker_plan.h"
+#include "sim/fleet/arrival_order.h"
 #include "sim/fleet/deadlines.h"
-#include "sim/fleet/fleet_options.h"
+#include "sim/fleet/due_key.h"
 #include "sim/round/flight.h"
 
 #include <cstdint>
+#include <optional>
 
 namespace fedhive::sim {
 
 class Workload {
 public:
     /// All must outlive this.
-    Workload(const FleetOptions& options, const clients::WorkerPlan& plan, const clients::SharedDataset& dataset,
-             const Deadlines& deadlines)
-        : options_(options), plan_(plan), dataset_(dataset), deadlines_(deadlines) {}
+    Workload(const FleetOptions& options, const ArrivalOrder& order, const clients::WorkerPlan& plan,
+             const clients::SharedDataset& dataset, const Deadlines& deadlines)
+        : options_(options), order_(order), plan_(plan), dataset_(dataset), deadlines_(deadlines) {}
 
     std::uint64_t num_clients() const { return dataset_.map().num_clients; }
     /// n_k, the client's distinct training examples.
@@ -28,19 +30,23 @@ public:
     /// Local steps of a round.
     std::uint64_t steps_of(std::uint32_t client_id) const { return plan_.training.steps_of(num_examples(client_id)); }
 
+    /// Batches that the client goes through in this flight's task.
+    std::uint64_t steps_of(const Flight& flight, std::uint32_t client_id) const;
     /// Local steps of this flight's clients, except dropped ones.
     std::uint64_t local_steps(const Flight& flight) const;
 
     Traffic traffic_of(const Flight& flight, std::uint32_t client_id) const;
+    /// Simulated seconds of the client's round trip in this flight's task; empty on the wall clock.
+    std::optional<double> trip_s(const Flight& flight, std::uint32_t client_id) const;
     /// Simulated seconds of its slowest client; 0 on the wall clock.
     double longest_trip_s(const Flight& flight) const;
     /// Seconds for one client of the flight, or for the clients that are trained together.
     double deadline_of(const Flight& flight) const;
-    /// Queue key: the smallest is claimed first.
-    double due_of(const Flight& flight) const;
+    DueKey due_of(const Flight& flight) const;
 
 private:
     const FleetOptions& options_;
+    const ArrivalOrder& order_;
     const clients::WorkerPlan& plan_;
     const clients::SharedDataset& dataset_;
     const Deadlines& deadlines_;

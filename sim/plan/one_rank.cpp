@@ -11,7 +11,7 @@ void refuse_what_needs_one_rank(const LoadedConfig& loaded, const Mode& mode) {
             "mode.name", fmt::format("{} works in one process only; allowed with several ranks: synchronous, and semi_async "
                                      "and async on the virtual clock; or start it without MPI",
                                      run.mode.name));
-    if (mode.quorum < mode.in_flight && run.clock != "virtual" && run.arrivals.empty())
+    if ((mode.quorum < mode.in_flight || mode.late_join) && run.clock != "virtual" && run.arrivals.empty())
         throw loaded.source->error(
             "clock", fmt::format("on the wall clock mode {} with a quorum waits for whoever comes first, which several "
                                  "ranks cannot agree on; allowed with them: virtual, or arrivals of an earlier run",

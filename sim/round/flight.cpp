@@ -1,5 +1,7 @@
 #include "sim/round/flight.h"
 
+#include "aggregation/base/error.h"
+
 #include <algorithm>
 
 namespace fedhive::sim {
@@ -21,6 +23,40 @@ clients::ClientResult with_step(const clients::ClientResult& sum, const clients:
 
 bool Flight::wanted() const {
     return std::any_of(clients.begin(), clients.end(), [](const Participant& client) { return !client.attempts.dropped; });
+}
+
+void Flight::wait(std::uint64_t present) {
+    FEDHIVE_CHECK(state != FlightState::Arrived, "a flight that has arrived waits for no model");
+    state = FlightState::Waits;
+    waits_since = present;
+}
+
+void Flight::pull(std::uint64_t from, std::uint32_t index, double arrival_s) {
+    FEDHIVE_CHECK(state == FlightState::Waits, "a flight that has a model pulls another one");
+    state = FlightState::HasModel;
+    version = from;
+    task.global_index = index;
+    arrives_s = arrival_s;
+}
+
+void Flight::put() {
+    FEDHIVE_CHECK(state != FlightState::Waits, "a flight without a model is put");
+    if (state == FlightState::HasModel) state = FlightState::OnBoard;
+}
+
+void Flight::arrive() {
+    FEDHIVE_CHECK(state == FlightState::OnBoard, "a flight arrives twice, or before it was put");
+    state = FlightState::Arrived;
+}
+
+void Flight::end_step(std::uint64_t examples, std::uint64_t present) {
+    FEDHIVE_CHECK(state == FlightState::OnBoard && steps_left > 0, "a flight has no step to end");
+    examples_before += examples;
+    --steps_left;
+    ++task.step;
+    clients.front().attempts.attempt = 1;
+    clients.front().attempts.forgiven = 0;
+    wait(present);
 }
 
 std::size_t Arrivals::accepted() const {

@@ -33,6 +33,14 @@ struct Participant {
 clients::ClientResult with_step(const clients::ClientResult& sum, const clients::ClientResult& step, std::uint64_t examples,
                                 std::uint64_t examples_before);
 
+/// How far a flight is: Waits → HasModel → OnBoard → Arrived; a client with steps left goes from OnBoard to Waits again.
+enum class FlightState {
+    Waits,     // for its turn to pull the model (bounded staleness)
+    HasModel,  // its task is not put yet, and never if others arrive before
+    OnBoard,   // its task is put, in work or done
+    Arrived,   // counted; keeps its slot until the round ends; may be replaced already
+};
+
 /// One slot's task and the clients it trains.
 struct Flight {
     clients::Task task;
@@ -41,17 +49,29 @@ struct Flight {
     double arrives_s = 0.0;             // simulated time
     std::uint64_t steps_left = 0;       // after this step, if each step arrives by itself
     std::uint64_t examples_before = 0;  // examples of the steps before this one
-    bool waiting = false;               // for its turn to pull the model (bounded staleness) …
-    std::uint64_t waits_since = 0;      // … since this version of the server
-    bool put = false;                   // on the board
-    bool arrived = false;               // keeps its slot until the round ends; may be replaced already
-    std::uint32_t rank = 0;             // the rank that trains them …
-    bool elsewhere = false;             // … is not this one
-    std::int64_t finished_ns = 0;       // if it arrived elsewhere: when, by this host's now_ns()
-    std::vector<Participant> clients;   // ascending ids
+    FlightState state = FlightState::HasModel;
+    std::uint64_t waits_since = 0;     // Waits: since this version of the server
+    std::uint32_t rank = 0;            // the rank that trains them
+    std::vector<Participant> clients;  // ascending ids
 
     /// At least one of its clients is not dropped.
     bool wanted() const;
+    /// Its task was put, at least once.
+    bool was_put() const { return state == FlightState::OnBoard || state == FlightState::Arrived; }
+    /// It has a model, and has not arrived.
+    bool flies() const { return state == FlightState::HasModel || state == FlightState::OnBoard; }
+
+    // Transitions. Each throws Fault in a state that it cannot follow.
+    /// Waits for the next model, from the server's `present` version on.
+    void wait(std::uint64_t present);
+    /// Takes the model of that version, in global region `index`; Waits → HasModel.
+    void pull(std::uint64_t from, std::uint32_t index, double arrival_s);
+    /// Its task is put, for the first time or again: HasModel → OnBoard; other states stay.
+    void put();
+    /// OnBoard → Arrived.
+    void arrive();
+    /// Ends a step of `examples` examples and begins the next one: OnBoard → Waits.
+    void end_step(std::uint64_t examples, std::uint64_t present);
 };
 
 /// A client in flight at the end of a round, for the sampler and for a checkpoint.

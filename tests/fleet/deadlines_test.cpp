@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 
+#include <memory>
 #include <optional>
 
 using namespace fedhive;
@@ -30,7 +31,8 @@ TEST_SUITE("Deadlines") {
         Flight flight;
         for (std::uint32_t id = 0; id < 5; ++id) flight.clients.push_back({.client_id = id});
         clients::WorkerPlan plan;
-        const Workload workload(options, plan, dataset, deadlines);
+        const std::unique_ptr<ArrivalOrder> order = make_arrival_order(options);
+        const Workload workload(options, *order, plan, dataset, deadlines);
         CHECK(workload.deadline_of(flight) == 7.0);
         plan.clients_at_once = 2;
         CHECK(workload.deadline_of(flight) == 14.0);

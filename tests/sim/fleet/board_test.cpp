@@ -33,7 +33,7 @@ struct BoardOfThree {
     void put(std::uint32_t slot) {
         clients::Task task;
         task.slot = slot;
-        board->put(slot, task, 0.0);
+        board->put(slot, task, DueKey::as_put());
     }
 
     FleetOptions options;

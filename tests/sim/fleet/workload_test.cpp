@@ -5,6 +5,8 @@
 
 #include <doctest/doctest.h>
 
+#include <memory>
+
 using namespace fedhive;
 using namespace fedhive::sim;
 
@@ -28,7 +30,13 @@ struct FourClients {
     FleetOptions options;
     Deadlines deadlines{2.0};
     Flight flight;
-    Workload workload{options, plan, dataset, deadlines};
+    std::unique_ptr<ArrivalOrder> order;
+
+    /// Of the present options.
+    Workload workload() {
+        order = make_arrival_order(options);
+        return {options, *order, plan, dataset, deadlines};
+    }
 };
 
 }  // namespace
@@ -36,61 +44,68 @@ struct FourClients {
 TEST_SUITE("Workload") {
     TEST_CASE("AClientGoesThroughItsOwnExamplesAShareOrAllInEachEpoch") {
         FourClients four;
-        CHECK(four.workload.num_examples(1) == 10);
-        CHECK(four.workload.examples_of(four.flight, 1) == 20);
+        CHECK(four.workload().num_examples(1) == 10);
+        CHECK(four.workload().examples_of(four.flight, 1) == 20);
         four.options.mode.pass = Pass::Share;  // of three replicas
-        CHECK(four.workload.examples_of(four.flight, 1) == 28);
+        CHECK(four.workload().examples_of(four.flight, 1) == 28);
         four.options.mode.pass = Pass::All;
-        CHECK(four.workload.examples_of(four.flight, 1) == 80);
-        CHECK(four.workload.num_examples(1) == 10);
+        CHECK(four.workload().examples_of(four.flight, 1) == 80);
+        CHECK(four.workload().num_examples(1) == 10);
     }
 
     TEST_CASE("WhereEveryStepArrivesByItselfATaskIsABatchAndTheLastOfAnEpochIsWhatIsLeft") {
         FourClients four;
         four.options.mode.by_steps = true;
-        CHECK(four.workload.steps_of(1) == 6);
+        CHECK(four.workload().steps_of(1) == 6);
         std::vector<std::uint64_t> batches;
         for (four.flight.steps_left = 6; four.flight.steps_left-- > 0;)
-            batches.push_back(four.workload.examples_of(four.flight, 1));
+            batches.push_back(four.workload().examples_of(four.flight, 1));
         CHECK(batches == std::vector<std::uint64_t>{4, 4, 2, 4, 4, 2});
+    }
+
+    TEST_CASE("StepsOfATaskAreItsBatches") {
+        FourClients four;
+        CHECK(four.workload().steps_of(four.flight, 1) == 5);
+        four.options.mode.by_steps = true;
+        CHECK(four.workload().steps_of(four.flight, 1) == 1);
     }
 
     TEST_CASE("TrafficIsTheModes") {
         FourClients four;
-        CHECK(four.workload.traffic_of(four.flight, 1).down == 1000);
-        CHECK(four.workload.traffic_of(four.flight, 1).up == 600);
+        CHECK(four.workload().traffic_of(four.flight, 1).down == 1000);
+        CHECK(four.workload().traffic_of(four.flight, 1).up == 600);
         four.options.mode.traffic = [](const Trip& trip) {
             return Traffic{trip.steps * trip.model_bytes, trip.examples * trip.activation_bytes + trip.in_flight};
         };
-        CHECK(four.workload.traffic_of(four.flight, 1).down == 5000);
-        CHECK(four.workload.traffic_of(four.flight, 1).up == 143);
+        CHECK(four.workload().traffic_of(four.flight, 1).down == 5000);
+        CHECK(four.workload().traffic_of(four.flight, 1).up == 143);
     }
 
     TEST_CASE("TheSlowestOfASlotsClientsSaysHowLongItIsOnItsWay") {
         FourClients four;
         four.flight.clients.push_back({.client_id = 3});
-        CHECK(four.workload.longest_trip_s(four.flight) == 0.0);
+        CHECK(four.workload().longest_trip_s(four.flight) == 0.0);
         four.options.round_trip_s = [](std::uint32_t client, std::uint64_t examples, const Traffic& traffic) {
             return client == 3 ? static_cast<double>(examples + traffic.up) : 1.0;
         };
-        CHECK(four.workload.longest_trip_s(four.flight) == 620.0);
+        CHECK(four.workload().longest_trip_s(four.flight) == 620.0);
     }
 
     TEST_CASE("ThoseWithTheMostExamplesBeginUnlessTheOrderOfArrivalHasAMeaning") {
         FourClients four;
         four.flight.arrives_s = 5.0;
-        CHECK(four.workload.due_of(four.flight) == -20.0);
+        CHECK(four.workload().due_of(four.flight) == DueKey::largest_first(20));
         four.options.mode.quorum = 2;  // whoever is first decides, and nobody knows who that is
-        CHECK(four.workload.due_of(four.flight) == 0.0);
+        CHECK(four.workload().due_of(four.flight) == DueKey::as_put());
         four.options.mode.late_join = true;
-        CHECK(four.workload.due_of(four.flight) == 5.0);
+        CHECK(four.workload().due_of(four.flight) == DueKey::earliest_first(5.0));
     }
 
     TEST_CASE("ThoseWhoTrainAtOnceHaveTheirTimeTogether") {
         FourClients four;
-        CHECK(four.workload.deadline_of(four.flight) == 2.0);
+        CHECK(four.workload().deadline_of(four.flight) == 2.0);
         four.plan.clients_at_once = 4;
         four.flight.clients.push_back({.client_id = 3});
-        CHECK(four.workload.deadline_of(four.flight) == 4.0);
+        CHECK(four.workload().deadline_of(four.flight) == 4.0);
     }
 }
