@@ -6,13 +6,14 @@ namespace fedhive::sim {
 SamplerSpec uniform_sampler();
 SamplerSpec examples_sampler();
 SamplerSpec fixed_sampler();
+SamplerSpec round_robin_sampler();
 
 const std::vector<SamplerSpec>& sampler_catalog() {
     static const std::vector<SamplerSpec> catalog = {
         uniform_sampler(),
         examples_sampler(),
         fixed_sampler(),
-
+        round_robin_sampler(),
     };
     return catalog;
 }

@@ -18,7 +18,7 @@ Options sampled(const std::string& sampler, const Options& more = {}) {
            set(more);
 }
 
-const Options kSamplers{"name: examples", "name: fixed, clients: [12, 3, 7, 0, 5]"};
+const Options kSamplers{"name: examples", "name: fixed, clients: [12, 3, 7, 0, 5]", "name: round_robin"};
 
 void finished(FedhiveRun& run) { REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output()); }
 

@@ -211,3 +211,25 @@ TEST_SUITE("FixedSampler") {
         CHECK_FALSE(sampler->asks(1));
     }
 }
+
+TEST_SUITE("RoundRobinSampler") {
+    TEST_CASE("EveryClientHasItsTurn") {
+        const auto sampler = sampler_of("round_robin");
+        const Candidates all(kTwelve);
+        CHECK(sampler->sample(all, 5, stream_of(0)) == Cohort{0, 1, 2, 3, 4});
+        CHECK(sampler->sample(all, 5, stream_of(1)) == Cohort{5, 6, 7, 8, 9});
+        CHECK(sampler->state() == "10");
+        CHECK(sampler->sample(all, 5, stream_of(2)) == Cohort{0, 1, 2, 10, 11});
+        CHECK(sampler->state() == "3");
+        CHECK(sampler->sample(all, 0, stream_of(3)).empty());
+        CHECK(sampler->state() == "3");
+    }
+
+    TEST_CASE("WhoCannotBeAskedIsPassedOverUntilTheNextTurn") {
+        const auto sampler = sampler_of("round_robin");
+        CHECK(sampler->sample(Candidates(kTwelve, {0, 2}), 3, stream_of(0)) == Cohort{1, 3, 4});
+        const auto is_there = [](std::uint32_t client) { return client == 4 || client == 8; };
+        CHECK(sampler->sample(Candidates(kTwelve, {}, is_there), 3, stream_of(1)) == Cohort{4, 8});
+        CHECK(sampler->sample(Candidates(kTwelve), 2, stream_of(2)) == Cohort{5, 6});
+    }
+}
