@@ -98,6 +98,8 @@ void check_recorded_arrivals(const Experiment& run, const LoadedConfig& loaded) 
         throw loaded.source->error("arrivals",
                                    fmt::format("{} records {} rounds, {} are to be run; use a log of as many or more",
                                                config.arrivals.string(), recorded, config.rounds));
+    // Whom such a sampler sends is known only when the rounds before have been trained.
+    if (sampler_spec(config.sampling.name).learns) return;
     OnTheirWay on_their_way(run);
     for (std::int64_t round = run.server.round; round < config.rounds; ++round) {
         on_their_way.send(round, 0);

@@ -7,13 +7,11 @@ SamplerSpec uniform_sampler();
 SamplerSpec examples_sampler();
 SamplerSpec fixed_sampler();
 SamplerSpec round_robin_sampler();
+SamplerSpec power_of_choice_sampler();
 
 const std::vector<SamplerSpec>& sampler_catalog() {
     static const std::vector<SamplerSpec> catalog = {
-        uniform_sampler(),
-        examples_sampler(),
-        fixed_sampler(),
-        round_robin_sampler(),
+        uniform_sampler(), examples_sampler(), fixed_sampler(), round_robin_sampler(), power_of_choice_sampler(),
     };
     return catalog;
 }

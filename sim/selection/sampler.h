@@ -58,6 +58,7 @@ struct SamplerSpec {
     std::string name;
     std::string summary;  // what it does, and its source: half a line
     std::vector<KeySpec> keys;
+    bool learns = false;  // its cohorts depend on what it is told of earlier ones
     /// Of values that are right each by itself; null: nothing can be wrong.
     std::optional<KeyProblem> (*check)(const Values& values, std::int64_t clients, std::int64_t cohort) = nullptr;
     std::unique_ptr<Sampler> (*build)(const SamplerInput& input) = nullptr;

@@ -18,7 +18,8 @@ Options sampled(const std::string& sampler, const Options& more = {}) {
            set(more);
 }
 
-const Options kSamplers{"name: examples", "name: fixed, clients: [12, 3, 7, 0, 5]", "name: round_robin"};
+const Options kSamplers{"name: examples", "name: fixed, clients: [12, 3, 7, 0, 5]", "name: round_robin",
+                        "name: power_of_choice"};
 
 void finished(FedhiveRun& run) { REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output()); }
 

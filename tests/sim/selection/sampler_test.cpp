@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -231,5 +232,37 @@ TEST_SUITE("RoundRobinSampler") {
         const auto is_there = [](std::uint32_t client) { return client == 4 || client == 8; };
         CHECK(sampler->sample(Candidates(kTwelve, {}, is_there), 3, stream_of(1)) == Cohort{4, 8});
         CHECK(sampler->sample(Candidates(kTwelve), 2, stream_of(2)) == Cohort{5, 6});
+    }
+}
+
+TEST_SUITE("PowerOfChoiceSampler") {
+    const std::vector<std::uint64_t> kAlike(6, 10);
+
+    TEST_CASE("ThoseWithTheLargestLastLossAreAskedAndNewOnesBefore") {
+        const auto sampler =
+            sampler_spec("power_of_choice").build({.values = {{"factor", std::int64_t{3}}}, .num_examples = kAlike});
+        const auto learn = [&](std::uint32_t client, double loss) {
+            sampler->learn(std::vector<ClientOutcome>{{.client_id = client, .train_loss = loss}});
+        };
+        const Candidates all(6);  // factor 3: two clients are chosen from all six
+        CHECK(sampler->sample(all, 2, stream_of(0)) == Cohort{0, 1});
+        for (std::uint32_t client = 0; client < 5; ++client) learn(client, 1.0 + client);
+        CHECK(sampler->sample(all, 2, stream_of(1)) == Cohort{4, 5});
+        learn(5, 0.5);
+        learn(2, 9.0);
+        CHECK(sampler->sample(all, 2, stream_of(2)) == Cohort{2, 4});
+        learn(0, std::nan(""));
+        CHECK(sampler->sample(all, 2, stream_of(3)) == Cohort{0, 2});
+        CHECK(sampler->sample(Candidates(6, {2}), 2, stream_of(4)) == Cohort{0, 4});
+        CHECK(sampler->state() == "0:inf,1:2,2:9,3:4,4:5,5:0.5,");
+    }
+
+    TEST_CASE("OneCandidateForEachIsSamplingByExamples") {
+        const auto sampler =
+            sampler_spec("power_of_choice").build({.values = {{"factor", std::int64_t{1}}}, .num_examples = kExamples});
+        sampler->learn(told_of({1, 4, 9}, 0));
+        for (std::uint32_t round = 0; round < 50; ++round)
+            CHECK(sampler->sample(Candidates(kTwelve), 3, stream_of(round)) ==
+                  sampler_of("examples")->sample(Candidates(kTwelve), 3, stream_of(round)));
     }
 }
