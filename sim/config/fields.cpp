@@ -210,6 +210,15 @@ void describe_sampling(Visitor& visitor, Chosen& sampling) {
     visitor.end();
 }
 
+void describe_sampling(Visitor& visitor, Chosen& sampling) {
+    const auto& catalog = sampler_catalog();
+    visitor.begin({.name = "sampling", .flow = true,
+                   .doc = "Which clients form a cohort, of those that are idle and available; training.cohort says how many. docs/modes.md."});
+    visitor.field({.name = "name", .target = &sampling.name, .choices = names_of(catalog), .doc = summaries_of(catalog)});
+    describe_keys(visitor, "name", sampling.name, sampling.values, choices_of(catalog));
+    visitor.end();
+}
+
 void describe_strategy(Visitor& visitor, StrategyConfig& strategy) {
     std::string weighting = strategy.weighting == Weighting::Examples ? "examples" : "uniform";
     visitor.begin({.name = "strategy", .flow = true,

@@ -13,7 +13,7 @@ namespace {
 
 /// Thirteen clients, who are not always there, so that turns are missed.
 Options sampled(const std::string& sampler, const Options& more = {}) {
-    return set({"training.cohort=4", "rounds=100", "evaluation.every=50", "checkpoint.every=3", "sampling={" + sampler + "}",
+    return set({"training.cohort=4", "rounds=100", "evaluation.every=50", "checkpoint.every=8", "sampling={" + sampler + "}",
                 "devices.availability={scheme: probability, probability: 0.7, period_s: 0.1}"}) +
            set(more);
 }
