@@ -54,7 +54,7 @@ void ProximalTerm::change(TrainingStep& step, std::span<const RowBatch>) {
 
 /// The row's gradient as one vector: the engine's own if it has one row, else a copy.
 aggregation::ParamSpan GradientLimit::in_one_piece(TrainingStep& step, std::size_t row) {
-    if (step.num_rows() == 1) return step.gradient();
+    if (OneRow* const only = step.one_row()) return only->gradient();
     if (one_piece_.span().size == 0) one_piece_ = ParamBuffer(step.parameters().size, step.parameters().space);
     step.for_each_piece([&](const GradientPiece& piece) {
         aggregation::copy(one_piece_.span().part(piece.first, piece.gradients.width), piece.gradients.row(row));
@@ -80,7 +80,9 @@ void GradientCorrection::set(aggregation::ConstParamSpan region, aggregation::Co
 }
 
 void GradientCorrection::change(TrainingStep& step, std::span<const RowBatch>) {
-    aggregation::add(step.gradient(), correction_);
+    step.for_each_piece([&](const GradientPiece& piece) {
+        aggregation::add(piece.gradients.row(0), correction_.span().part(piece.first, piece.gradients.width));
+    });
 }
 
 }  // namespace fedhive::clients

@@ -20,7 +20,7 @@ using Numbers = std::vector<std::uint64_t>;
 using Draws = std::map<std::string, Numbers>;  // by what a key of `seeds` names
 
 /// Trains nobody; keeps the order of the examples and the seed of dropout.
-class OrderOnly : public clients::TrainingStep {
+class OrderOnly : public clients::OneRowStep<> {
 public:
     explicit OrderOnly(std::size_t num_floats) : parameters_(num_floats) {}
     aggregation::ParamSpan parameters_of(std::size_t) override { return parameters_; }

@@ -17,7 +17,7 @@ constexpr std::size_t kFloats = 16;
 using Vector = std::array<double, kFloats>;
 
 /// F(w) = sum of a_i / 2 * (w_i - 1)^2, by plain steps.
-class Bowl final : public clients::TrainingStep {
+class Bowl final : public clients::OneRowStep<> {
 public:
     static double slope(std::size_t i, double w) { return 0.25 * static_cast<double>(1 + i % 3) * (w - 1.0); }
 
@@ -136,6 +136,6 @@ TEST_SUITE("ClippedVisit") {
         step->begin(start);
         const clients::RowBatch batch{shard};
         step->compute_gradients({&batch, 1});
-        CHECK(static_cast<double>(step->gradient().data[0]) != doctest::Approx(static_cast<double>(mean[0])));
+        CHECK(static_cast<double>(step->one_row()->gradient().data[0]) != doctest::Approx(static_cast<double>(mean[0])));
     }
 }

@@ -11,7 +11,7 @@ using namespace fedhive::sim;
 namespace {
 
 /// F(w) = a / 2 * (w - b)^2, one parameter; a step of rate 1 / (a + alpha) is at the minimum of what FedDyn makes of it.
-class Parabola final : public clients::TrainingStep {
+class Parabola final : public clients::OneRowStep<> {
 public:
     Parabola(float a, float b, float rate) : a_(a), b_(b), rate_(rate) {}
     aggregation::ParamSpan parameters_of(std::size_t) override { return local_; }

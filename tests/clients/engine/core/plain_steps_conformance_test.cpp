@@ -43,6 +43,7 @@ struct Model {
                                           BatchGather(dataset.train.shape, {})};
     std::unique_ptr<fedhive::testing::Network> network;
     WorkerCell cell;
+    Supervision supervision{cell, [] { return false; }, false};
     std::unique_ptr<TrainingStep> step, supervised;
 };
 
@@ -50,8 +51,7 @@ StepUnderTest one(const std::string& name, bool supervised) {
     const auto make = [=](const aggregation::OptimizerOptions& optimizer) {
         const auto model = std::make_shared<Model>(name);
         model->step = std::make_unique<fedhive::testing::PlainStep>(*model->network, model->train, optimizer);
-        model->supervised = std::make_unique<SupervisedStep>(
-            *model->step, model->cell, [] { return false; }, false);
+        model->supervised = std::make_unique<SupervisedStep>(*model->step, model->supervision);
         return std::shared_ptr<TrainingStep>(model, supervised ? model->supervised.get() : model->step.get());
     };
     return {make, Model(name).start()};
@@ -61,10 +61,8 @@ RowsUnderTest many(const std::string& name, bool supervised) {
     const auto make = [=](const aggregation::SgdOptions& optimizer) {
         const auto model = std::make_shared<Model>(name);
         model->step = std::make_unique<fedhive::testing::PlainRows>(*model->network, model->train, optimizer, 5);
-        auto over = std::make_unique<SupervisedStep>(
-            *model->step, model->cell, [] { return false; }, false);
-        over->expect(std::vector<InjectedFault>(4), 0, [](std::size_t) {});
-        model->supervised = std::move(over);
+        model->supervision.expect(std::vector<InjectedFault>(4), 0, [](std::size_t) {});
+        model->supervised = std::make_unique<SupervisedStep>(*model->step, model->supervision);
         return std::shared_ptr<TrainingStep>(model, supervised ? model->supervised.get() : model->step.get());
     };
     return {make, one(name, false)};
