@@ -72,17 +72,4 @@ void GradientLimit::change(TrainingStep& step, std::span<const RowBatch> batches
     }
 }
 
-GradientCorrection::GradientCorrection(const aggregation::Channels& channels, aggregation::MemorySpace space)
-    : channels_(channels), correction_(channels.find(aggregation::kControl)->floats, space) {}
-
-void GradientCorrection::set(aggregation::ConstParamSpan region, aggregation::ConstParamSpan state) {
-    aggregation::write_correction(correction_, channels_.come_down(region, aggregation::kControl), state);
-}
-
-void GradientCorrection::change(TrainingStep& step, std::span<const RowBatch>) {
-    step.for_each_piece([&](const GradientPiece& piece) {
-        aggregation::add(piece.gradients.row(0), correction_.span().part(piece.first, piece.gradients.width));
-    });
-}
-
 }  // namespace fedhive::clients

@@ -33,7 +33,7 @@ void EvaluationTasks::evaluate_clients(const Task& task, bool personalized) {
     if (!personalized && worker_.local_part.empty()) evaluation.begin(global);
     for (EvaluatedClient& client : all.subspan(task.first, task.count)) {
         require(client.client_id < worker_.dataset.map().num_clients, "evaluated client");
-        const aggregation::ConstParamSpan start = worker_.start_of(client.client_id, global);
+        const aggregation::ConstParamSpan start = worker_.start_of(task, client.client_id);
         if (!personalized && !worker_.local_part.empty()) evaluation.begin(start);
         if (personalized) {
             figures_.reserve(1);

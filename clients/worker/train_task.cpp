@@ -1,7 +1,6 @@
 #include "clients/worker/train_task.h"
 
 #include "aggregation/base/clock.h"
-#include "aggregation/math/control_variates.h"
 #include "aggregation/math/vector_ops.h"
 
 namespace fedhive::clients {
@@ -10,6 +9,12 @@ namespace {
 
 /// Sets the member to whom the coordinator attributes a failure from now on.
 void blame(TaskCell& cell, std::uint64_t place) { cell.members_done.store(place, std::memory_order_relaxed); }
+
+UploadChain upload_chain(const WorkerContext& worker) {
+    if (worker.plan.upload.size == 0) return {};
+    const aggregation::Layout layout = model_layout(worker.plan.model);
+    return {worker.plan.upload, layout, layout.without(worker.local_part.names())};
+}
 
 WholeClients& whole_clients_of(Trainer& trainer, WholeClients& by_steps) {
     WholeClients* const own = trainer.whole_clients();
@@ -20,12 +25,19 @@ WholeClients& whole_clients_of(Trainer& trainer, WholeClients& by_steps) {
 
 TrainTask::TrainTask(WorkerContext& worker)
     : worker_(worker),
-      upload_(worker.plan.upload.size > 0 ? UploadChain(worker.plan.upload, model_layout(worker.plan.model)) : UploadChain()),
+      upload_(upload_chain(worker)),
       by_steps_(worker.step, std::max<std::uint64_t>(1, worker.plan.clients_at_once),
                 [this]() -> TrainingStep& { return many_rows(); }),
       clients_(whole_clients_of(worker.trainer, by_steps_)),
-      slot_sum_(worker.arena.geometry().num_floats - worker.plan.channels.floats_behind(), worker.arena.space()),
-      figures_(worker.arena.space()) {}
+      slot_sum_(worker.arena.geometry().num_floats - worker.plan.memories.floats_behind(), worker.arena.space()),
+      figures_(worker.arena.space()) {
+    const aggregation::ControlChange& change = worker.plan.control_change;
+    if (change.any()) {
+        const auto* sgd = std::get_if<aggregation::SgdOptions>(&worker.plan.optimizer);
+        control_.emplace(worker.local_step, worker.plan.memories, change, sgd != nullptr ? sgd->lr : 0.0F,
+                         worker.arena.space());
+    }
+}
 
 TrainingStep& TrainTask::many_rows() {
     if (!many_rows_) {
@@ -54,8 +66,8 @@ void TrainTask::train_at_once(TaskCell& cell, std::uint64_t first, std::uint64_t
     const LocalTraining training = worker_.training.of_repeat(task.repeat);
     prepare_rows(task, first, count);
     const bool anybody = !rows_.clients.empty();
-    const aggregation::ConstParamSpan global = worker_.global_model(task);
-    const aggregation::ConstParamSpan start = anybody ? worker_.start_of(rows_.clients.front().client_id, global) : global;
+    const aggregation::ConstParamSpan start =
+        anybody ? worker_.start_of(task, rows_.clients.front().client_id) : worker_.global_model(task);
     if (anybody) train_rows(cell, training, start);
 
     const std::int64_t trained_ns = now_ns();
@@ -123,11 +135,7 @@ void TrainTask::train_rows(TaskCell& cell, const LocalTraining& training, aggreg
     Supervision& supervision = worker_.supervision;
     const std::uint64_t blamed = first_wanted(task);
     blame(cell, blamed);
-    if (worker_.correction != nullptr) {
-        const std::uint32_t client_id = rows_.clients.front().client_id;
-        worker_.correction->set(worker_.arena.global(task.global_index),
-                                worker_.states.clients() > 0 ? worker_.states.of(client_id) : aggregation::ConstParamSpan());
-    }
+    if (control_) control_->begin(worker_.memories_of(task, rows_.clients.front().client_id));
     supervision.expect(rows_.faults, rows_.row_of(blamed), [&](std::size_t row) { blame(cell, rows_.places[row]); });
     supervision.beat();
     supervision.throw_if_stopping();
@@ -142,58 +150,43 @@ void TrainTask::write_update(const Task& task, std::uint64_t place, aggregation:
     const std::uint64_t member = task.first + place;
     const std::uint32_t client_id = worker_.block.members()[member].client_id;
     const aggregation::ParamSpan slot = worker_.update_of(task);
+    const aggregation::VisitMemories memories = memories_of(task, client_id);
     const LocalPart& local_part = worker_.local_part;
-    if (!local_part.empty()) keep_local_part(task, member, local, start);
-    upload_.apply(local, start, training.seed, task.round, client_id, task.num_together, residual_of(task, client_id));
+    if (!local_part.empty()) {
+        if (!aggregation::all_finite(local_part.take(memories, local)))
+            throw worker_.not_finite("the part that stays with the client", member);
+        local_part.hide(local, start);
+    }
+    aggregation::ConstParamSpan trained = slot;  // the update, before a chain changes it
+    if (control_ && !upload_.empty()) {
+        trained = control_->update_of(local, start);
+        if (!aggregation::all_finite(trained)) throw worker_.not_finite("the update", member);
+    }
+    upload_.apply(local, start, training.seed, task.round, client_id, task.num_together, memories);
     if (!upload_.empty()) local_part.hide(local, start);  // noise lies on every value
     if (task.count > 1)
         slot_sum_.add_update(local, start, worker_.block.members()[member].weight, figures_[place].update);
     else
         aggregation::write_update(slot, local, start, figures_[place].update);
     if (task.payload == Payload::Model) aggregation::copy(slot, local);
-    if (worker_.correction != nullptr) write_control_change(task, training, client_id, rows_.results.front().steps);
+    if (control_)
+        control_->end(memories,
+                      {.round = task.round,
+                       .client_id = client_id,
+                       .shard = worker_.dataset.shard(client_id),
+                       .objective = task.objective,
+                       .steps = rows_.results.front().steps,
+                       .start = start,
+                       .update = trained},
+                      worker_.step, training, local_part);
 }
 
-/// Stores the local part in the slot's kept region and removes it from the update. The slot holds this one client.
-void TrainTask::keep_local_part(const Task& task, std::uint64_t member, aggregation::ParamSpan local,
-                                aggregation::ConstParamSpan start) {
-    const aggregation::ParamSpan kept = worker_.plan.channels.of(worker_.arena.kept(task.slot), aggregation::kLocal);
-    worker_.local_part.take(kept, local);
-    if (!aggregation::all_finite(kept)) throw worker_.not_finite("the part that stays with the client", member);
-    worker_.local_part.hide(local, start);
-}
-
-/// The client's residual, if the upload chain keeps one; the slot then holds this one client.
-Residual TrainTask::residual_of(const Task& task, std::uint32_t client_id) const {
-    const aggregation::Channels& channels = worker_.plan.channels;
-    if (channels.find(aggregation::kResidual) == nullptr) return {};
-    return {worker_.states.of(client_id), channels.of(worker_.arena.kept(task.slot), aggregation::kResidual)};
-}
-
-/// Writes c_k^+ - c_k after the update in the slot, or to the slot's kept region if the channel does not travel.
-void TrainTask::write_control_change(const Task& task, const LocalTraining& training, std::uint32_t client_id,
-                                     std::uint64_t steps) {
-    const aggregation::Channels& channels = worker_.plan.channels;
-    const aggregation::Arena& arena = worker_.arena;
-    const aggregation::ConstParamSpan control =
-        channels.come_down(aggregation::ConstParamSpan(arena.global(task.global_index)), aggregation::kControl);
-    const bool travels = channels.find(aggregation::kControl)->travels();
-    const aggregation::ParamSpan change =
-        channels.of(travels ? arena.slot(task.slot) : arena.kept(task.slot), aggregation::kControl);
-    const aggregation::ControlChange& by = worker_.plan.control_change;
-    if (!by.by_gradient) {
-        const aggregation::ConstParamSpan update = worker_.update_of(task).first(change.size);
-        return aggregation::write_control_change(change, by, update, control, steps, by.by_steps ? client_rate(task) : 0.0F);
-    }
-    // The step's gradients are corrected, so that their mean is g + c - c_k; minus c gives g - c_k, the change to c_k^+ = g.
-    mean_gradient(worker_.step, training, task.objective, task.round, client_id, worker_.dataset.shard(client_id),
-                  worker_.global_model(task), change);
-    if (control.size > 0) aggregation::add_scaled(change, control, -1.0);
-}
-
-/// The client's rate. Only for plain SGD: other optimisers' steps do not determine the gradients.
-float TrainTask::client_rate(const Task& task) const {
-    return std::get<aggregation::SgdOptions>(worker_.plan.optimizer).lr * task.objective.lr_factor;
+/// The client's memories, with room in and beside the slot, which then holds this one client.
+aggregation::VisitMemories TrainTask::memories_of(const Task& task, std::uint32_t client_id) const {
+    aggregation::VisitMemories memories = worker_.memories_of(task, client_id);
+    memories.slot = worker_.arena.slot(task.slot);
+    memories.beside = worker_.arena.kept(task.slot);
+    return memories;
 }
 
 void TrainTask::accept_rows(TaskCell& cell, double update_s) {

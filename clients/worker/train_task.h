@@ -4,6 +4,7 @@
 #include "aggregation/math/mean.h"
 #include "aggregation/memory/pinned_array.h"
 #include "clients/uploads/upload.h"
+#include "clients/visit/control_variates.h"
 #include "clients/visit/step_clients.h"
 #include "clients/visit/whole_clients.h"
 #include "clients/worker/worker_context.h"
@@ -50,17 +51,14 @@ private:
     void train_rows(TaskCell& cell, const LocalTraining& training, aggregation::ConstParamSpan start);
     void write_update(const Task& task, std::uint64_t place, aggregation::ParamSpan local, const LocalTraining& training,
                       aggregation::ConstParamSpan start);
-    void keep_local_part(const Task& task, std::uint64_t member, aggregation::ParamSpan local,
-                         aggregation::ConstParamSpan start);
-    Residual residual_of(const Task& task, std::uint32_t client_id) const;
-    void write_control_change(const Task& task, const LocalTraining& training, std::uint32_t client_id, std::uint64_t steps);
-    float client_rate(const Task& task) const;
+    aggregation::VisitMemories memories_of(const Task& task, std::uint32_t client_id) const;
     void accept_rows(TaskCell& cell, double update_s);
     void accept_all(TaskCell& cell);
     TrainingStep& many_rows();
 
     WorkerContext& worker_;
     UploadChain upload_;
+    std::optional<ControlVariates> control_;              // of clients that have them
     std::optional<LocalStep> many_rows_;                  // made on demand
     std::optional<SupervisedStep> supervised_many_rows_;  // around it
     StepClients by_steps_;

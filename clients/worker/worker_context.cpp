@@ -21,27 +21,33 @@ WorkerContext::WorkerContext(const ControlBlock& control, std::uint32_t worker, 
       stopping(asked),
       supervision(control.worker(worker), asked, own_process),
       states(its_plan.states_descriptor >= 0
-                 ? aggregation::ClientStates::open(its_plan.states_descriptor, data.map().num_clients, its_plan.state_floats)
+                 ? aggregation::ClientStates::open(its_plan.states_descriptor, data.map().num_clients,
+                                                   its_plan.memories.record_floats())
                  : aggregation::ClientStates()),
       local_part(its_plan.model),
       local_step(its_trainer.step(), its_plan.clip_norm),
-      correction(its_plan.channels.find(aggregation::kControl) != nullptr
-                     ? &local_step.add<GradientCorrection>(its_plan.channels, memory.space())
-                     : nullptr),
       step(local_step, supervision) {
     training.counted = CountedTargets::of(data.train());
 }
 
 aggregation::ConstParamSpan WorkerContext::global_model(const Task& task) const {
-    return plan.channels.of(aggregation::ConstParamSpan(arena.global(task.global_index)), aggregation::kModel);
+    return plan.memories.of(aggregation::ConstParamSpan(arena.global(task.global_index)), aggregation::kModel);
 }
 
 aggregation::ParamSpan WorkerContext::update_of(const Task& task) const {
-    return plan.channels.of(arena.slot(task.slot), aggregation::kModel);
+    return plan.memories.of(arena.slot(task.slot), aggregation::kModel);
 }
 
-aggregation::ConstParamSpan WorkerContext::start_of(std::uint32_t client_id, aggregation::ConstParamSpan global) {
-    return local_part.empty() ? global : local_part.start(global, states.of(client_id), start_);
+aggregation::VisitMemories WorkerContext::memories_of(const Task& task, std::uint32_t client_id) const {
+    return {.all = &plan.memories,
+            .region = arena.global(task.global_index),
+            .record = states.clients() > 0 ? states.of(client_id) : aggregation::ConstParamSpan(),
+            .slot = {},
+            .beside = {}};
+}
+
+aggregation::ConstParamSpan WorkerContext::start_of(const Task& task, std::uint32_t client_id) {
+    return local_part.start(global_model(task), memories_of(task, client_id), start_);
 }
 
 std::uint32_t WorkerContext::client_of(std::uint64_t member) const {

@@ -39,8 +39,7 @@ public:
     aggregation::ClientStates states;
     LocalPart local_part;
     LocalStep local_step;
-    GradientCorrection* correction;  // null unless there is a channel `control`
-    SupervisedStep step;             // of one client at a time
+    SupervisedStep step;  // of one client at a time
 
     bool on_device() const { return arena.space() == aggregation::MemorySpace::Cuda; }
 
@@ -48,8 +47,11 @@ public:
     aggregation::ConstParamSpan global_model(const Task& task) const;
     aggregation::ParamSpan update_of(const Task& task) const;
 
+    /// The client's memories, for a visit that writes nothing.
+    aggregation::VisitMemories memories_of(const Task& task, std::uint32_t client_id) const;
+
     /// The global model with the client's own values in the local part. Clients with a local part train alone.
-    aggregation::ConstParamSpan start_of(std::uint32_t client_id, aggregation::ConstParamSpan global);
+    aggregation::ConstParamSpan start_of(const Task& task, std::uint32_t client_id);
 
     std::uint32_t client_of(std::uint64_t member) const;
 

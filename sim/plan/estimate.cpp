@@ -92,7 +92,7 @@ RunEstimate make_real(LoadedConfig loaded) {
     const Experiment run = Experiment::to_inspect(loaded);
     const std::uint64_t workers = 1 + run.num_workers;  // the coordinator holds LibTorch too
     const std::uint64_t kept =
-        run.config.client_state == "file" ? 0 : client_state_bytes(run.config, run.channels, run.dataset.map().num_clients);
+        run.config.client_state == "file" ? 0 : client_state_bytes(run.config, run.memories, run.dataset.map().num_clients);
     return {run.arena->geometry().total_bytes() + run.dataset.map().total_bytes() + kept + workers * host_bytes_of_worker(run),
             core_seconds(run)};
 }

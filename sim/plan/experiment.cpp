@@ -18,6 +18,8 @@
 #include "sim/record/run_record.h"
 #include "sim/round/divergence.h"
 
+#include <deque>
+
 #include <algorithm>
 
 namespace fedhive::sim {
@@ -78,8 +80,8 @@ Experiment::Experiment(const LoadedConfig& loaded, const Purpose& purpose, Exper
       layout(lay_out(loaded, model, space, num_workers)),
       frozen(clients::frozen_layout(model)),
       local_part(model),
-      channels(channels_of(config, layout, local_part)),
-      travels(what_travels(channels, layout)),
+      memories(memories_of(config, dimensions_of(layout, local_part, dataset.map().num_classes))),
+      travels(what_travels(memories, layout)),
       cut(make_cut(loaded, model, layout)),
       engine_choice(choose_engine(loaded, space, model, cut)),
       engine(engine_choice.engine),
@@ -94,10 +96,10 @@ Experiment::Experiment(const LoadedConfig& loaded, const Purpose& purpose, Exper
       slots(plan_slots(config, space, travels.num_floats(), workers_of_all_ranks(loaded, purpose.num_ranks),
                        engine_choice.in_blocks(space))),
       evaluated_clients(sim::evaluated_clients(loaded, dataset)),
-      arena(make_arena(loaded, space, num_workers, mode, slots, travels, cut, frozen.num_floats(), channels)),
-      strategy(make_mode_strategy(config, *arena, layout, channels, dataset.map().num_clients)),
-      client_states(make_client_states(loaded, channels, dataset.map().num_clients, ranks, purpose.folder)),
-      server(*arena, mode.velocity_index, channels),
+      arena(make_arena(loaded, space, num_workers, mode, slots, travels, cut, frozen.num_floats(), memories)),
+      strategy(make_mode_strategy(config, *arena, layout, memories, dataset.map().num_clients)),
+      client_states(make_client_states(loaded, memories, dataset.map().num_clients, ranks, purpose.folder)),
+      server(*arena, mode.velocity_index, memories),
       worker_plan(plan_workers()),
       missing_noise(worker_plan.upload, worker_plan.training.seed, layout, local_part, mode),
       owners(std::move(data.owners)),
@@ -169,7 +171,7 @@ void Experiment::fit_device(const LoadedConfig& loaded, bool trains) {
     rehearsed_step_s = one.step_s;
     const std::uint64_t largest = slots.largest(config.cohort_size());
     const std::uint64_t rows = engine_choice.in_blocks(space) ? device_bytes_of_rows(layout.num_floats(), largest) : 0;
-    const std::uint64_t each = one.bytes + device_bytes_beyond_rehearsal(config, channels, layout.num_floats(), largest) + rows;
+    const std::uint64_t each = one.bytes + device_bytes_beyond_rehearsal(config, memories, layout.num_floats(), largest) + rows;
     const auto fit = [&](std::uint32_t wanted) {
         return workers_that_fit(loaded, wanted, each, device_bytes_for_workers(free - std::min(free, device_bytes_of_ranks())),
                                 "device", describe_holders(nvml_holders()));
@@ -214,10 +216,9 @@ clients::WorkerPlan Experiment::plan_workers() const {
     plan.all_reduce = mode.all_reduce;
     plan.all_examples = mode.pass == Pass::All;
     plan.layout_fingerprint = layout.fingerprint();
-    plan.channels = channels;
+    plan.memories = memories;
     plan.control_change = strategy.control_change;
     plan.states_descriptor = client_states.descriptor();
-    plan.state_floats = client_states.floats();
     plan.arena = arena->geometry();
     plan.space = space;
     plan.arena_descriptor = arena->descriptor();
@@ -239,6 +240,22 @@ clients::WorkerPlan Experiment::plan_workers() const {
     return plan;
 }
 
+namespace {
+
+/// Of the memories that go one way. What is as long as the model has nothing in the local part.
+std::uint64_t bytes_beside(const aggregation::Memories& memories, const clients::LocalPart& local_part,
+                           bool aggregation::Memory::*goes) {
+    std::uint64_t values = 0;
+    for (const aggregation::Memory& memory : memories.all()) {
+        if (!(memory.*goes)) continue;
+        values += memory.values;
+        if (memory.shape == aggregation::MemoryShape::Trainable) values -= local_part.num_parameters();
+    }
+    return values * sizeof(float);
+}
+
+}  // namespace
+
 FleetOptions Experiment::fleet_options() const {
     FleetOptions options;
     options.workers = num_workers;
@@ -251,11 +268,10 @@ FleetOptions Experiment::fleet_options() const {
             return devices.round_trip_s(client, examples, traffic.down, traffic.up);
         };
     options.recorded_arrivals = recorded_arrivals;
-    const std::uint64_t channel_bytes = layout.num_parameters() * sizeof(float);
-    const std::uint64_t local_bytes = local_part.num_floats() * sizeof(float);  // is not sent in either direction
-    options.model_bytes = layout.num_values() * sizeof(float) - local_bytes + channels.num_down() * channel_bytes;
+    const aggregation::Layout sent = layout.without(local_part.names());  // in both directions
+    options.model_bytes = sent.num_values() * sizeof(float) + bytes_beside(memories, local_part, &aggregation::Memory::down);
     options.update_bytes =
-        clients::upload_size(worker_plan.upload, layout).bytes() - local_bytes + channels.num_up() * channel_bytes;
+        clients::upload_size(worker_plan.upload, sent).bytes() + bytes_beside(memories, local_part, &aggregation::Memory::up);
     options.activation_bytes = cut.activation_floats * sizeof(float);
     options.test_chunk = static_cast<std::uint64_t>(config.evaluation.chunk_size);
     options.evaluated_clients = evaluated_clients;
@@ -267,16 +283,18 @@ FleetOptions Experiment::fleet_options() const {
 }
 
 void Experiment::keep_states(const Arrivals& arrived) {
-    const aggregation::Channel* channel = channels.committed();
-    if (channel == nullptr) return;
+    if (client_states.floats() == 0) return;
     for (const ClientReport& client : arrived.clients) {
         if (client.failure || client.elsewhere) continue;
-        const aggregation::ParamSpan lies_in = channel->travels() ? arena->slot(client.slot) : arena->kept(client.slot);
-        const aggregation::HostView came(channels.of(lies_in, channel->name()));
-        if (channel->commit == aggregation::Commit::Add)
-            client_states.add(client.client_id, came);
-        else
-            client_states.set(client.client_id, came);
+        const aggregation::VisitMemories visit{
+            .all = &memories, .region = {}, .record = {}, .slot = arena->slot(client.slot), .beside = arena->kept(client.slot)};
+        std::deque<aggregation::HostView> written;
+        std::vector<aggregation::RecordChange> changes;
+        for (const aggregation::Memory& memory : memories.all())
+            if (memory.in_record())
+                changes.push_back({memory.record_offset, written.emplace_back(visit.written(memory.name())),
+                                   memory.change == aggregation::MemoryChange::Add});
+        client_states.change(client.client_id, changes);
     }
 }
 

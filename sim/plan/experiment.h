@@ -4,10 +4,10 @@
 
 #include "aggregation/math/host_view.h"
 #include "aggregation/memory/arena.h"
-#include "aggregation/memory/channels.h"
 #include "aggregation/memory/client_states.h"
 #include "aggregation/memory/cuda_arena.h"
 #include "aggregation/memory/layout.h"
+#include "aggregation/memory/memories.h"
 #include "clients/data/shared_dataset.h"
 #include "clients/trainers/worker_plan.h"
 #include "sim/config/config.h"
@@ -73,8 +73,8 @@ struct Experiment {
     aggregation::Layout layout;      // of the trained model, without frozen parameters
     aggregation::Layout frozen;      // of the frozen parameters
     clients::LocalPart local_part;   // the part of the layout that is each client's own
-    aggregation::Channels channels;  // channels beside the model, and client state
-    aggregation::Layout travels;     // of an arena region: the model, and the channels that travel behind it
+    aggregation::Memories memories;  // beside the model, those that clients keep among them
+    aggregation::Layout travels;     // of an arena region: the model, and the memories that travel behind it
     clients::Cut cut;                // mode split
     EngineChoice engine_choice;
     clients::Engine engine;  // that of the choice
@@ -98,8 +98,8 @@ struct Experiment {
 
     FleetOptions fleet_options() const;
 
-    /// Call after a server step and before the slots are freed: on the rank that trains it, each accepted client's state is set
-    /// from its update.
+    /// Call after a server step and before the slots are freed: on the rank that trains it, each accepted client's memories are
+    /// changed by what its visit wrote.
     void keep_states(const Arrivals& arrived);
 
     /// With fewer updates a round makes no server step.

@@ -13,6 +13,9 @@
 #include "sim/plan/model_spec.h"
 #include "sim/state/model_file.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace fedhive::sim {
 
 using aggregation::MemorySpace;
@@ -62,32 +65,79 @@ aggregation::Layout lay_out(const LoadedConfig& loaded, const clients::ModelSpec
     return blame(loaded, model_key(loaded.run), [&] { return clients::model_layout(model); });
 }
 
-aggregation::Channels channels_of(const RunConfig& run, const aggregation::Layout& layout,
-                                  const clients::LocalPart& local_part) {
-    aggregation::Channels channels;
-    const auto add = [&](const std::vector<aggregation::ChannelSpec>& specs) {
-        for (const aggregation::ChannelSpec& spec : specs) channels.add(spec, layout.num_trainable());
-    };
-    add(local_rule_spec(parts_of(run.strategy.name, run.strategy.parts).local.name).channels);
-    for (const Chosen& step : run.upload) add(entry_of(clients::upload_catalog(), step.name, "step of an upload").channels);
-    if (!local_part.empty())
-        channels.add({.name = aggregation::kLocal, .commit = aggregation::Commit::Set}, local_part.num_floats());
-    return channels;
+aggregation::Dimensions dimensions_of(const aggregation::Layout& layout, const clients::LocalPart& local_part,
+                                      std::uint64_t classes) {
+    aggregation::Dimensions dimensions{.trainable = layout.num_trainable(),
+                                       .parameters = layout.num_parameters(),
+                                       .named = local_part.num_floats(),
+                                       .classes = classes};
+    for (const aggregation::LayoutEntry& entry : layout.entries())
+        if (entry.kind == aggregation::TensorKind::Parameter && entry.shape.size() == 2 &&
+            std::cmp_equal(entry.shape[0], classes))
+            dimensions.features = static_cast<std::uint64_t>(entry.shape[1]);
+    return dimensions;
 }
 
-aggregation::Layout what_travels(const aggregation::Channels& channels, const aggregation::Layout& layout) {
+namespace {
+
+/// A part of the run that has memories, the key that chooses it, and the advice to do without.
+struct MemoryUser {
+    std::vector<aggregation::MemorySpec> memories;
+    const char* key;
+    std::string who;
+    const char* instead;
+};
+
+std::vector<MemoryUser> memory_users(const RunConfig& run) {
+    std::vector<MemoryUser> users;
+    users.push_back({local_rule_spec(parts_of(run.strategy.name, run.strategy.parts).local.name).memories, "strategy.name",
+                     fmt::format("strategy '{}'", run.strategy.name), "another strategy"});
+    for (const Chosen& step : run.upload)
+        users.push_back({entry_of(clients::upload_catalog(), step.name, "step of an upload").memories, "upload",
+                         fmt::format("'{}'", step.name), "leave it out"});
+    if (run.model.has_local_part())
+        users.push_back({{clients::LocalPart::memory()}, "model.local", "model.local", "fewer patterns"});
+    std::erase_if(users, [](const MemoryUser& user) { return user.memories.empty(); });
+    return users;
+}
+
+}  // namespace
+
+aggregation::Memories memories_of(const RunConfig& run, const aggregation::Dimensions& dimensions) {
+    aggregation::Memories memories;
+    for (const MemoryUser& user : memory_users(run))
+        for (const aggregation::MemorySpec& spec : user.memories) memories.add(spec, dimensions);
+    return memories;
+}
+
+aggregation::Layout what_travels(const aggregation::Memories& memories, const aggregation::Layout& layout) {
+    using aggregation::TensorKind;
     aggregation::Layout travels = layout;
-    for (const aggregation::Channel& channel : channels.all())
+    for (const aggregation::Memory& memory : memories.all()) {
+        if (!memory.travels()) continue;
+        const std::string name(memory.name());
+        if (memory.shape != aggregation::MemoryShape::Trainable) {
+            const auto rows = static_cast<std::int64_t>(memory.rows), floats = static_cast<std::int64_t>(memory.floats);
+            travels.add(name, rows == 1 ? std::vector{floats} : std::vector{rows, floats / rows}, TensorKind::Buffer);
+            continue;
+        }
         for (const aggregation::LayoutEntry& entry : layout.entries())
-            if (channel.travels() && entry.kind == aggregation::TensorKind::Parameter)
-                travels.add(fmt::format("{}.{}", channel.name(), entry.name), entry.shape, aggregation::TensorKind::Buffer);
-    FEDHIVE_CHECK_EQ(travels.num_floats(), layout.num_floats() + channels.floats_behind());
+            if (entry.kind == TensorKind::Parameter) travels.add(name + "." + entry.name, entry.shape, TensorKind::Buffer);
+    }
+    FEDHIVE_CHECK_EQ(travels.num_floats(), layout.num_floats() + memories.floats_behind());
     return travels;
 }
 
-std::uint64_t client_state_bytes(const RunConfig& run, const aggregation::Channels& channels, std::uint64_t num_clients) {
-    const aggregation::Channel* kept = channels.committed();
-    return kept == nullptr ? 0 : clients_seen(run, num_clients) * aggregation::ClientStates::bytes_each(kept->floats);
+std::string record_text(const aggregation::Memories& memories) {
+    std::vector<std::string> parts;
+    for (const aggregation::Memory& memory : memories.all())
+        if (memory.in_record()) parts.push_back(fmt::format("{} {}", memory.name(), memory.floats));
+    return parts.size() < 2 ? "" : fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::uint64_t client_state_bytes(const RunConfig& run, const aggregation::Memories& memories, std::uint64_t num_clients) {
+    const std::uint64_t floats = memories.record_floats();
+    return floats == 0 ? 0 : clients_seen(run, num_clients) * aggregation::ClientStates::bytes_each(floats);
 }
 
 std::filesystem::path existing_folder(const std::filesystem::path& folder) {
@@ -100,23 +150,35 @@ std::filesystem::path existing_folder(const std::filesystem::path& folder) {
 
 namespace {
 
-/// The part that keeps client state, its key, and the advice to do without it.
+/// Those whose memories are in clients' records: "strategy 'scaffold' and model.local"; the key to change; "another strategy or
+/// fewer patterns".
 struct KeepsState {
-    const char* key;
-    std::string who;
-    const char* instead;
+    const char* key = "";
+    std::string who, instead;
+    std::size_t count = 0;
 };
 
 KeepsState who_keeps(const RunConfig& run) {
-    if (run.model.has_local_part()) return {"model.local", "model.local", "fewer patterns"};
-    if (run.keeps_residual()) return {"upload", "'error_feedback'", "leave it out"};
-    return {"strategy.name", fmt::format("strategy '{}'", run.strategy.name), "another strategy"};
+    KeepsState all;
+    for (const MemoryUser& user : memory_users(run)) {
+        if (std::ranges::none_of(user.memories, [](const aggregation::MemorySpec& memory) {
+                return memory.owner == aggregation::MemoryOwner::Client;
+            }))
+            continue;
+        all.key = user.key;
+        all.who += fmt::format("{}{}", all.count == 0 ? "" : " and ", user.who);
+        all.instead += fmt::format("{}{}", all.count == 0 ? "" : " or ", user.instead);
+        ++all.count;
+    }
+    return all;
 }
 
 /// "strategy 'scaffold' keeps 400 bytes (400 B) for each client that is seen, of up to 10 clients 4000 bytes (4 KB)"
 std::string what_is_kept(const RunConfig& run, std::uint64_t each, std::uint64_t seen) {
-    return fmt::format("{} keeps {} bytes ({}) for each client that is seen, of up to {} clients {} bytes ({})",
-                       who_keeps(run).who, each, human_bytes(each), seen, seen * each, human_bytes(seen * each));
+    const KeepsState keeps = who_keeps(run);
+    return fmt::format("{} {} {} bytes ({}) for each client that is seen, of up to {} clients {} bytes ({})", keeps.who,
+                       keeps.count == 1 ? "keeps" : "keep", each, human_bytes(each), seen, seen * each,
+                       human_bytes(seen * each));
 }
 
 aggregation::ClientStates make_states_in(const std::filesystem::path& folder, const LoadedConfig& loaded, std::uint64_t floats,
@@ -145,11 +207,11 @@ aggregation::ClientStates make_states_in(const std::filesystem::path& folder, co
 
 }  // namespace
 
-aggregation::ClientStates make_client_states(const LoadedConfig& loaded, const aggregation::Channels& channels,
+aggregation::ClientStates make_client_states(const LoadedConfig& loaded, const aggregation::Memories& memories,
                                              std::uint64_t num_clients, const Ranks& ranks,
                                              const std::filesystem::path& folder) {
-    if (channels.committed() == nullptr) return {};
-    const std::uint64_t floats = channels.committed()->floats;
+    const std::uint64_t floats = memories.record_floats();
+    if (floats == 0) return {};
     if (loaded.run.client_state == "file" && !folder.empty())
         return make_states_in(existing_folder(folder), loaded, floats, num_clients);
     const std::uint64_t each = aggregation::ClientStates::bytes_each(floats), seen = clients_seen(loaded.run, num_clients);
@@ -185,14 +247,14 @@ clients::Cut make_cut(const LoadedConfig& loaded, const clients::ModelSpec& mode
 std::unique_ptr<aggregation::Arena> make_arena(const LoadedConfig& loaded, MemorySpace space, std::uint32_t num_workers,
                                                const Mode& mode, const SlotPlan& slots, const aggregation::Layout& layout,
                                                const clients::Cut& cut, std::uint64_t frozen_floats,
-                                               const aggregation::Channels& channels) {
+                                               const aggregation::Memories& memories) {
     const std::uint64_t num_slots = slots.num_slots(mode);
     // For workers that are idle after the barrier, and slots large enough to be worth it.
     const bool shared = space == MemorySpace::Host && num_workers > 1 && mode.workers_may_sum() &&
                         num_slots * aggregation::ArenaGeometry::padded(layout.num_floats()) >= kSharedBytes;
     const aggregation::ArenaGeometry geometry{
-        layout.num_floats(), num_slots,     mode.num_globals(),    exchange_floats(cut, loaded.run),
-        shared ? 1U : 0U,    frozen_floats, channels.kept_floats()};
+        layout.num_floats(), num_slots,     mode.num_globals(),      exchange_floats(cut, loaded.run),
+        shared ? 1U : 0U,    frozen_floats, memories.floats_beside()};
     if (space == MemorySpace::Cuda) {
         try {
             return std::make_unique<aggregation::CudaArena>(aggregation::cuda_driver(), geometry);

@@ -5,6 +5,7 @@
 #include "aggregation/memory/cuda_arena.h"
 #include "clients/trainers/libtorch_info.h"
 #include "sim/plan/engine_choice.h"
+#include "sim/plan/experiment_model.h"
 #include "sim/plan/model_spec.h"
 #include "sim/record/durable_file.h"
 #include "sim/run/run_files.h"
@@ -49,6 +50,7 @@ CheckpointOfRun checkpoint_of(const Experiment& run, const Progress& progress, c
                                 .environment = environment_of(run),
                                 .data_fingerprint = run.data_fingerprint,
                                 .layout_fingerprint = run.layout.fingerprint(),
+                                .record = record_text(run.memories),
                                 .tables = tables,
                                 .progress = progress,
                                 .now_s = run.server.now_s,

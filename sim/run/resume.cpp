@@ -5,6 +5,7 @@
 #include "clients/data/data_format.h"
 #include "clients/tasks/learning_task.h"
 #include "sim/machine/machine.h"
+#include "sim/plan/experiment_model.h"
 #include "sim/record/json_value.h"
 #include "sim/run/checkpointer.h"
 #include "sim/run/run_files.h"
@@ -162,6 +163,11 @@ void restore(Experiment& run, const CheckpointFile& from) {
             fmt::format("{}: this fedhive builds model '{}' otherwise than the one that wrote the checkpoint: layout "
                         "fingerprint {:016x} then, {:016x} now; resume with the fedhive that began the run",
                         from.path.string(), run.model.name.get(), checkpoint.layout_fingerprint, run.layout.fingerprint()));
+    if (const std::string record = record_text(run.memories); checkpoint.record != record)
+        throw ConfigError(fmt::format(
+            "{}: clients keep other memories than in this fedhive: {} then, {} now; resume with the fedhive that "
+            "began the run",
+            from.path.string(), checkpoint.record.empty() ? "one" : checkpoint.record, record.empty() ? "one" : record));
     aggregation::copy(run.server.region(), read_vector(from, "model", run.travels));
     for (const aggregation::Moment& moment : run.strategy.server_optimizer->moments(run.travels.num_floats(), run.space))
         aggregation::copy(moment.values, read_vector(from, std::string("server.") + moment.name, run.travels));

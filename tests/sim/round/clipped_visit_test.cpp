@@ -1,4 +1,5 @@
 // One visit of a client whose gradients are clipped, against the same visit in plain loops: what is clipped is all that a step follows.
+#include "clients/visit/control_variates.h"
 #include "clients/visit/local_step.h"
 #include "clients/visit/local_training.h"
 #include "sim/strategies/strategy.h"
@@ -50,22 +51,23 @@ struct Visit {
     explicit Visit(const std::string& name) : strategy(make_strategy(name, Weighting::Uniform)) {
         const bool keeps = strategy.around_server != nullptr;
         if (keeps)
-            for (const aggregation::ChannelSpec& spec : local_rule_spec(name == "feddyn" ? "dynamic" : "scaffold").channels)
-                channels.add(spec, kFloats);
+            for (const aggregation::MemorySpec& spec : local_rule_spec(name == "feddyn" ? "dynamic" : "scaffold").memories)
+                memories.add(spec, {.trainable = kFloats});
         for (std::size_t i = 0; i < kFloats; ++i) {
             c[i] = name == "scaffold" ? 0.5 * std::cos(static_cast<double>(i)) : 0.0;
             c_k[i] = keeps ? 3.0 * std::sin(static_cast<double>(i)) : 0.0;
             state[i] = static_cast<float>(c_k[i]);
-            if (channels.floats_behind() > 0) region[kFloats + i] = static_cast<float>(c[i]);
+            if (memories.floats_behind() > 0) region[kFloats + i] = static_cast<float>(c[i]);
         }
-        if (channels.floats_behind() == 0) region.resize(kFloats);
+        if (memories.floats_behind() == 0) region.resize(kFloats);
     }
 
     /// With a limit, 0: none; the corrected step is made for the engine.
     std::unique_ptr<clients::LocalStep> step_around(Bowl& engine, double limit) const {
         auto step = std::make_unique<clients::LocalStep>(engine, limit);
-        if (channels.find(aggregation::kControl) != nullptr)
-            step->add<clients::GradientCorrection>(channels, aggregation::MemorySpace::Host).set(region, state);
+        if (strategy.control_change.any())
+            clients::ControlVariates(*step, memories, strategy.control_change, Bowl::kRate, aggregation::MemorySpace::Host)
+                .begin({.all = &memories, .region = region, .record = state, .slot = {}, .beside = {}});
         return step;
     }
 
@@ -95,7 +97,7 @@ struct Visit {
     }
 
     Strategy strategy;
-    aggregation::Channels channels;
+    aggregation::Memories memories;
     Vector c{}, c_k{};
     std::vector<float> region = std::vector<float>(2 * kFloats), state = std::vector<float>(kFloats);
 };

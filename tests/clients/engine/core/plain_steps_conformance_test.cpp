@@ -3,6 +3,7 @@
 #include "clients/data/formats/glyphs.h"
 #include "clients/data/formats/synthetic.h"
 #include "clients/engine/direct_step.h"
+#include "clients/visit/control_variates.h"
 #include "clients/visit/local_step.h"
 #include "clients/worker/supervised_step.h"
 #include "tests/conformance/rows_conformance.h"
@@ -136,12 +137,10 @@ TEST_SUITE("WrappedStepsConform") {
         conformance::training_step_conforms(around<LocalStep>([](TrainingStep& step) {
             // What the server keeps is what the client keeps.
             const std::size_t size = DirectModel("mlp", false, {}).network->layout().num_floats();
-            const aggregation::testing::Floats region(2 * size, 0.25F), kept(size, 0.25F);
-            aggregation::Channels channels;
-            channels.add({.name = aggregation::kControl, .down = true}, size);
+            const aggregation::testing::Floats sent(size, 0.25F), kept(size, 0.25F);
             auto corrected = std::make_unique<LocalStep>(step);
-            corrected->add<GradientCorrection>(channels, aggregation::MemorySpace::Host)
-                .set(aggregation::ConstParamSpan(region), aggregation::ConstParamSpan(kept));
+            corrected->add<GradientCorrection>(size, aggregation::MemorySpace::Host)
+                .set(aggregation::ConstParamSpan(sent), aggregation::ConstParamSpan(kept));
             return corrected;
         }));
     }
