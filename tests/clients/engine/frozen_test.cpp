@@ -79,7 +79,7 @@ TEST_SUITE("Frozen") {
             FlatModel model(part.spec, MemorySpace::Host, part.frozen);
             LibtorchStep step(model, whole.train, {}, kSgd);
             VmapStep rows(part.spec, 2, MemorySpace::Host, whole.train, {}, kSgd, part.frozen);
-            train_rows(rows, whole.plan, {}, whole.round, clients, part.global);
+            fedhive::testing::train_rows(rows, whole.plan, {}, whole.round, clients, part.global);
             for (std::size_t row = 0; row < clients.size(); ++row) {
                 Floats update(part.global.size());
                 train_client(step, whole.plan, {}, whole.round, clients[row].client_id, clients[row].shard, part.global,
