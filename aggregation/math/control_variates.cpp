@@ -11,14 +11,14 @@ namespace {
 
 class ControlStep final : public ServerOptimizer {
 public:
-    ControlStep(std::unique_ptr<ServerOptimizer> optimizer, const Channels& channels, std::uint64_t num_clients)
-        : optimizer_(std::move(optimizer)), channels_(channels), num_clients_(static_cast<double>(num_clients)) {}
+    ControlStep(std::unique_ptr<ServerOptimizer> optimizer, const Memories& memories, std::uint64_t num_clients)
+        : optimizer_(std::move(optimizer)), memories_(memories), num_clients_(static_cast<double>(num_clients)) {}
 
     void step(ParamSpan next, ConstParamSpan global, const Aggregate& mean) override {
-        const ParamSpan control = channels_.of(next, kControl);
+        const ParamSpan control = memories_.of(next, kControl);
         optimizer_->step(next, global, mean);
-        copy(control, channels_.of(global, kControl));
-        add_scaled(control, channels_.of(mean.values, kControl), static_cast<double>(mean.clients) / num_clients_);
+        copy(control, memories_.of(global, kControl));
+        add_scaled(control, memories_.of(mean.values, kControl), static_cast<double>(mean.clients) / num_clients_);
     }
 
     /// The optimiser's moments, over the whole region.
@@ -28,7 +28,7 @@ public:
 
 private:
     std::unique_ptr<ServerOptimizer> optimizer_;
-    Channels channels_;
+    Memories memories_;
     double num_clients_;
 };
 
@@ -49,9 +49,9 @@ void write_control_change(ParamSpan change, const ControlChange& by, ConstParamS
     if (control.size > 0) add_scaled(change, control, -1.0);
 }
 
-std::unique_ptr<ServerOptimizer> make_control_step(std::unique_ptr<ServerOptimizer> optimizer, const Channels& channels,
+std::unique_ptr<ServerOptimizer> make_control_step(std::unique_ptr<ServerOptimizer> optimizer, const Memories& memories,
                                                    std::uint64_t num_clients) {
-    return std::make_unique<ControlStep>(std::move(optimizer), channels, num_clients);
+    return std::make_unique<ControlStep>(std::move(optimizer), memories, num_clients);
 }
 
 }  // namespace fedhive::aggregation

@@ -87,17 +87,23 @@ ParamSpan ClientStates::make_room(std::uint64_t client) {
     return vector_of(client);
 }
 
-void ClientStates::add(std::uint64_t client, ConstParamSpan change) {
-    FEDHIVE_CHECK_EQ(change.size, floats_);
-    const ParamSpan state = make_room(client);
-    for (std::size_t i = 0; i < floats_; ++i) state.data[i] += change.data[i];
+void ClientStates::change(std::uint64_t client, std::span<const RecordChange> changes) {
+    const ParamSpan record = make_room(client);
+    for (const RecordChange& change : changes) {
+        FEDHIVE_CHECK(change.first <= floats_ && change.values.size <= floats_ - change.first,
+                      "{} floats from {} on, of a record of {}", change.values.size, change.first, floats_);
+        float* const part = record.data + change.first;
+        if (!change.adds)
+            std::memcpy(part, change.values.data, change.values.size * sizeof(float));
+        else
+            for (std::size_t i = 0; i < change.values.size; ++i) part[i] += change.values.data[i];
+    }
     write_back(client);
 }
 
-void ClientStates::set(std::uint64_t client, ConstParamSpan state) {
-    FEDHIVE_CHECK_EQ(state.size, floats_);
-    std::memcpy(make_room(client).data, state.data, floats_ * sizeof(float));
-    write_back(client);
+void ClientStates::change_all(std::uint64_t client, const RecordChange& by) {
+    FEDHIVE_CHECK_EQ(by.values.size, floats_);
+    change(client, {&by, 1});
 }
 
 /// The file keeps the pages, written back or not. If the kernel refuses, they also stay mapped.

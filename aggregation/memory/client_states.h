@@ -1,8 +1,8 @@
-// Per-client state that lives across rounds: one vector for each client, zero until the first add() or set(). It is stored in
-// host memory or in an unnamed file; the coordinator writes it, workers only read it. A client
-// without state takes no space in either.
+// Per-client state that lives across rounds: one record for each client, which holds its memories end to end (memories.h), zero
+// until the first change. It is stored in host memory or in an unnamed file; the coordinator writes it, workers only read it. A
+// client without state takes no space in either.
 //
-//   [ kept: one byte per client | pad | client 0 | client 1 | … ]      each client's vector begins on a page of its own
+//   [ kept: one byte per client | pad | client 0 | client 1 | … ]      each client's record begins on a page of its own
 #pragma once
 
 #include "aggregation/memory/param_span.h"
@@ -11,18 +11,26 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <vector>
 
 namespace fedhive::aggregation {
+
+/// What changes one part of a record.
+struct RecordChange {
+    std::uint64_t first = 0;  // floats, from the record's start
+    ConstParamSpan values;    // in host memory
+    bool adds = false;        // to what is there, or in its place
+};
 
 class ClientStates {
 public:
     /// No clients, no state.
     ClientStates() = default;
 
-    /// Room for `clients` vectors of `floats` floats, in host memory. Memory: one byte per client; add() and set() take
-    /// bytes_each() for each client that they touch first.
+    /// Room for `clients` records of `floats` floats, in host memory. Memory: one byte per client, and bytes_each() for each
+    /// client that is changed.
     static ClientStates create(std::uint64_t clients, std::uint64_t floats);
 
     /// The same in an unnamed file on the file system of `folder`; the kernel decides which pages it
@@ -37,26 +45,29 @@ public:
     std::uint64_t floats() const { return floats_; }
     bool lies_in_file() const { return in_file_; }
 
-    /// Whether add() or set() was ever called for the client.
+    /// Whether the client was ever changed.
     bool keeps(std::uint64_t client) const;
 
     /// The client's state, [floats] in host memory; empty if it has none.
     ConstParamSpan of(std::uint64_t client) const;
 
-    /// add: state += change; set: state = `state`. [floats] in host memory. Throws Fault when memory, or the disk, has no room
-    /// for one more client. In a file, the vector's write-back is started and its pages are released from this process.
-    void add(std::uint64_t client, ConstParamSpan change);
-    void set(std::uint64_t client, ConstParamSpan state);
+    /// Makes all changes of one accepted update. Throws Fault when memory, or the disk, has no room for one more client. In a
+    /// file, the record's write-back is started and its pages are released from this process.
+    void change(std::uint64_t client, std::span<const RecordChange> changes);
+
+    /// Changes the whole record, [floats] in host memory. add: state += change; set: state = `state`.
+    void add(std::uint64_t client, ConstParamSpan change) { change_all(client, {0, change, true}); }
+    void set(std::uint64_t client, ConstParamSpan state) { change_all(client, {0, state, false}); }
 
     /// Releases the pages that of(client) mapped, if the states are stored in a file; a later read maps them again.
     void let_go(std::uint64_t client) const;
-    /// The same for the client in whose vector `bytes` begin; no effect for bytes outside the states.
+    /// The same for the client in whose record `bytes` begin; no effect for bytes outside the states.
     void let_go(std::string_view bytes) const;
 
     /// The clients that have a state, in ascending order.
     std::vector<std::uint64_t> keepers() const;
 
-    /// Bytes of one client's vector, rounded up to whole pages of 4 KiB.
+    /// Bytes of one client's record, rounded up to whole pages of 4 KiB.
     static std::uint64_t bytes_each(std::uint64_t floats);
 
 private:
@@ -66,7 +77,7 @@ private:
     std::uint64_t offset_of(std::uint64_t client) const;
     ParamSpan vector_of(std::uint64_t client) const;
     ParamSpan make_room(std::uint64_t client);
-
+    void change_all(std::uint64_t client, const RecordChange& by);
     void write_back(std::uint64_t client) const;
 
     std::shared_ptr<const void> segment_;

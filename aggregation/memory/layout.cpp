@@ -64,6 +64,13 @@ std::uint64_t Layout::fingerprint() const {
     return hash;
 }
 
+Layout Layout::without(const std::vector<std::string>& names) const {
+    Layout others = *this;
+    std::erase_if(others.entries_,
+                  [&](const LayoutEntry& entry) { return std::find(names.begin(), names.end(), entry.name) != names.end(); });
+    return others;
+}
+
 std::vector<float> part_of(const Layout& whole, ConstParamSpan values, const Layout& part) {
     FEDHIVE_CHECK_EQ(values.size, whole.num_floats());
     std::map<std::string, const LayoutEntry*> by_name;

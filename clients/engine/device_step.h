@@ -11,7 +11,7 @@
 
 namespace fedhive::clients {
 
-class DeviceStep final : public TrainingStep {
+class DeviceStep final : public OneRowStep<> {
 public:
     /// The network and the examples, in device memory, must outlive the step. batch: the expected largest batch size.
     DeviceStep(const DeviceNetwork& network, const ExamplesView& train, const aggregation::OptimizerOptions& optimizer,

@@ -34,7 +34,7 @@ private:
     std::vector<float> numbers_;
 };
 
-class DirectStep final : public TrainingStep {
+class DirectStep final : public OneRowStep<> {
 public:
     /// The network and the examples must outlive the step.
     DirectStep(direct::Network& network, const ExamplesView& train, const Normalization& normalization,

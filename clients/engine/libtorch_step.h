@@ -30,7 +30,7 @@ private:
     at::Tensor on_device_;
 };
 
-class LibtorchStep final : public RecordableStep {
+class LibtorchStep final : public OneRowStep<RecordableStep> {
 public:
     /// The model and the examples must outlive the step.
     LibtorchStep(FlatModel& model, const ExamplesView& train, const Normalization& normalization,

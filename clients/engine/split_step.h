@@ -39,7 +39,7 @@ private:
 ///
 /// Order    the same bits as an uncut LibtorchStep on the same machine if the server's half has no dropout. Each half draws
 ///          from its own stream; the client's is that of the uncut model.
-class SplitClientStep final : public TrainingStep {
+class SplitClientStep final : public OneRowStep<> {
 public:
     /// The references and the examples must outlive the step.
     SplitClientStep(FlatModel& model, const Cut& cut, const ExamplesView& train, const Normalization& normalization,
@@ -65,7 +65,7 @@ private:
 
 /// The layers above the cut, and the loss. parameters() and ClientStart::global are the server's part. It reads only the
 /// examples' shape and labels. Order: as SplitClientStep.
-class SplitServerStep final : public TrainingStep {
+class SplitServerStep final : public OneRowStep<> {
 public:
     /// The references and the labels must outlive the step.
     SplitServerStep(FlatModel& model, const Cut& cut, const ExamplesView& train, const aggregation::OptimizerOptions& optimizer,

@@ -51,6 +51,22 @@ struct GradientPiece {
     aggregation::RowsSpan parameters, gradients;
 };
 
+/// What an engine with one row has besides its steps: the gradient and the optimiser's state, each as one vector.
+class OneRow {
+public:
+    OneRow() = default;
+    OneRow(const OneRow&) = delete;
+    OneRow& operator=(const OneRow&) = delete;
+    virtual ~OneRow() = default;
+
+    /// [trainable], in the step's memory space: what the next apply_gradients() uses. It may be changed between the halves of a
+    /// step.
+    virtual aggregation::ParamSpan gradient() = 0;
+
+    /// [vectors][trainable], in the step's memory space; empty if the optimiser keeps no state.
+    virtual aggregation::ParamSpan optimizer_state() = 0;
+};
+
 class TrainingStep {
 public:
     TrainingStep() = default;
@@ -65,18 +81,12 @@ public:
     virtual aggregation::ParamSpan parameters_of(std::size_t row) = 0;
     aggregation::ParamSpan parameters() { return parameters_of(0); }
 
-    /// Only for engines with one row. gradient(): the vector [trainable] that the next apply_gradients() uses; it may be
-    /// changed between the halves of a step. optimizer_state(): [vectors][trainable], empty if the optimiser keeps no state.
-    /// All in one memory space.
-    virtual aggregation::ParamSpan gradient() = 0;
-    virtual aggregation::ParamSpan optimizer_state() = 0;
+    /// Null for an engine with several rows.
+    virtual OneRow* one_row() { return nullptr; }
 
     /// Calls `work` for pieces of the gradient that contain each parameter once, for all rows
     /// of the step, including those at rest.
-    virtual void for_each_piece(const std::function<void(const GradientPiece&)>& work) {
-        const aggregation::ParamSpan along = gradient(), local = parameters().first(along.size);
-        work({0, {local.data, 1, local.size, local.size, local.space}, {along.data, 1, along.size, along.size, along.space}});
-    }
+    virtual void for_each_piece(const std::function<void(const GradientPiece&)>& work) = 0;
 
     /// Begins clients: local models = global model; optimiser state and random streams from `start`; loss sums 0.
     virtual void begin(const ClientStart& start) = 0;
@@ -111,6 +121,17 @@ public:
 
     /// Seconds that the host has spent in gathering batches since construction; 0 if a device gathers.
     virtual double gather_s() const { return 0.0; }
+};
+
+/// An engine with one row; its gradient is one piece.
+template <typename Step = TrainingStep>
+class OneRowStep : public Step, public OneRow {
+public:
+    OneRow* one_row() final { return this; }
+    void for_each_piece(const std::function<void(const GradientPiece&)>& work) final {
+        const aggregation::ParamSpan along = gradient(), local = this->parameters().first(along.size);
+        work({0, {local.data, 1, local.size, local.size, local.space}, {along.data, 1, along.size, along.size, along.space}});
+    }
 };
 
 /// The batch of a step of one row.

@@ -105,10 +105,6 @@ void VmapStep::apply_gradients() {
     });
 }
 
-aggregation::ParamSpan VmapStep::gradient() { throw Fault("gradients of many rows lie in pieces"); }
-
-aggregation::ParamSpan VmapStep::optimizer_state() { throw Fault("many rows' optimisers begin at 0"); }
-
 double VmapStep::loss_of(std::size_t row) {
     return translated([&] { return loss_sums_[static_cast<std::int64_t>(row)].item<double>(); });
 }

@@ -27,8 +27,6 @@ public:
 
     std::size_t num_rows() const override { return model_.num_rows(); }
     aggregation::ParamSpan parameters_of(std::size_t row) override { return model_.parameters(row); }
-    aggregation::ParamSpan gradient() override;
-    aggregation::ParamSpan optimizer_state() override;
     void for_each_piece(const std::function<void(const GradientPiece&)>& work) override;
     void begin(const ClientStart& start) override;
     void apply_gradients() override;

@@ -12,8 +12,7 @@ public:
 
     std::size_t num_rows() const override { return step_.num_rows(); }
     aggregation::ParamSpan parameters_of(std::size_t row) override { return step_.parameters_of(row); }
-    aggregation::ParamSpan gradient() override { return step_.gradient(); }
-    aggregation::ParamSpan optimizer_state() override { return step_.optimizer_state(); }
+    OneRow* one_row() override { return step_.one_row(); }
     void for_each_piece(const std::function<void(const GradientPiece&)>& work) override { step_.for_each_piece(work); }
     void begin(const ClientStart& start) override { step_.begin(start); }
     void compute_gradients(std::span<const RowBatch> batches) override { step_.compute_gradients(batches); }

@@ -1,5 +1,5 @@
 // The local part of a model (model.local): parameters that each client trains with the rest, never sends, and keeps for its
-// next round. Arivazhagan et al. 2019 (arXiv:1912.00818) do so with the last layers, Li et al.
+// next round, as a memory (memories.h). Arivazhagan et al. 2019 (arXiv:1912.00818) do so with the last layers, Li et al.
 // 2021 (arXiv:2102.07623) with batch norm.
 //
 //   [P]   [ conv1 | bn1 | conv2 | bn2 | fc ]      a client begins with the server's conv1, conv2, fc and its own bn1, bn2;
@@ -9,6 +9,7 @@
 #pragma once
 
 #include "aggregation/memory/layout.h"
+#include "aggregation/memory/memories.h"
 #include "aggregation/memory/param_buffer.h"
 #include "aggregation/memory/param_span.h"
 #include "clients/models/catalog.h"
@@ -31,18 +32,22 @@ public:
     std::uint64_t num_floats() const { return num_floats_; }          // L
     std::uint64_t num_parameters() const { return num_parameters_; }  // of these, without buffers
 
-    /// The model from which a client begins: the global model with the client's values in the local part. It is stored in
-    /// `room`, which is allocated as needed; if `kept` is empty, the result is `global` itself.
-    ///
-    /// Shapes   global: [P]; kept: [L], in host memory or on a device, or empty.
-    aggregation::ConstParamSpan start(aggregation::ConstParamSpan global, aggregation::ConstParamSpan kept,
+    /// What a client keeps, of shape Named with num_floats() floats.
+    static aggregation::MemorySpec memory();
+
+    /// The model from which a client begins: the global model, [P], with the client's values in the local part. It is stored in
+    /// `room`, which is allocated as needed; if the client keeps nothing yet, or nothing is local, the result is `global` itself.
+    aggregation::ConstParamSpan start(aggregation::ConstParamSpan global, const aggregation::VisitMemories& memories,
                                       aggregation::ParamBuffer& room) const;
 
-    /// kept <- the local part of a client's trained model, for its next round. Shapes as in start().
-    void take(aggregation::ParamSpan kept, aggregation::ConstParamSpan model) const;
+    /// Writes the local part of a client's trained model, [P], to its memory, for its next round; returns what is written.
+    aggregation::ConstParamSpan take(const aggregation::VisitMemories& memories, aggregation::ConstParamSpan model) const;
 
     /// model <- other in the local part, so that their difference is 0 there. Both [P], in one memory space.
     void hide(aggregation::ParamSpan model, aggregation::ConstParamSpan other) const;
+
+    /// gradient <- 0 in the local part. [trainable].
+    void clear(aggregation::ParamSpan gradient) const;
 
 private:
     struct Range {

@@ -5,8 +5,8 @@
 #include "aggregation/math/client_optimizer.h"
 #include "aggregation/math/control_variates.h"
 #include "aggregation/memory/arena.h"
-#include "aggregation/memory/channels.h"
 #include "aggregation/memory/cuda_arena.h"
+#include "aggregation/memory/memories.h"
 #include "clients/data/shared_dataset.h"
 #include "clients/engine/engine_name.h"
 #include "clients/engine/features.h"
@@ -47,12 +47,11 @@ struct WorkerPlan {
     std::uint64_t layout_fingerprint = 0;
     aggregation::ArenaGeometry arena;
     aggregation::MemorySpace space = aggregation::MemorySpace::Host;
-    aggregation::Channels channels;             // beside the model
-    aggregation::ControlChange control_change;  // content of channel `control` after training
-    int states_descriptor = -1;                 // client states, [state_floats] each; -1: none
-    std::uint64_t state_floats = 0;
-    int arena_descriptor = -1;              // host arena
-    aggregation::IpcHandle arena_handle{};  // CUDA arena
+    aggregation::Memories memories;             // beside the model
+    aggregation::ControlChange control_change;  // of clients with control variates
+    int states_descriptor = -1;                 // clients' records; -1: none
+    int arena_descriptor = -1;                  // host arena
+    aggregation::IpcHandle arena_handle{};      // CUDA arena
     int data_descriptor = -1;
     DatasetMap data;
     NormalizationPlan normalization;

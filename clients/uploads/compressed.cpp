@@ -22,7 +22,7 @@ ParametersOfUpload::ParametersOfUpload(Upload& upload) : upload_(upload) {
         local = local_;
         global = global_;
     }
-    for (const aggregation::LayoutEntry& entry : upload.layout.entries()) {
+    for (const aggregation::LayoutEntry& entry : upload.sent.entries()) {
         if (entry.kind != aggregation::TensorKind::Parameter) continue;
         tensors_.push_back({local.subspan(entry.offset, entry.size), global.subspan(entry.offset, entry.size),
                             static_cast<std::uint32_t>(tensors_.size())});

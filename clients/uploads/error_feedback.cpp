@@ -17,7 +17,8 @@ UploadSpec error_feedback() {
             "what the steps behind it take off an update stays with the client, which adds it to its next one (Stich et al. "
             "2018, arXiv:1809.07599; Karimireddy et al. 2019, arXiv:1901.09847)",
         .keys = {},
-        .channels = {{.name = aggregation::kResidual, .commit = aggregation::Commit::Set}}};
+        .memories = {
+            {.name = "residual", .owner = aggregation::MemoryOwner::Client, .change = aggregation::MemoryChange::Set}}};
 }
 
 }  // namespace fedhive::clients

@@ -76,10 +76,10 @@ UploadStep upload_step(const std::string& name, const Values& values) {
     return step;
 }
 
-UploadSize upload_size(const UploadPlan& plan, const aggregation::Layout& layout) {
-    UploadSize size{.parameters = layout.num_parameters(),
-                    .other_bytes = (layout.num_values() - layout.num_parameters()) * sizeof(float)};
-    for (const aggregation::LayoutEntry& entry : layout.entries())
+UploadSize upload_size(const UploadPlan& plan, const aggregation::Layout& sent) {
+    UploadSize size{.parameters = sent.num_parameters(),
+                    .other_bytes = (sent.num_values() - sent.num_parameters()) * sizeof(float)};
+    for (const aggregation::LayoutEntry& entry : sent.entries())
         if (entry.kind == aggregation::TensorKind::Parameter) ++size.tensors;
     for (std::uint32_t i = 0; i < plan.size; ++i)
         if (const auto shrink = upload_catalog().at(plan.steps[i].kind).shrink) shrink(size, plan.steps[i]);
@@ -97,23 +97,28 @@ double noise_of_sum(const UploadPlan& plan) {
 }
 
 void UploadChain::apply(aggregation::ParamSpan local, aggregation::ConstParamSpan global, std::uint64_t seed,
-                        std::uint32_t round, std::uint32_t client_id, std::uint64_t num_together, const Residual& residual) {
+                        std::uint32_t round, std::uint32_t client_id, std::uint64_t num_together,
+                        const aggregation::VisitMemories& memories) {
     if (plan_.size == 0) return;
     if (scratch_.span().size == 0) scratch_ = aggregation::ParamBuffer(local.size, local.space);
     Stream keys(seed, Purpose::Upload, round, client_id);
-    Upload upload{local, global, scratch_, layout_, plan_, 0, client_id, num_together};
+    aggregation::ParamSpan after;  // of the residual
+    Upload upload{local, global, scratch_, layout_, sent_, plan_, 0, client_id, num_together};
     for (std::uint32_t i = 0; i < plan_.size; ++i) {
         upload.key = keys.next_u64();
         const UploadSpec& spec = upload_catalog().at(plan_.steps[i].kind);
-        if (spec.keeps_residual())
-            add_residual(upload, residual.before);
-        else
+        if (spec.keeps_residual()) {
+            const std::string_view name = spec.memories.front().name;
+            add_residual(upload, memories.own(name));
+            after = memories.written(name);
+        } else {
             spec.apply(upload, plan_.steps[i]);
+        }
         if (spec.bounds) upload.norm_bound = plan_.steps[i].numbers[0];
         upload.has_left_out = upload.has_left_out || spec.leaves_out;
         upload.keeps_residual = upload.keeps_residual || spec.keeps_residual();
     }
-    if (upload.keeps_residual && residual.after.size > 0) write_residual(upload, residual.after);
+    if (after.size > 0) write_residual(upload, after);
 }
 
 void UploadChain::add_residual(const Upload& upload, aggregation::ConstParamSpan before) {

@@ -7,8 +7,8 @@
 #pragma once
 
 #include "aggregation/base/keys.h"
-#include "aggregation/memory/channels.h"
 #include "aggregation/memory/layout.h"
+#include "aggregation/memory/memories.h"
 #include "aggregation/memory/param_buffer.h"
 #include "aggregation/memory/param_span.h"
 
@@ -35,18 +35,13 @@ struct UploadPlan {
     std::uint64_t num_clients = 1;    // in all
 };
 
-/// The part of a client's update that was not sent, and that its next update includes.
-struct Residual {
-    aggregation::ConstParamSpan before;  // [trainable], in host memory; empty: 0, as before a client's first update
-    aggregation::ParamSpan after;        // [trainable], in any memory space; empty: not wanted
-};
-
 /// One client's update in the chain.
 struct Upload {
     aggregation::ParamSpan local;        // [P], changed by the steps
     aggregation::ConstParamSpan global;  // [P], the model from which the client began
     aggregation::ParamSpan scratch;      // [P], for a step's own use
     const aggregation::Layout& layout;   // of both
+    const aggregation::Layout& sent;     // the tensors of it that are sent, at the same offsets
     const UploadPlan& plan;
     std::uint64_t key = 0;  // of this client, round and step of the chain; random draws depend on it alone
     std::uint32_t client_id = 0;
@@ -71,16 +66,16 @@ struct UploadSpec {
     std::string name;
     std::string summary;  // effect and source: half a line
     std::vector<KeySpec> keys;
-    bool bounds = false;        // its first key bounds the norm of the update after it
-    bool noise_of_sum = false;  // share of noise; in a sum: the first key times that bound; the last step
-    bool leaves_out = false;    // drops most parameters, so it must precede steps that round values
-    /// Channels of the residual that a client keeps for its next update: what later steps, all compressing, remove.
-    std::vector<aggregation::ChannelSpec> channels{};
+    bool bounds = false;        // the first key is the norm that no update exceeds behind it
+    bool noise_of_sum = false;  // a share of noise, which in a sum of updates is the first key times that norm; the last step
+    bool leaves_out = false;    // most parameters, so it comes before what rounds those that are left
+    /// What a client keeps of one update for its next one: what steps behind take off it; all of them compress.
+    std::vector<aggregation::MemorySpec> memories{};
     void (*apply)(Upload& upload, const UploadStep& step) = nullptr;  // null: the chain itself does the work
     /// Updates a size for this step; null: the step does not compress.
     void (*shrink)(UploadSize& size, const UploadStep& step) = nullptr;
 
-    bool keeps_residual() const { return !channels.empty(); }
+    bool keeps_residual() const { return !memories.empty(); }
 };
 
 /// All kinds of steps, in the order of REFERENCE.md.
@@ -89,8 +84,8 @@ const std::vector<UploadSpec>& upload_catalog();
 /// A step by its name, with the values of its keys. The name must exist.
 UploadStep upload_step(const std::string& name, const Values& values);
 
-/// The size of an update of a model with that layout; the same for every client, since it depends on the chain alone.
-UploadSize upload_size(const UploadPlan& plan, const aggregation::Layout& layout);
+/// The size of an update of the tensors of `sent`; the same for every client, since it depends on the chain alone.
+UploadSize upload_size(const UploadPlan& plan, const aggregation::Layout& sent);
 
 /// Standard deviation of the chain's noise in the sum of a server step's updates, where each client counts as one
 /// update; 0: none.
@@ -100,28 +95,29 @@ double noise_of_sum(const UploadPlan& plan);
 class UploadChain {
 public:
     UploadChain() = default;  // no steps: updates stay unchanged
-    /// Memory: a vector of [P] in the spans' space, from the first apply() on, and one of [trainable] if a residual is kept.
-    UploadChain(const UploadPlan& plan, aggregation::Layout layout) : plan_(plan), layout_(std::move(layout)) {}
+    /// sent: the tensors that leave, of layout's offsets. Memory: a vector of [P] in the spans' space, from the first apply() on,
+    /// and one of [trainable] if a residual is kept.
+    UploadChain(const UploadPlan& plan, aggregation::Layout layout, aggregation::Layout sent)
+        : plan_(plan), layout_(std::move(layout)), sent_(std::move(sent)) {}
+    UploadChain(const UploadPlan& plan, const aggregation::Layout& layout) : UploadChain(plan, layout, layout) {}
 
     bool empty() const { return plan_.size == 0; }
 
-    /// local <- global + chain(local - global). Waits for a device only in steps that need a norm, draw, or compress.
-    ///
-    /// num_together   number of updates in its server step
-    /// residual       read and written only by a chain that keeps one
+    /// local <- global + what leaves of local - global. Nothing waits for a device but what has to know a norm, draws, or compresses.
+    /// num_together: updates that its server step is to take; memories: of the client, used by a chain that keeps a residual.
     ///
     /// Shapes   both [P], in one memory space.
     /// Order    keyed by (seed of the client's training, round, client, step of the chain):
     ///          same bits in any worker, at any time.
     void apply(aggregation::ParamSpan local, aggregation::ConstParamSpan global, std::uint64_t seed, std::uint32_t round,
-               std::uint32_t client_id, std::uint64_t num_together, const Residual& residual = {});
+               std::uint32_t client_id, std::uint64_t num_together, const aggregation::VisitMemories& memories = {});
 
 private:
     void add_residual(const Upload& upload, aggregation::ConstParamSpan before);
     void write_residual(const Upload& upload, aggregation::ParamSpan after) const;
 
     UploadPlan plan_;
-    aggregation::Layout layout_;
+    aggregation::Layout layout_, sent_;
     aggregation::ParamBuffer scratch_;
     aggregation::ParamBuffer wanted_;  // [trainable]: the update plus the residual before it, in a chain that keeps one
 };

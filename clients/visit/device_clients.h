@@ -19,6 +19,7 @@ public:
                   std::uint64_t batch);
 
     std::size_t num_rows() const override { return rows_at_once(stride_); }
+    bool rows_share_steps() const override { return false; }
     void train(const LocalTraining& plan, const Objective& objective, std::uint32_t round, std::span<const RowClient> clients,
                aggregation::ConstParamSpan global, std::span<ClientResult> results) override;
     aggregation::ParamSpan parameters_of(std::size_t row) override {

@@ -54,7 +54,7 @@ void ProximalTerm::change(TrainingStep& step, std::span<const RowBatch>) {
 
 /// The row's gradient as one vector: the engine's own if it has one row, else a copy.
 aggregation::ParamSpan GradientLimit::in_one_piece(TrainingStep& step, std::size_t row) {
-    if (step.num_rows() == 1) return step.gradient();
+    if (OneRow* const only = step.one_row()) return only->gradient();
     if (one_piece_.span().size == 0) one_piece_ = ParamBuffer(step.parameters().size, step.parameters().space);
     step.for_each_piece([&](const GradientPiece& piece) {
         aggregation::copy(one_piece_.span().part(piece.first, piece.gradients.width), piece.gradients.row(row));
@@ -70,17 +70,6 @@ void GradientLimit::change(TrainingStep& step, std::span<const RowBatch> batches
         const double norm = aggregation::write_update(gradient, gradient, zeros_).norm;
         if (norm > most_) scale_row(step, row, most_ / norm);
     }
-}
-
-GradientCorrection::GradientCorrection(const aggregation::Channels& channels, aggregation::MemorySpace space)
-    : channels_(channels), correction_(channels.find(aggregation::kControl)->floats, space) {}
-
-void GradientCorrection::set(aggregation::ConstParamSpan region, aggregation::ConstParamSpan state) {
-    aggregation::write_correction(correction_, channels_.come_down(region, aggregation::kControl), state);
-}
-
-void GradientCorrection::change(TrainingStep& step, std::span<const RowBatch>) {
-    aggregation::add(step.gradient(), correction_);
 }
 
 }  // namespace fedhive::clients

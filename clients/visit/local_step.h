@@ -2,7 +2,6 @@
 // know no layers, so that one rule serves every engine, and many clients at once.
 #pragma once
 
-#include "aggregation/math/control_variates.h"
 #include "aggregation/memory/param_buffer.h"
 #include "clients/engine/wrapped_step.h"
 
@@ -62,27 +61,6 @@ private:
     double most_;
     aggregation::ParamBuffer zeros_;      // as long as a gradient; empty before the first
     aggregation::ParamBuffer one_piece_;  // one row's gradient, for an engine with many rows
-};
-
-/// g <- g + c - c_k with the control variates of server and client (SCAFFOLD); c = 0 if channel
-/// `control` does not go down. One row only.
-///
-/// Memory   the correction.
-/// Source   Karimireddy et al. 2020 (arXiv:1910.06378), Algorithm 1, line 10.
-class GradientCorrection final : public GradientRule {
-public:
-    /// `channels` must have a channel `control`.
-    GradientCorrection(const aggregation::Channels& channels, aggregation::MemorySpace space);
-
-    /// Call it before a client begins. region: the global region that the client gets; state: c_k,
-    /// [trainable] in host memory, or empty for 0.
-    void set(aggregation::ConstParamSpan region, aggregation::ConstParamSpan state);
-    bool acts() const override { return true; }
-    void change(TrainingStep& step, std::span<const RowBatch> batches) override;
-
-private:
-    aggregation::Channels channels_;
-    aggregation::ParamBuffer correction_;  // [trainable]
 };
 
 class LocalStep final : public WrappedStep {

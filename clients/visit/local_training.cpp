@@ -92,7 +92,10 @@ void mean_gradient(TrainingStep& step, const LocalTraining& plan, const Objectiv
         const double counted = plan.counted.examples_in(batch.examples);
         if (counted == 0.0) continue;
         step.compute_gradients({&batch, 1});
-        aggregation::add_scaled(mean, step.gradient(), counted / all);
+        const double share = counted / all;
+        step.for_each_piece([&](const GradientPiece& piece) {
+            aggregation::add_scaled(mean.part(piece.first, piece.gradients.width), piece.gradients.row(0), share);
+        });
     }
 }
 

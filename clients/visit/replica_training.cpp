@@ -19,6 +19,7 @@ ClientResult train_replica(TrainingStep& step, const SumOverRanks& sum_over_rank
     start.dropout_seed = Stream(plan.seed, Purpose::Dropout, round, rank.index).next_u64();
     start.objective.lr_factor = lr_factor;
     start.optimizer_state = velocity;
+    OneRow& only = *step.one_row();
     double seen = 0.0;
     const double gather_s = step.gather_s();
 
@@ -32,8 +33,8 @@ ClientResult train_replica(TrainingStep& step, const SumOverRanks& sum_over_rank
             const RowBatch batch{
                 from_here.first(size), {start.dropout_seed, static_cast<std::uint32_t>(pass)}, from_here.subspan(size)};
             step.compute_gradients({&batch, 1});
-            sum_over_ranks(step.gradient());
-            aggregation::scale(step.gradient(), step.gradient(), 1.0 / rank.size);
+            sum_over_ranks(only.gradient());
+            aggregation::scale(only.gradient(), only.gradient(), 1.0 / rank.size);
             step.apply_gradients();
             ++result.steps;
         }
@@ -43,7 +44,7 @@ ClientResult train_replica(TrainingStep& step, const SumOverRanks& sum_over_rank
     result.gather_s = step.gather_s() - gather_s;
 
     const std::int64_t trained_ns = now_ns();
-    aggregation::copy(velocity, step.optimizer_state());
+    aggregation::copy(velocity, only.optimizer_state());
     aggregation::copy(model, step.parameters());
     // The local model is not needed any more: it takes the difference.
     tell_update(result, aggregation::write_update(step.parameters(), model, global));

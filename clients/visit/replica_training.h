@@ -21,7 +21,7 @@ using SumOverRanks = std::function<void(aggregation::ParamSpan gradient)>;
 /// Each optimiser step uses plan.batch_size examples of every rank. All ranks take the same number of steps with the same batch
 /// sizes, start from the same model and use the same gradients, so that their models have the same bits after every step.
 ///
-/// Shapes   global, model: [P], not the same memory; velocity: [trainable], empty without momentum. In the step's memory space.
+/// Shapes   step: of one row; global, model: [P], not the same memory; velocity: [trainable], empty without momentum. In the step's memory space.
 /// Memory   velocity: in, the initial momentum, 0 in the first round; out, the last one: the run has one optimiser.
 /// Order    gradient = f32(sum over ranks * (1 / size)); examples are keyed by (seed, epoch), dropout by (seed, round, rank).
 /// Source   Li et al. 2020, "PyTorch Distributed: Experiences on Accelerating Data Parallel

@@ -1,5 +1,6 @@
-// The interface for training whole clients, many at once, from their first local step to their last without the host in
-// between; one row for each client. Implemented with one GPU thread block for each client (device_clients.h).
+// The interface for training whole clients, one or many at once, from their first local step to their last; one row for each
+// client. Implemented by any training step (step_clients.h), and with one GPU thread block for each client
+// (device_clients.h).
 #pragma once
 
 #include "aggregation/memory/param_span.h"
@@ -33,10 +34,14 @@ public:
     /// The largest number of clients at once.
     virtual std::size_t num_rows() const = 0;
 
-    /// Like enqueue_clients(), but without a step. Afterwards parameters_of(k) is client k's local model.
+    /// Whether a client's bits depend on how many are trained at once. Then a client whose update is no longer wanted trains all
+    /// the same, for the others' bits.
+    virtual bool rows_share_steps() const = 0;
+
+    /// The contract of enqueue_clients(). Afterwards parameters_of(k) is client k's local model.
     ///
-    /// Shapes   clients: at most num_rows(); results: one for each; global: [P], in the device's memory.
-    /// Order    a client's bits are those of the trainer's step, independent of the other clients.
+    /// Shapes   clients: at most num_rows(); results: one for each; global: [P], in the trainer's memory space.
+    /// Order    unless rows_share_steps(), a client's bits are those of the trainer's step, independent of the other clients.
     virtual void train(const LocalTraining& plan, const Objective& objective, std::uint32_t round,
                        std::span<const RowClient> clients, aggregation::ConstParamSpan global,
                        std::span<ClientResult> results) = 0;

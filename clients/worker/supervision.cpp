@@ -20,6 +20,21 @@ void Supervision::throw_if_stopping() const {
     if (stopping_()) throw TaskFailed(FailureKind::Exception, "stopped");
 }
 
+void Supervision::expect(std::span<const InjectedFault> faults, std::size_t blamed_row, RowListener at_row) {
+    faults_.assign(faults.begin(), faults.end());
+    blamed_row_ = blamed_row;
+    at_row_ = std::move(at_row);
+}
+
+bool Supervision::expects_any() const {
+    return std::ranges::any_of(faults_, [](const InjectedFault& fault) { return fault.kind != FaultKind::None; });
+}
+
+void Supervision::update_written(std::size_t row, aggregation::ParamSpan numbers) {
+    beat();
+    if (row < faults_.size() && faults_[row].at_update != 0) fire(std::exchange(faults_[row], {}), numbers);
+}
+
 void Supervision::fire(const InjectedFault& fault, aggregation::ParamSpan numbers) const {
     switch (fault.kind) {
         case FaultKind::None:

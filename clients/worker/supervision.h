@@ -1,13 +1,19 @@
-// Supervision of a worker's training, one client at a time or many at once (supervised_step.h):
-// heartbeats, an early end, and injected faults.
+// Supervision of a worker's training, step by step (supervised_step.h) or whole clients at once: heartbeats, an early end, and the
+// injected faults of a config (`faults:`), each in its row.
 #pragma once
 
 #include "aggregation/memory/param_span.h"
 #include "clients/protocol/control_block.h"
 
 #include <functional>
+#include <span>
+#include <utility>
+#include <vector>
 
 namespace fedhive::clients {
+
+/// Called with the row that the worker is at, so that a failure can be attributed to its client.
+using RowListener = std::function<void(std::size_t row)>;
 
 class Supervision {
 public:
@@ -21,16 +27,43 @@ public:
     /// Throws TaskFailed when the worker is to stop.
     void throw_if_stopping() const;
 
-    /// Executes the fault: throws, ends or hangs the process, delays it, or sets numbers[0] to NaN.
-    void fire(const InjectedFault& fault, aggregation::ParamSpan numbers) const;
+    /// Sets the fault of the next client.
+    void expect(const InjectedFault& fault) { expect({&fault, 1}, 0, {}); }
+
+    /// Sets the faults of the next clients, by row. `at_row` is called with a fault's row before it, and with `blamed_row`, to
+    /// which all other failures are attributed, after it. It must be valid as long as the clients train.
+    void expect(std::span<const InjectedFault> faults, std::size_t blamed_row, RowListener at_row);
+
+    /// For work that has no faults: those of an earlier task that never fired are forgotten.
+    void expect_nothing() { faults_.clear(); }
+    bool expects_any() const;
+
+    /// Fires the faults that are due in training, each once. numbers_of(row): of which a NaN becomes the first.
+    template <typename NumbersOf>
+    void fire_in_training(const NumbersOf& numbers_of) {
+        for (std::size_t row = 0; row < faults_.size(); ++row) {
+            if (faults_[row].kind == FaultKind::None || faults_[row].at_update != 0) continue;
+            if (at_row_) at_row_(row);
+            fire(std::exchange(faults_[row], {}), numbers_of(row));
+            if (at_row_) at_row_(blamed_row_);
+        }
+    }
+
+    /// Call it when a row's update is written: fires the row's fault if it is due then.
+    void update_written(std::size_t row, aggregation::ParamSpan numbers);
 
 private:
+    /// Executes the fault: throws, ends or hangs the process, delays it, or sets numbers[0] to NaN.
+    void fire(const InjectedFault& fault, aggregation::ParamSpan numbers) const;
     void pause(double seconds) const;
     void die(FailureKind kind, const char* what) const;
 
     WorkerCell& self_;
     std::function<bool()> stopping_;
     bool own_process_;
+    std::vector<InjectedFault> faults_;
+    std::size_t blamed_row_ = 0;
+    RowListener at_row_;
 };
 
 }  // namespace fedhive::clients

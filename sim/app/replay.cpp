@@ -4,6 +4,7 @@
 #include "aggregation/math/vector_ops.h"
 #include "aggregation/memory/pinned_array.h"
 #include "clients/trainers/engine.h"
+#include "clients/visit/control_variates.h"
 #include "clients/visit/local_step.h"
 #include "clients/visit/local_training.h"
 #include "sim/fleet/fleet.h"
@@ -142,20 +143,23 @@ clients::ClientResult train_recorded(const Experiment& run, const std::vector<Re
     const auto round = static_cast<std::uint32_t>(recorded.sent_round - 1);
     clients::LocalTraining training = run.worker_plan.training.of_repeat(recorded.repeat);
     training.counted = clients::CountedTargets::of(run.data.dataset.train());
+    const ServerSide& server = run.server;
+    const aggregation::VisitMemories memories{
+        .all = &run.model.memories,
+        .region = server.state.region(),
+        .record = server.client_states.floats() > 0 ? server.client_states.of(id) : aggregation::ConstParamSpan(),
+        .slot = {},
+        .beside = {}};
     aggregation::ParamBuffer room;
-    const aggregation::ConstParamSpan global =
-        run.model.local_part.empty()
-            ? aggregation::ConstParamSpan(run.server.state.model())
-            : run.model.local_part.start(run.server.state.model(), run.server.client_states.of(id), room);
+    const aggregation::ConstParamSpan global = run.model.local_part.start(server.state.model(), memories, room);
     std::vector<clients::RowClient> rows = rows_with(run, cohort, id);
     const auto its = std::find_if(rows.begin(), rows.end(), [&](const auto& row) { return row.client_id == id; });
     const auto row = static_cast<std::size_t>(its - rows.begin());
 
     const auto trainer = clients::make_trainer(run.worker_plan, run.data.dataset, run.resources.arena->frozen());
     clients::LocalStep local(rows.size() > 1 ? trainer->step_at_once() : trainer->step(), run.worker_plan.clip_norm);
-    if (run.model.channels.find(aggregation::kControl) != nullptr)
-        local.add<clients::GradientCorrection>(run.model.channels, global.space)
-            .set(run.server.state.region(), run.server.client_states.of(id));
+    if (const aggregation::ControlChange& change = run.worker_plan.control_change; change.any())
+        clients::ControlVariates(local, run.model.memories, change, 0.0F, global.space).begin(memories);
     LoggedStep step(local, row, say);
 
     aggregation::PinnedArray<clients::ClientFigures> figures(global.space);
@@ -164,11 +168,9 @@ clients::ClientResult train_recorded(const Experiment& run, const std::vector<Re
     std::vector<clients::ClientResult> results(rows.size());
     clients::enqueue_clients(step, training, run.server.strategy.objective_in(round), round, rows, global, results);
     const aggregation::ParamSpan trained = step.parameters_of(row);
-    const bool keeps = run.model.channels.find(aggregation::kResidual) != nullptr;
     run.model.local_part.hide(trained, global);
-    clients::UploadChain(run.worker_plan.upload, run.model.layout)
-        .apply(trained, global, training.seed, round, id, run.mode.num_together(cohort.size()),
-               {keeps ? run.server.client_states.of(id) : aggregation::ConstParamSpan(), {}});
+    clients::UploadChain(run.worker_plan.upload, run.model.layout, run.model.layout.without(run.model.local_part.names()))
+        .apply(trained, global, training.seed, round, id, run.mode.num_together(cohort.size()), memories);
     run.model.local_part.hide(trained, global);
     aggregation::write_update(trained, trained, global, figures[row].update);
     aggregation::synchronize(global.space);

@@ -1,6 +1,5 @@
 #include "sim/config/local_part_rules.h"
 
-#include "clients/uploads/upload.h"
 #include "sim/modes/mode_spec.h"
 
 #include <fmt/format.h>
@@ -8,23 +7,6 @@
 namespace fedhive::sim {
 
 namespace {
-
-/// A client stores one vector, so no other state may be kept; compression counts all of the model's parameters.
-void check_what_else_is_kept(const RunConfig& run, const std::string& keeps_state, const ConfigSource& source) {
-    if (run.strategy.client_state())
-        throw source.error(
-            "model.local",
-            fmt::format("{} has its clients keep a vector as well, and a client keeps one; leave one of them out",
-                        keeps_state));
-    for (std::size_t i = 0; i < run.upload.size(); ++i) {
-        const auto& spec = entry_of(clients::upload_catalog(), run.upload[i].name, "step of an upload");
-        if (spec.keeps_residual() || spec.shrink != nullptr)
-            throw source.error(
-                "upload", fmt::format("item {}: '{}' is for updates of the whole model, and model.local keeps a part back; "
-                                      "leave one of them out",
-                                      i, spec.name));
-    }
-}
 
 /// There is no final global model to evaluate, only the clients' models.
 void check_how_it_is_judged(const RunConfig& run, const ConfigSource& source) {
@@ -42,7 +24,7 @@ void check_how_it_is_judged(const RunConfig& run, const ConfigSource& source) {
 
 }  // namespace
 
-void check_local_part(const RunConfig& run, const std::string& keeps_state, const ConfigSource& source) {
+void check_local_part(const RunConfig& run, const ConfigSource& source) {
     if (!run.model.has_local_part()) return;
     if (!mode_spec(run.mode.name).whole_cohort)
         throw source.error("mode.name", fmt::format("in mode '{}' no client trains a model of its own from round to round, as "
@@ -51,7 +33,6 @@ void check_local_part(const RunConfig& run, const std::string& keeps_state, cons
     if (run.training.least_per_slot() > 1)
         throw source.error(run.training.clients_per_slot ? "training.clients_per_slot" : "training.clients_at_once",
                            "model.local has every client begin with a model of its own; allowed: 1");
-    check_what_else_is_kept(run, keeps_state, source);
     check_how_it_is_judged(run, source);
 }
 

@@ -5,7 +5,7 @@
 
 namespace fedhive::sim {
 
-/// keeps_state: the part of the strategy that has client state, if any. Throws ConfigError through `source`.
-void check_local_part(const RunConfig& run, const std::string& keeps_state, const ConfigSource& source);
+/// Throws ConfigError through `source`.
+void check_local_part(const RunConfig& run, const ConfigSource& source);
 
 }  // namespace fedhive::sim

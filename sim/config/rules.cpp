@@ -349,7 +349,7 @@ void check_rules(const RunConfig& run, const StrategySpec& strategy, const Confi
     collect([&] { check_holdout(run, source); });
     collect([&] { check_evaluation(run, source); });
     collect([&] { check_upload(run, who_keeps_state(run, strategy), source); });
-    collect([&] { check_local_part(run, who_keeps_state(run, strategy), source); });
+    collect([&] { check_local_part(run, source); });
     collect([&] { check_failures(run, source); });
     if (!mistakes.none()) throw ConfigError(mistakes.text());
 }

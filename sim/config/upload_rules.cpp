@@ -3,6 +3,7 @@
 #include "aggregation/math/aggregator.h"
 #include "clients/uploads/upload.h"
 #include "sim/modes/mode_spec.h"
+#include "sim/strategies/local_rule.h"
 
 #include <fmt/format.h>
 
@@ -84,6 +85,27 @@ void check_noise(const RunConfig& run, const ConfigSource& source, const std::fu
                                        noise->name, run.strategy.parts.aggregator.name));
 }
 
+/// Where clients and server go by the same update, a chain may only put off a part of it. What is sent beside an update has no
+/// noise.
+void check_client_memories(const RunConfig& run, const std::string& keeps_state,
+                           const std::function<void(const std::string&)>& refuse) {
+    const auto spec_of = [](const Chosen& step) -> const clients::UploadSpec& {
+        return entry_of(clients::upload_catalog(), step.name, "step of an upload");
+    };
+    const LocalRuleSpec& rule = local_rule_spec(parts_of(run.strategy.name, run.strategy.parts).local.name);
+    if (!rule.goes_by_one_update.empty() && !spec_of(run.upload.front()).keeps_residual())
+        refuse(
+            fmt::format("item 0: {} goes by one update at clients and server, since {}, and '{}' changes what the server "
+                        "gets; allowed first: error_feedback, which puts off what steps behind it take away",
+                        keeps_state, rule.goes_by_one_update, run.upload.front().name));
+    for (const Chosen& step : run.upload)
+        if (!rule.sends_beside.empty() && spec_of(step).noise_of_sum)
+            refuse(
+                fmt::format("{} has clients send {} beside their updates, which would tell what '{}' hides; leave one of them "
+                            "out",
+                            keeps_state, rule.sends_beside, step.name));
+}
+
 }  // namespace
 
 void check_upload(const RunConfig& run, const std::string& keeps_state, const ConfigSource& source) {
@@ -95,9 +117,7 @@ void check_upload(const RunConfig& run, const std::string& keeps_state, const Co
     if (std::find(modes.begin(), modes.end(), run.mode.name) == modes.end())
         refuse(fmt::format("in mode '{}' no client sends an update of its own; leave it out, or use mode {}", run.mode.name,
                            fmt::join(modes, " or ")));
-    if (run.strategy.client_state())
-        refuse(fmt::format("{} keeps what follows from its update as it is, so it does not go with a chain; leave one out",
-                           keeps_state));
+    check_client_memories(run, keeps_state, refuse);
     if (run.upload.size() > clients::UploadPlan::kMostSteps)
         refuse(fmt::format("{} steps; allowed: up to {}", run.upload.size(), clients::UploadPlan::kMostSteps));
     check_residual(run, source);

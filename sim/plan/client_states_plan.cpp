@@ -4,6 +4,7 @@
 #include "aggregation/memory/unnamed_file.h"
 #include "sim/machine/machine.h"
 #include "sim/plan/blame.h"
+#include "sim/plan/memory_users.h"
 
 #include <fmt/format.h>
 
@@ -21,9 +22,9 @@ std::uint64_t clients_seen(const RunConfig& run, std::uint64_t num_clients) {
 
 }  // namespace
 
-std::uint64_t client_state_bytes(const RunConfig& run, const aggregation::Channels& channels, std::uint64_t num_clients) {
-    const aggregation::Channel* kept = channels.committed();
-    return kept == nullptr ? 0 : clients_seen(run, num_clients) * aggregation::ClientStates::bytes_each(kept->floats);
+std::uint64_t client_state_bytes(const RunConfig& run, const aggregation::Memories& memories, std::uint64_t num_clients) {
+    const std::uint64_t floats = memories.record_floats();
+    return floats == 0 ? 0 : clients_seen(run, num_clients) * aggregation::ClientStates::bytes_each(floats);
 }
 
 std::filesystem::path existing_folder(const std::filesystem::path& folder) {
@@ -36,23 +37,35 @@ std::filesystem::path existing_folder(const std::filesystem::path& folder) {
 
 namespace {
 
-/// The part that keeps client state, its key, and the advice to do without it.
+/// Those whose memories are in clients' records: "strategy 'scaffold' and model.local"; the key to change; "another strategy or
+/// fewer patterns".
 struct KeepsState {
-    const char* key;
-    std::string who;
-    const char* instead;
+    const char* key = "";
+    std::string who, instead;
+    std::size_t count = 0;
 };
 
 KeepsState who_keeps(const RunConfig& run) {
-    if (run.model.has_local_part()) return {"model.local", "model.local", "fewer patterns"};
-    if (run.keeps_residual()) return {"upload", "'error_feedback'", "leave it out"};
-    return {"strategy.name", fmt::format("strategy '{}'", run.strategy.name), "another strategy"};
+    KeepsState all;
+    for (const MemoryUser& user : memory_users(run)) {
+        if (std::ranges::none_of(user.memories, [](const aggregation::MemorySpec& memory) {
+                return memory.owner == aggregation::MemoryOwner::Client;
+            }))
+            continue;
+        all.key = user.key;
+        all.who += fmt::format("{}{}", all.count == 0 ? "" : " and ", user.who);
+        all.instead += fmt::format("{}{}", all.count == 0 ? "" : " or ", user.instead);
+        ++all.count;
+    }
+    return all;
 }
 
 /// "strategy 'scaffold' keeps 400 bytes (400 B) for each client that is seen, of up to 10 clients 4000 bytes (4 KB)"
 std::string what_is_kept(const RunConfig& run, std::uint64_t each, std::uint64_t seen) {
-    return fmt::format("{} keeps {} bytes ({}) for each client that is seen, of up to {} clients {} bytes ({})",
-                       who_keeps(run).who, each, human_bytes(each), seen, seen * each, human_bytes(seen * each));
+    const KeepsState keeps = who_keeps(run);
+    return fmt::format("{} {} {} bytes ({}) for each client that is seen, of up to {} clients {} bytes ({})", keeps.who,
+                       keeps.count == 1 ? "keeps" : "keep", each, human_bytes(each), seen, seen * each,
+                       human_bytes(seen * each));
 }
 
 aggregation::ClientStates make_states_in(const std::filesystem::path& folder, const LoadedConfig& loaded, std::uint64_t floats,
@@ -81,11 +94,11 @@ aggregation::ClientStates make_states_in(const std::filesystem::path& folder, co
 
 }  // namespace
 
-aggregation::ClientStates make_client_states(const LoadedConfig& loaded, const aggregation::Channels& channels,
+aggregation::ClientStates make_client_states(const LoadedConfig& loaded, const aggregation::Memories& memories,
                                              std::uint64_t num_clients, const Ranks& ranks,
                                              const std::filesystem::path& folder) {
-    if (channels.committed() == nullptr) return {};
-    const std::uint64_t floats = channels.committed()->floats;
+    const std::uint64_t floats = memories.record_floats();
+    if (floats == 0) return {};
     if (loaded.run.client_state == "file" && !folder.empty())
         return make_states_in(existing_folder(folder), loaded, floats, num_clients);
     const std::uint64_t each = aggregation::ClientStates::bytes_each(floats), seen = clients_seen(loaded.run, num_clients);

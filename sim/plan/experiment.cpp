@@ -115,7 +115,7 @@ void fit_device(Experiment& run, const LoadedConfig& loaded, bool trains) {
     const std::uint64_t largest = resources.slots.largest(run.config.cohort_size()), floats = run.model.layout.num_floats();
     const std::uint64_t rows = resources.engine_choice.in_blocks(resources.space) ? device_bytes_of_rows(floats, largest) : 0;
     const std::uint64_t each =
-        one.bytes + device_bytes_beyond_rehearsal(run.config, run.model.channels, floats, largest) + rows;
+        one.bytes + device_bytes_beyond_rehearsal(run.config, run.model.memories, floats, largest) + rows;
     const std::uint64_t for_workers = device_bytes_for_workers(free - std::min(free, device_bytes_of_ranks(run)));
     const auto fit = [&](std::uint32_t wanted) {
         return workers_that_fit(loaded, wanted, each, for_workers, "device", describe_holders(nvml_holders()));
@@ -125,6 +125,18 @@ void fit_device(Experiment& run, const LoadedConfig& loaded, bool trains) {
     // On a GPU, a worker leaves its core idle for a part of the time.
     const std::int64_t worth_a_try = std::min<std::int64_t>(2 * this_machine().cores, num_tasks(run.config, run.mode));
     resources.most_workers = fit(std::max(resources.num_workers, static_cast<std::uint32_t>(worth_a_try)));
+}
+
+/// Bytes of the memories that go one way. A memory as long as the model has nothing in the local part.
+std::uint64_t bytes_of_memories(const aggregation::Memories& memories, const clients::LocalPart& local_part,
+                                bool aggregation::Memory::*goes) {
+    std::uint64_t values = 0;
+    for (const aggregation::Memory& memory : memories.all()) {
+        if (!(memory.*goes)) continue;
+        values += memory.values;
+        if (memory.shape == aggregation::MemoryShape::Trainable) values -= local_part.num_parameters();
+    }
+    return values * sizeof(float);
 }
 
 void settle_workers(Experiment& run, std::int64_t until, const std::optional<WorkerChoice>& before) {
@@ -193,11 +205,13 @@ FleetOptions Experiment::fleet_options() const {
             return devices.round_trip_s(client, examples, traffic.down, traffic.up);
         };
     options.recorded_arrivals = recorded_arrivals;
-    const std::uint64_t channel_bytes = model.layout.num_parameters() * sizeof(float);
-    const std::uint64_t local_bytes = model.local_part.num_floats() * sizeof(float);  // is not sent in either direction
-    options.model_bytes = model.layout.num_values() * sizeof(float) - local_bytes + model.channels.num_down() * channel_bytes;
+    const aggregation::Layout sent = model.layout.without(model.local_part.names());  // in both directions
+    const auto bytes_beside = [this](bool aggregation::Memory::*goes) {
+        return bytes_of_memories(model.memories, model.local_part, goes);
+    };
+    options.model_bytes = sent.num_values() * sizeof(float) + bytes_beside(&aggregation::Memory::down);
     options.update_bytes =
-        clients::upload_size(worker_plan.upload, model.layout).bytes() - local_bytes + model.channels.num_up() * channel_bytes;
+        clients::upload_size(worker_plan.upload, sent).bytes() + bytes_beside(&aggregation::Memory::up);
     options.activation_bytes = model.cut.activation_floats * sizeof(float);
     options.test_chunk = static_cast<std::uint64_t>(config.evaluation.chunk_size);
     options.evaluated_clients = evaluated_clients;

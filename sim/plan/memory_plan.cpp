@@ -25,7 +25,7 @@ bool has_whole_gradient(const RunConfig& run) {
 }
 
 /// Number of vectors of [P] of a worker.
-std::uint64_t vectors_of_worker(const RunConfig& run, const aggregation::Channels& channels, const ModeSpec& mode,
+std::uint64_t vectors_of_worker(const RunConfig& run, const aggregation::Memories& memories, const ModeSpec& mode,
                                 std::uint64_t most_per_slot) {
     std::uint64_t vectors = 2;
     const std::uint64_t state_vectors = aggregation::num_state_vectors(optimizer_options(run.training.optimizer));
@@ -33,10 +33,10 @@ std::uint64_t vectors_of_worker(const RunConfig& run, const aggregation::Channel
     const std::uint64_t in_one_piece = run.training.clip_norm    ? 2  // the gradient, and zeros to take its norm
                                        : has_whole_gradient(run) ? 1
                                                                  : 0;
-    const bool corrected = channels.find(aggregation::kControl) != nullptr;
-    vectors += std::max({mode.gradient_vectors, in_one_piece, std::uint64_t{corrected}});
-    vectors += channels.all().size();    // for each: the correction of gradients, the update that leaves a residual
+    vectors += std::max(mode.gradient_vectors, in_one_piece);
+    vectors += memories.all().size();    // for each: the correction of gradients, the update that leaves a residual
     if (!run.upload.empty()) ++vectors;  // the update that a step reads
+    if (!run.upload.empty() && run.strategy.client_state()) ++vectors;  // the update as it was trained
     for (const Chosen& step : run.upload)
         if (entry_of(clients::upload_catalog(), step.name, "step of an upload").leaves_out)
             vectors += 2;  // for the selection of values
@@ -48,10 +48,10 @@ std::uint64_t vectors_of_worker(const RunConfig& run, const aggregation::Channel
 
 }  // namespace
 
-std::uint64_t host_bytes_of_worker(const RunConfig& run, const aggregation::Channels& channels, std::uint64_t num_floats,
+std::uint64_t host_bytes_of_worker(const RunConfig& run, const aggregation::Memories& memories, std::uint64_t num_floats,
                                    std::uint64_t most_per_slot) {
     return kProcessBytes +
-           vectors_of_worker(run, channels, mode_spec(run.mode.name), most_per_slot) * num_floats * sizeof(float);
+           vectors_of_worker(run, memories, mode_spec(run.mode.name), most_per_slot) * num_floats * sizeof(float);
 }
 
 std::uint64_t activation_bytes_of_worker(const RunConfig& run, const clients::ModelSpec& model, clients::Engine engine) {
@@ -68,18 +68,18 @@ std::uint64_t host_bytes_of_worker(const Experiment& run) {
     const std::uint64_t activations = run.resources.space == aggregation::MemorySpace::Host
                                           ? activation_bytes_of_worker(run.config, run.model.spec, run.worker_plan.engine)
                                           : 0;
-    return host_bytes_of_worker(run.config, run.model.channels, run.model.layout.num_floats(),
+    return host_bytes_of_worker(run.config, run.model.memories, run.model.layout.num_floats(),
                                 run.resources.slots.largest(run.config.cohort_size())) +
            activations;
 }
 
-std::uint64_t device_bytes_beyond_rehearsal(const RunConfig& run, const aggregation::Channels& channels,
+std::uint64_t device_bytes_beyond_rehearsal(const RunConfig& run, const aggregation::Memories& memories,
                                             std::uint64_t num_floats, std::uint64_t most_per_slot) {
     RunConfig rehearsed = run;  // with the loss as the only objective
-    if (has_whole_gradient(run)) rehearsed.strategy.parts.local = {"plain"};
+    if (has_whole_gradient(run) && !run.strategy.client_state()) rehearsed.strategy.parts.local = {"plain"};
     const auto at_once = static_cast<std::uint64_t>(run.training.clients_at_once);
-    const std::uint64_t vectors = vectors_of_worker(run, channels, mode_spec(run.mode.name), std::max(most_per_slot, at_once)) -
-                                  vectors_of_worker(rehearsed, channels, ModeSpec{}, at_once);
+    const std::uint64_t vectors = vectors_of_worker(run, memories, mode_spec(run.mode.name), std::max(most_per_slot, at_once)) -
+                                  vectors_of_worker(rehearsed, memories, ModeSpec{}, at_once);
     return vectors * num_floats * sizeof(float);
 }
 

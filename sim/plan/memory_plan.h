@@ -2,7 +2,7 @@
 // half-way.
 #pragma once
 
-#include "aggregation/memory/channels.h"
+#include "aggregation/memory/memories.h"
 #include "clients/data/shared_dataset.h"
 #include "clients/trainers/worker_plan.h"
 #include "sim/config/config.h"
@@ -17,8 +17,8 @@ struct Experiment;
 
 /// Host memory of one worker process: LibTorch's own (measured: 64 MiB with a small model), and its vectors of [P]: local
 /// model, gradient, momentum, in some modes the gradient again in one piece, partial sums if a slot holds several clients, one
-/// per channel beside the model, and for each client trained at once a model, a gradient and momentum.
-std::uint64_t host_bytes_of_worker(const RunConfig& run, const aggregation::Channels& channels, std::uint64_t num_floats,
+/// per memory beside the model, and for each client trained at once a model, a gradient and momentum.
+std::uint64_t host_bytes_of_worker(const RunConfig& run, const aggregation::Memories& memories, std::uint64_t num_floats,
                                    std::uint64_t most_per_slot);
 
 /// Estimated peak bytes of activations. Training: every layer's output for one batch of each client trained at once.
@@ -31,7 +31,7 @@ std::uint64_t host_bytes_of_worker(const Experiment& run);
 
 /// Device memory of a worker beyond what the rehearsal has measured: the vectors of [P] that only its mode, its objective or
 /// its longer slots need.
-std::uint64_t device_bytes_beyond_rehearsal(const RunConfig& run, const aggregation::Channels& channels,
+std::uint64_t device_bytes_beyond_rehearsal(const RunConfig& run, const aggregation::Memories& memories,
                                             std::uint64_t num_floats, std::uint64_t most_per_slot);
 
 /// Device memory of a worker for the rows of clients that a GPU trains side by side: local model, gradient, momentum.

@@ -6,10 +6,14 @@
 #include "clients/uploads/upload.h"
 #include "sim/machine/machine.h"
 #include "sim/plan/blame.h"
+#include "sim/plan/memory_users.h"
 #include "sim/plan/model_spec.h"
 #include "sim/round/mode.h"
 #include "sim/round/slot_plan.h"
 #include "sim/state/model_file.h"
+
+#include <algorithm>
+#include <utility>
 
 namespace fedhive::sim {
 
@@ -67,27 +71,49 @@ clients::Cut make_cut(const LoadedConfig& loaded, const clients::ModelSpec& mode
 
 }  // namespace
 
-aggregation::Channels channels_of(const RunConfig& run, const aggregation::Layout& layout,
-                                  const clients::LocalPart& local_part) {
-    aggregation::Channels channels;
-    const auto add = [&](const std::vector<aggregation::ChannelSpec>& specs) {
-        for (const aggregation::ChannelSpec& spec : specs) channels.add(spec, layout.num_trainable());
-    };
-    add(local_rule_spec(parts_of(run.strategy.name, run.strategy.parts).local.name).channels);
-    for (const Chosen& step : run.upload) add(entry_of(clients::upload_catalog(), step.name, "step of an upload").channels);
-    if (!local_part.empty())
-        channels.add({.name = aggregation::kLocal, .commit = aggregation::Commit::Set}, local_part.num_floats());
-    return channels;
+aggregation::Dimensions dimensions_of(const aggregation::Layout& layout, const clients::LocalPart& local_part,
+                                      std::uint64_t classes) {
+    aggregation::Dimensions dimensions{.trainable = layout.num_trainable(),
+                                       .parameters = layout.num_parameters(),
+                                       .named = local_part.num_floats(),
+                                       .classes = classes};
+    for (const aggregation::LayoutEntry& entry : layout.entries())
+        if (entry.kind == aggregation::TensorKind::Parameter && entry.shape.size() == 2 &&
+            std::cmp_equal(entry.shape[0], classes))
+            dimensions.features = static_cast<std::uint64_t>(entry.shape[1]);
+    return dimensions;
 }
 
-aggregation::Layout what_travels(const aggregation::Channels& channels, const aggregation::Layout& layout) {
+aggregation::Memories memories_of(const RunConfig& run, const aggregation::Dimensions& dimensions) {
+    aggregation::Memories memories;
+    for (const MemoryUser& user : memory_users(run))
+        for (const aggregation::MemorySpec& spec : user.memories) memories.add(spec, dimensions);
+    return memories;
+}
+
+aggregation::Layout what_travels(const aggregation::Memories& memories, const aggregation::Layout& layout) {
+    using aggregation::TensorKind;
     aggregation::Layout travels = layout;
-    for (const aggregation::Channel& channel : channels.all())
+    for (const aggregation::Memory& memory : memories.all()) {
+        if (!memory.travels()) continue;
+        const std::string name(memory.name());
+        if (memory.shape != aggregation::MemoryShape::Trainable) {
+            const auto rows = static_cast<std::int64_t>(memory.rows), floats = static_cast<std::int64_t>(memory.floats);
+            travels.add(name, rows == 1 ? std::vector{floats} : std::vector{rows, floats / rows}, TensorKind::Buffer);
+            continue;
+        }
         for (const aggregation::LayoutEntry& entry : layout.entries())
-            if (channel.travels() && entry.kind == aggregation::TensorKind::Parameter)
-                travels.add(fmt::format("{}.{}", channel.name(), entry.name), entry.shape, aggregation::TensorKind::Buffer);
-    FEDHIVE_CHECK_EQ(travels.num_floats(), layout.num_floats() + channels.floats_behind());
+            if (entry.kind == TensorKind::Parameter) travels.add(name + "." + entry.name, entry.shape, TensorKind::Buffer);
+    }
+    FEDHIVE_CHECK_EQ(travels.num_floats(), layout.num_floats() + memories.floats_behind());
     return travels;
+}
+
+std::string record_text(const aggregation::Memories& memories) {
+    std::vector<std::string> parts;
+    for (const aggregation::Memory& memory : memories.all())
+        if (memory.in_record()) parts.push_back(fmt::format("{} {}", memory.name(), memory.floats));
+    return parts.size() < 2 ? "" : fmt::format("{}", fmt::join(parts, ", "));
 }
 
 FirstModel parted(const clients::ModelSpec& model, const std::vector<float>& whole) {
@@ -103,8 +129,9 @@ ModelSetup ModelSetup::make(const LoadedConfig& loaded, const clients::DataShape
     setup.layout = lay_out(loaded, setup.spec, placement);
     setup.frozen = clients::frozen_layout(setup.spec);
     setup.local_part = clients::LocalPart(setup.spec);
-    setup.channels = channels_of(loaded.run, setup.layout, setup.local_part);
-    setup.travels = what_travels(setup.channels, setup.layout);
+    setup.memories = memories_of(
+        loaded.run, dimensions_of(setup.layout, setup.local_part, static_cast<std::uint64_t>(data.num_classes)));
+    setup.travels = what_travels(setup.memories, setup.layout);
     setup.cut = make_cut(loaded, setup.spec, setup.layout);
     return setup;
 }

@@ -1,8 +1,8 @@
 // An experiment's model: its layers and layouts, what travels beside it, its cut, its first parameters.
 #pragma once
 
-#include "aggregation/memory/channels.h"
 #include "aggregation/memory/layout.h"
+#include "aggregation/memory/memories.h"
 #include "clients/data/data_format.h"
 #include "clients/exported/model_file.h"
 #include "clients/models/catalog.h"
@@ -11,6 +11,7 @@
 #include "sim/config/config.h"
 #include "sim/plan/placement.h"
 
+#include <string>
 #include <vector>
 
 namespace fedhive::sim {
@@ -27,8 +28,8 @@ struct ModelSetup {
     aggregation::Layout layout;      // of the trained model, without frozen parameters
     aggregation::Layout frozen;      // of the frozen parameters
     clients::LocalPart local_part;   // the part of the layout that is each client's own
-    aggregation::Channels channels;  // channels beside the model, and client state
-    aggregation::Layout travels;     // of an arena region: the model, and the channels that travel behind it
+    aggregation::Memories memories;  // beside the model, those that clients keep among them
+    aggregation::Layout travels;     // of an arena region: the model, and the memories that travel behind it
     clients::Cut cut;                // mode split
 
     /// The config's model for such data. Needs no data, only their shape. Throws ConfigError, before the parameters exist, if
@@ -40,13 +41,20 @@ struct ModelSetup {
     FirstModel first(const LoadedConfig& loaded) const;
 };
 
-/// The channels that travel beside the model and the client state: those of the strategy's parts, of the upload chain's steps,
-/// and of the part of the model that is each client's own.
-aggregation::Channels channels_of(const RunConfig& run, const aggregation::Layout& layout,
-                                  const clients::LocalPart& local_part);
+/// The sizes of memories of a model with that layout. Features are the columns of its last tensor that has a row for each class.
+aggregation::Dimensions dimensions_of(const aggregation::Layout& layout, const clients::LocalPart& local_part,
+                                      std::uint64_t classes);
 
-/// The model's layout, followed by that of each travelling channel, with one value per parameter: "control.<name>".
-aggregation::Layout what_travels(const aggregation::Channels& channels, const aggregation::Layout& layout);
+/// The memories beside the model: those of the strategy's parts, of the upload chain's steps, and of the part of the model that
+/// is each client's own.
+aggregation::Memories memories_of(const RunConfig& run, const aggregation::Dimensions& dimensions);
+
+/// The model's layout, followed by that of each memory that travels: with one value per parameter "control.<name>", else a table.
+aggregation::Layout what_travels(const aggregation::Memories& memories, const aggregation::Layout& layout);
+
+/// "control 1200, local 64": the memories in a client's record, in their order. Empty if there are not several: then the record's
+/// length says all.
+std::string record_text(const aggregation::Memories& memories);
 
 /// Splits the values of a model that is laid out as whole_layout().
 FirstModel parted(const clients::ModelSpec& model, const std::vector<float>& whole);

@@ -26,10 +26,9 @@ clients::WorkerPlan plan_workers(const RunConfig& config, const Mode& mode, cons
     plan.all_reduce = mode.all_reduce;
     plan.all_examples = mode.pass == Pass::All;
     plan.layout_fingerprint = model.layout.fingerprint();
-    plan.channels = model.channels;
+    plan.memories = model.memories;
     plan.control_change = server.strategy.control_change;
     plan.states_descriptor = server.client_states.descriptor();
-    plan.state_floats = server.client_states.floats();
     plan.arena = resources.arena->geometry();
     plan.space = resources.space;
     plan.arena_descriptor = resources.arena->descriptor();

@@ -35,7 +35,7 @@ ArenaGeometry geometry_of(const RunConfig& run, const Placement& placement, cons
             .exchange_floats = exchange_floats(model.cut, run),
             .num_aggregates = shared ? 1U : 0U,
             .frozen_floats = model.frozen.num_floats(),
-            .kept_floats = model.channels.kept_floats()};
+            .kept_floats = model.memories.floats_beside()};
 }
 
 }  // namespace

@@ -5,7 +5,9 @@
 #include "sim/plan/upload_plan.h"
 
 #include <algorithm>
+#include <deque>
 #include <utility>
+#include <vector>
 
 namespace fedhive::sim {
 
@@ -13,12 +15,12 @@ ServerSide ServerSide::make(const LoadedConfig& loaded, const ModelSetup& model,
                             const aggregation::Arena& arena, std::uint64_t num_clients, const Ranks& ranks,
                             const std::filesystem::path& folder) {
     const RunConfig& run = loaded.run;
-    Strategy strategy = make_mode_strategy(run, arena, model.layout, model.channels, num_clients);
+    Strategy strategy = make_mode_strategy(run, arena, model.layout, model.memories, num_clients);
     const std::uint64_t least =
         std::max(static_cast<std::uint64_t>(run.failures.min_updates), strategy.aggregator->least_updates());
     return {.strategy = std::move(strategy),
-            .client_states = make_client_states(loaded, model.channels, num_clients, ranks, folder),
-            .state = ServerState(arena, mode.velocity_index, model.channels),
+            .client_states = make_client_states(loaded, model.memories, num_clients, ranks, folder),
+            .state = ServerState(arena, mode.velocity_index, model.memories),
             .missing_noise =
                 MissingNoise(upload_plan(run, num_clients), run.all_seeds().training, model.layout, model.local_part, mode),
             .least_updates = least};
@@ -32,17 +34,21 @@ void ServerSide::begin_with(aggregation::ConstParamSpan parameters, aggregation:
 }
 
 void ServerSide::keep_states(const Arrivals& arrived) {
-    const aggregation::Channel* channel = state.channels.committed();
-    if (channel == nullptr) return;
+    if (client_states.floats() == 0) return;
     for (const ClientReport& client : arrived.clients) {
         if (client.failure || client.elsewhere) continue;
-        const aggregation::ParamSpan lies_in =
-            channel->travels() ? state.arena.slot(client.slot) : state.arena.kept(client.slot);
-        const aggregation::HostView came(state.channels.of(lies_in, channel->name()));
-        if (channel->commit == aggregation::Commit::Add)
-            client_states.add(client.client_id, came);
-        else
-            client_states.set(client.client_id, came);
+        const aggregation::VisitMemories visit{.all = &state.memories,
+                                               .region = {},
+                                               .record = {},
+                                               .slot = state.arena.slot(client.slot),
+                                               .beside = state.arena.kept(client.slot)};
+        std::deque<aggregation::HostView> written;
+        std::vector<aggregation::RecordChange> changes;
+        for (const aggregation::Memory& memory : state.memories.all())
+            if (memory.in_record())
+                changes.push_back({memory.record_offset, written.emplace_back(visit.written(memory.name())),
+                                   memory.change == aggregation::MemoryChange::Add});
+        client_states.change(client.client_id, changes);
     }
 }
 

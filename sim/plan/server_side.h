@@ -34,8 +34,8 @@ struct ServerSide {
     /// Publishes the first model: [P], and the frozen values, [F].
     void begin_with(aggregation::ConstParamSpan parameters, aggregation::ConstParamSpan frozen = {}) const;
 
-    /// Call after a server step and before the slots are freed: on the rank that trains it, each accepted client's state is set
-    /// from its update.
+    /// Call after a server step and before the slots are freed: on the rank that trains it, each accepted client's memories are
+    /// changed by what its visit wrote.
     void keep_states(const Arrivals& arrived);
 
     /// The published global model in host memory, [P]; valid until the next server step.

@@ -25,7 +25,7 @@ aggregation::OptimizerOptions optimizer_options(const Chosen& optimizer) {
 Mode make_mode(const RunConfig& run) { return mode_spec(run.mode.name).build(input_of(run)); }
 
 Strategy make_mode_strategy(const RunConfig& run, const aggregation::Arena& arena, const aggregation::Layout& layout,
-                            const aggregation::Channels& channels, std::uint64_t num_clients) {
+                            const aggregation::Memories& memories, std::uint64_t num_clients) {
     Strategy strategy = make_strategy(run.strategy.name, run.strategy.weighting, run.strategy.parts);
     const LrScheduleConfig& schedule = run.training.lr_schedule;
     strategy.lr_schedule = LrSchedule(schedule.name, schedule.values, static_cast<std::uint64_t>(schedule.warmup_rounds));
@@ -35,7 +35,7 @@ Strategy make_mode_strategy(const RunConfig& run, const aggregation::Arena& aren
         strategy.server_optimizer =
             aggregation::make_buffers_mean(std::move(strategy.server_optimizer), layout.num_trainable());
     if (strategy.around_server != nullptr)
-        strategy.server_optimizer = strategy.around_server(std::move(strategy.server_optimizer), channels, num_clients);
+        strategy.server_optimizer = strategy.around_server(std::move(strategy.server_optimizer), memories, num_clients);
     return strategy;
 }
 

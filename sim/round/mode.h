@@ -18,6 +18,6 @@ aggregation::OptimizerOptions optimizer_options(const Chosen& optimizer);
 /// The config's strategy, with the server's part replaced by a mode that has its own. Otherwise the strategy's server optimiser
 /// stays, and a model's buffers take the mean.
 Strategy make_mode_strategy(const RunConfig& run, const aggregation::Arena& arena, const aggregation::Layout& layout,
-                            const aggregation::Channels& channels, std::uint64_t num_clients);
+                            const aggregation::Memories& memories, std::uint64_t num_clients);
 
 }  // namespace fedhive::sim

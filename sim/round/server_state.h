@@ -6,7 +6,7 @@
 #include "aggregation/math/server_optimizer.h"
 #include "aggregation/math/vector_ops.h"
 #include "aggregation/memory/arena.h"
-#include "aggregation/memory/channels.h"
+#include "aggregation/memory/memories.h"
 #include "sim/round/flight.h"
 
 #include <algorithm>
@@ -18,15 +18,15 @@
 namespace fedhive::sim {
 
 struct ServerState {
-    /// taken: a global region that never holds a model; beside: the channels behind the model.
+    /// taken: a global region that never holds a model; beside: the memories, some behind the model.
     explicit ServerState(const aggregation::Arena& memory, std::optional<std::uint32_t> taken = {},
-                         const aggregation::Channels& beside = {})
-        : arena(memory), channels(beside), readers(memory.geometry().num_globals, 0) {
+                         const aggregation::Memories& beside = {})
+        : arena(memory), memories(beside), readers(memory.geometry().num_globals, 0) {
         if (taken) readers.at(*taken) = 1;
     }
 
     const aggregation::Arena& arena;
-    aggregation::Channels channels;
+    aggregation::Memories memories;
     std::int64_t round = 0;              // rounds finished; advances even when a round is skipped
     std::uint64_t version = 0;           // server steps applied to the model
     double now_s = 0.0;                  // simulated time
@@ -37,9 +37,9 @@ struct ServerState {
     std::vector<InFlight> in_flight;
     std::string sampler;  // Sampler::state()
 
-    /// The published region: the model, and the channels behind it.
+    /// The published region: the model, and the memories behind it.
     aggregation::ParamSpan region() const { return arena.global(global_index); }
-    aggregation::ParamSpan model() const { return channels.of(region(), aggregation::kModel); }
+    aggregation::ParamSpan model() const { return memories.of(region(), aggregation::kModel); }
 
     /// Writes theta_(v+1) into an unread region, then publishes it: readers of theta_v still see it whole.
     void server_step(aggregation::ServerOptimizer& optimizer, const aggregation::Aggregate& aggregate) {

@@ -50,6 +50,7 @@ CheckpointOfRun checkpoint_of(const Experiment& run, const Progress& progress, c
                                 .environment = environment_of(run),
                                 .data_fingerprint = run.data.fingerprint,
                                 .layout_fingerprint = run.model.layout.fingerprint(),
+                                .record = record_text(run.model.memories),
                                 .tables = tables,
                                 .progress = progress,
                                 .now_s = run.server.state.now_s,

@@ -162,6 +162,11 @@ void restore(Experiment& run, const CheckpointFile& from) {
             "{}: this fedhive builds model '{}' otherwise than the one that wrote the checkpoint: layout "
             "fingerprint {:016x} then, {:016x} now; resume with the fedhive that began the run",
             from.path.string(), run.model.spec.name.get(), checkpoint.layout_fingerprint, run.model.layout.fingerprint()));
+    if (const std::string record = record_text(run.model.memories); checkpoint.record != record)
+        throw ConfigError(fmt::format(
+            "{}: clients keep other memories than in this fedhive: {} then, {} now; resume with the fedhive that "
+            "began the run",
+            from.path.string(), checkpoint.record.empty() ? "one" : checkpoint.record, record.empty() ? "one" : record));
     aggregation::copy(run.server.state.region(), read_vector(from, "model", run.model.travels));
     for (const aggregation::Moment& moment :
          run.server.strategy.server_optimizer->moments(run.model.travels.num_floats(), run.resources.space))

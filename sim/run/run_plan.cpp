@@ -218,7 +218,7 @@ std::string describe_plan(const Experiment& run, const std::string& folder) {
     const std::string on_gpu = run.resources.space == aggregation::MemorySpace::Host
                                    ? ""
                                    : fmt::format(", {} of it on the GPU too", human_bytes(data.example_bytes()));
-    const std::uint64_t kept = client_state_bytes(config, run.model.channels, data.num_clients);
+    const std::uint64_t kept = client_state_bytes(config, run.model.memories, data.num_clients);
     const std::string kept_by_clients = kept == 0 ? ""
                                                   : fmt::format(" · kept by clients up to {}{}", human_bytes(kept),
                                                                 run.server.client_states.lies_in_file() ? " in a file" : "");

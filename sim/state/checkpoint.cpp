@@ -96,6 +96,7 @@ std::map<std::string, std::string> metadata_of(const Checkpoint& checkpoint, std
         {"keepers", text(keepers)},
     };
     if (!checkpoint.sampler.empty()) metadata["sampler"] = checkpoint.sampler;
+    if (!checkpoint.record.empty()) metadata["record"] = checkpoint.record;
     for (const auto& [name, end] : named(checkpoint.tables)) {
         metadata[std::string(name) + "_bytes"] = text(end.bytes);
         if (end.crc) metadata[std::string(name) + "_crc32"] = fmt::format("{:08x}", *end.crc);
@@ -211,6 +212,7 @@ Checkpoint read_metadata(const MetadataReader& metadata) {
                               metadata.has("model_form") ? metadata.text("model_form") : ""};
     checkpoint.data_fingerprint = metadata.number<std::uint64_t>("data_fingerprint", 16);
     checkpoint.layout_fingerprint = metadata.number<std::uint64_t>("layout_fingerprint", 16);
+    if (metadata.has("record")) checkpoint.record = metadata.text("record");
     checkpoint.tables = {
         read_end(metadata, "rounds_csv"), read_end(metadata, "clients_csv"), read_end(metadata, "arrivals_csv"),
         metadata.has("fairness_csv_bytes") ? read_end(metadata, "fairness_csv") : TableEnd{}};  // missing in older checkpoints

@@ -7,6 +7,7 @@
 //   metadata   format, sha256                           at the same place in every format: any fedhive can tell a damaged file
 //                                                       from one of another version
 //              keepers                                  number of clients with state, hence of tensors client.<id>
+//              record                                   names and floats of the memories in client.<id>, if there are several
 //              round, version, config, …                text; numbers in a form that is read back exactly
 //              sampler                                  Sampler::state(), if the sampler remembers anything
 //
@@ -81,6 +82,7 @@ struct Checkpoint {
     BitsEnvironment environment;
     std::uint64_t data_fingerprint = 0;
     std::uint64_t layout_fingerprint = 0;
+    std::string record{};  // record_text() of the memories; empty in older files
     TablePositions tables;
     Progress progress;
     double now_s = 0.0;               // simulated time

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "aggregation/base/keys.h"
-#include "aggregation/memory/channels.h"
+#include "aggregation/memory/memories.h"
 
 #include <algorithm>
 #include <string>
@@ -19,8 +19,12 @@ struct LocalRuleSpec {
     std::vector<KeySpec> keys;    // flat in the `strategy:` section
     bool whole_gradient = false;  // adds its term to the gradient in one piece, for which a worker keeps a vector
     // Its needs of a mode (modes_of, sim/modes/mode_spec.h).
-    bool client_term = false;                          // clients minimise more than their loss, so they must take local steps
-    std::vector<aggregation::ChannelSpec> channels{};  // what it sends beside the model, and the clients' state
+    bool client_term = false;                         // clients minimise more than their loss, so they must take local steps
+    std::vector<aggregation::MemorySpec> memories{};  // what it sends beside the model, and what clients keep
+    /// Why clients and server have to go by the same update, with its source; empty: a chain may change what is sent.
+    std::string goes_by_one_update{};
+    /// What clients send beside their updates, with its source; empty: nothing.
+    std::string sends_beside{};
     /// True if the clients' state follows from their steps by plain SGD; null: it never does.
     bool (*state_of_steps)(const Values& values) = nullptr;
     /// `values`: of all its keys.
@@ -28,8 +32,8 @@ struct LocalRuleSpec {
 
     /// Clients have state, which changes when their update is accepted.
     bool client_state() const {
-        return std::any_of(channels.begin(), channels.end(), [](const aggregation::ChannelSpec& channel) {
-            return channel.commit != aggregation::Commit::Nothing;
+        return std::any_of(memories.begin(), memories.end(), [](const aggregation::MemorySpec& memory) {
+            return memory.owner == aggregation::MemoryOwner::Client;
         });
     }
 };

@@ -25,13 +25,13 @@ struct Strategy {
     std::string name;
     clients::Objective objective;
     LrSchedule lr_schedule;                     // of the client rate
-    aggregation::ControlChange control_change;  // of a local rule with channel `control`
+    aggregation::ControlChange control_change;  // of a local rule with control variates
     Weighting weighting = Weighting::Examples;
     std::unique_ptr<aggregation::Aggregator> aggregator;
     std::unique_ptr<aggregation::ServerOptimizer> server_optimizer;
     /// If the server keeps state for a local rule: wraps the server optimiser's step, over the whole region.
     std::unique_ptr<aggregation::ServerOptimizer> (*around_server)(std::unique_ptr<aggregation::ServerOptimizer> optimizer,
-                                                                   const aggregation::Channels& channels,
+                                                                   const aggregation::Memories& memories,
                                                                    std::uint64_t num_clients) = nullptr;
 
     /// The objective of clients sent in `round`, from 0.

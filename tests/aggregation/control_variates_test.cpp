@@ -41,13 +41,15 @@ TEST_SUITE("ControlVariates") {
     }
 
     TEST_CASE("ServerMovesTheModelByItsOptimizerAndTheControlByTheShareOfClients") {
-        Channels channels;
-        channels.add({.name = kControl, .down = true, .up = true}, 2);
-        const auto step = make_control_step(make_server_sgd({.lr = 0.5F}), channels, 10);
-        const Floats global{1.0F, 2.0F, 8.0F, -4.0F};
-        Floats next(4), mean{2.0F, -2.0F, 10.0F, 20.0F};
+        Memories memories;
+        memories.add({.name = kControl, .owner = MemoryOwner::Server, .down = true, .up = true}, {.trainable = 16});
+        const auto step = make_control_step(make_server_sgd({.lr = 0.5F}), memories, 10);
+        Floats global(32), next(32), mean(32);
+        global[0] = 1.0F, global[1] = 2.0F, global[16] = 8.0F, global[17] = -4.0F;
+        mean[0] = 2.0F, mean[1] = -2.0F, mean[16] = 10.0F, mean[17] = 20.0F;
         step->step(next, global, {mean, 3.0, 3});
-        CHECK(next == Floats{2.0F, 1.0F, 11.0F, 2.0F});
-        CHECK_THROWS_AS(make_control_step(make_server_sgd({}), Channels(), 10)->step(next, global, {mean, 3.0, 3}), Fault);
+        CHECK(Floats(next.begin(), next.begin() + 2) == Floats{2.0F, 1.0F});
+        CHECK(Floats(next.begin() + 16, next.begin() + 18) == Floats{11.0F, 2.0F});
+        CHECK_THROWS_AS(make_control_step(make_server_sgd({}), Memories(), 10)->step(next, global, {mean, 3.0, 3}), Fault);
     }
 }

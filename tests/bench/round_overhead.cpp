@@ -22,7 +22,7 @@ namespace {
 
 /// Trains nothing, so that only the round itself is measured.
 struct NoTrainer final : clients::Trainer {
-    struct Step final : clients::TrainingStep {
+    struct Step final : clients::OneRowStep<> {
         aggregation::ParamSpan parameters_of(std::size_t) override { return {}; }
         void begin(const clients::ClientStart&) override {}
         aggregation::ParamSpan gradient() override { return {}; }

@@ -129,7 +129,7 @@ inline void rows_are_clipped_each_by_itself(const RowsUnderTest& way) {
     const auto engine = way.make(optimizer), engine_alone = way.alone.make(optimizer);
     StepUnderTest::begin(*engine_alone, way.alone.start);
     engine_alone->compute_gradient(examples(16, 16));
-    const double most = 0.5 * norm(download(engine_alone->gradient()));
+    const double most = 0.5 * norm(download(engine_alone->one_row()->gradient()));
     clients::LocalStep rows(*engine, most), alone(*engine_alone, most);
     way.begin(rows);
     const Rows found(rows, kRagged);

@@ -102,7 +102,7 @@ struct Epoch {
             step.step_rows({&batch, 1});
         }
         parameters = download(step.parameters());
-        state = download(step.optimizer_state());
+        state = download(step.one_row()->optimizer_state());
         loss_sum = step.loss_sum();
     }
     void is(const Epoch& other) const {
@@ -117,10 +117,11 @@ inline void client_begins_at_the_global_model(const StepUnderTest& way) {
         const auto step = way.begun(optimizer);
         CHECK(same_bits(download(step->parameters()), way.global()));
         CHECK(step->loss_sum() == 0.0);
-        const std::size_t trainable = step->gradient().size;
+        const std::size_t trainable = step->one_row()->gradient().size;
         CHECK(trainable > 0);
         CHECK(trainable <= way.start.span().size);
-        CHECK(download(step->optimizer_state()) == Floats(aggregation::num_state_vectors(optimizer) * trainable, 0.0F));
+        CHECK(download(step->one_row()->optimizer_state()) ==
+              Floats(aggregation::num_state_vectors(optimizer) * trainable, 0.0F));
         CHECK(step->gather_s() >= 0.0);
     }
 }
@@ -130,7 +131,7 @@ inline void gradient_is_the_slope_of_the_loss(const StepUnderTest& way) {
     const auto batch = examples(3, 16);
     const auto step = way.begun();
     step->compute_gradient(batch);
-    const Floats gradient = download(step->gradient());
+    const Floats gradient = download(step->one_row()->gradient());
     CHECK(same_bits(download(step->parameters()), way.global()));
     const double length = norm(gradient);
     REQUIRE(length > 1e-3);
@@ -152,12 +153,12 @@ inline void batch_of_any_size_is_the_mean_of_its_examples(const StepUnderTest& w
     for (const std::size_t size : {2U, 7U, 16U}) {
         const double before = step->loss_sum();
         step->compute_gradient(examples(20, size));
-        const Floats together = download(step->gradient());
+        const Floats together = download(step->one_row()->gradient());
         const double loss = step->loss_sum() - before;
         Floats mean(together.size(), 0.0F);
         for (std::uint32_t i = 0; i < size; ++i) {
             step->compute_gradient(examples(20 + i, 1));
-            const Floats one = download(step->gradient());
+            const Floats one = download(step->one_row()->gradient());
             for (std::size_t k = 0; k < one.size(); ++k) mean[k] += one[k] / static_cast<float>(size);
         }
         check_close(together, mean, 1e-4);
@@ -172,17 +173,17 @@ inline void step_is_that_of_the_optimizer(const StepUnderTest& way) {
         const auto halves = way.begun(optimizer);
         const auto whole = way.begun(optimizer);
         const aggregation::ParamBuffer expected = upload(way.global(), way.space());
-        aggregation::ClientOptimizer flat(optimizer, halves->gradient().size, way.space());
+        aggregation::ClientOptimizer flat(optimizer, halves->one_row()->gradient().size, way.space());
         flat.begin();
         for (std::uint32_t first = 0; first < 3; ++first) {
             const auto batch = examples(16 * first, 16);
             halves->compute_gradient(batch);
             flat.begin_step();
-            flat.step(expected.span().first(halves->gradient().size), halves->gradient());
+            flat.step(expected.span().first(halves->one_row()->gradient().size), halves->one_row()->gradient());
             halves->apply_gradients();
             whole->step(batch);
             CHECK(same_bits(download(expected), download(halves->parameters())));
-            CHECK(same_bits(download(flat.state()), download(halves->optimizer_state())));
+            CHECK(same_bits(download(flat.state()), download(halves->one_row()->optimizer_state())));
             CHECK(same_bits(download(whole->parameters()), download(halves->parameters())));
         }
     }
@@ -209,7 +210,7 @@ inline void rate_is_the_starts_part_of_the_optimizers(const StepUnderTest& way) 
 inline void gradient_that_is_changed_is_followed(const StepUnderTest& way) {
     const auto step = way.begun();
     step->compute_gradient(examples(0, 16));
-    aggregation::set_zero(step->gradient());
+    aggregation::set_zero(step->one_row()->gradient());
     step->apply_gradients();
     CHECK(same_bits(download(step->parameters()), way.global()));
 }
@@ -218,7 +219,7 @@ inline void gradient_that_is_changed_is_followed(const StepUnderTest& way) {
 inline void pieces_are_the_gradient(const StepUnderTest& way) {
     const auto step = way.begun();
     step->compute_gradient(examples(0, 16));
-    const Floats whole = download(step->gradient());
+    const Floats whole = download(step->one_row()->gradient());
     step->compute_gradient(examples(0, 16));
     Floats found(whole.size(), -1.0F);
     step->for_each_piece([&](const clients::GradientPiece& piece) {
@@ -248,7 +249,7 @@ inline void proximal_term_pulls_towards_the_global_model(const StepUnderTest& wa
         for (std::size_t i = 0; i < distance.size(); ++i) distance[i] -= global[i];
         distances.push_back(distance);
         step->compute_gradient(examples(16, 16));
-        gradients.push_back(download(step->gradient()));
+        gradients.push_back(download(step->one_row()->gradient()));
     }
     for (const std::size_t which : {1U, 2U}) {
         CHECK(same_bits(distances[which], distances[0]));
@@ -264,7 +265,7 @@ inline void momentum_goes_on_from_what_a_start_gives(const StepUnderTest& way) {
     const auto one = way.begun(optimizer);
     one->step(examples(0, 16));
     const aggregation::ParamBuffer model = upload(download(one->parameters()), way.space());
-    const aggregation::ParamBuffer velocity = upload(download(one->optimizer_state()), way.space());
+    const aggregation::ParamBuffer velocity = upload(download(one->one_row()->optimizer_state()), way.space());
     one->step(examples(16, 16));
     const auto other = way.make(optimizer);
     clients::ClientStart start;
@@ -273,7 +274,7 @@ inline void momentum_goes_on_from_what_a_start_gives(const StepUnderTest& way) {
     other->begin(start);
     other->step(examples(16, 16));
     CHECK(same_bits(download(other->parameters()), download(one->parameters())));
-    CHECK(same_bits(download(other->optimizer_state()), download(one->optimizer_state())));
+    CHECK(same_bits(download(other->one_row()->optimizer_state()), download(one->one_row()->optimizer_state())));
 }
 
 /// The same start gives the same bits from a step object that trained other clients and from a fresh one.

@@ -22,7 +22,7 @@ LoadedConfig config(const std::vector<std::string>& overrides = {}) {
     return load_config(file, overrides);
 }
 
-const aggregation::Channels kNone;
+const aggregation::Memories kNone;
 
 }  // namespace
 
@@ -40,23 +40,30 @@ TEST_SUITE("MemoryPlan") {
         CHECK(host_bytes_of_worker(run, kNone, 1000, 8) == (64U << 20) + (3 + 3 + 4 * 3) * 4000);
     }
 
-    TEST_CASE("WorkerHasAVectorForEachChannel") {
-        const auto vectors = [](const std::vector<aggregation::ChannelSpec>& specs, const RunConfig& run = {}) {
-            aggregation::Channels channels;
-            for (const aggregation::ChannelSpec& spec : specs) channels.add(spec, 1000);
-            return (host_bytes_of_worker(run, channels, 1000, 1) - (64U << 20)) / 4000;
+    TEST_CASE("WorkerHasAVectorForEachMemory") {
+        using aggregation::MemoryOwner;
+        const auto vectors = [](const std::vector<aggregation::MemorySpec>& specs, const RunConfig& run = {}) {
+            aggregation::Memories memories;
+            for (const aggregation::MemorySpec& spec : specs) memories.add(spec, {.trainable = 1000});
+            return (host_bytes_of_worker(run, memories, 1000, 1) - (64U << 20)) / 4000;
         };
         CHECK(vectors({}) == 2);
         CHECK(vectors({{.name = "of a strategy", .up = true}}) == 3);
-        CHECK(vectors({{.name = "of a strategy", .down = true}, {.name = "another", .commit = aggregation::Commit::Set}}) == 4);
-        const aggregation::ChannelSpec control{.name = aggregation::kControl, .down = true, .up = true};
-        CHECK(vectors({control}) == 4);  // plus the corrected gradient, in one piece
-        RunConfig clipped;
-        clipped.training.clip_norm = 1.0;  // needs the gradient in one piece, too, and zeros
+        const aggregation::MemorySpec kept{
+            .name = "another", .owner = MemoryOwner::Client, .change = aggregation::MemoryChange::Set};
+        CHECK(vectors({{.name = "of a strategy", .owner = MemoryOwner::Server, .down = true}, kept}) == 4);
+        RunConfig corrected;
+        corrected.strategy.name = "scaffold";
+        const aggregation::MemorySpec control = local_rule_spec("scaffold").memories.front();
+        CHECK(vectors({control}, corrected) == 4);  // and the gradient that is corrected, in one piece
+        RunConfig clipped = corrected;
+        clipped.training.clip_norm = 1.0;  // which wants it, too, and zeros
         CHECK(vectors({control}, clipped) == 5);
         RunConfig feedback;
         feedback.upload = {{"error_feedback"}, {"sign"}};
-        CHECK(vectors({{.name = aggregation::kResidual, .commit = aggregation::Commit::Set}}, feedback) == 4);
+        CHECK(vectors({kept}, feedback) == 4);
+        feedback.strategy.name = "scaffold";
+        CHECK(vectors({control, kept}, feedback) == 7);  // and the update as it was trained
         const Experiment scaffold = Experiment::to_inspect(config({"strategy={name: scaffold}"}));
         const Experiment fedavg = Experiment::to_inspect(config());
         CHECK(host_bytes_of_worker(scaffold) - host_bytes_of_worker(fedavg) == 2 * 4 * scaffold.model.layout.num_floats());

@@ -21,7 +21,7 @@ inline std::string environment(const char* name) {
     return value == nullptr ? "" : value;
 }
 
-class ToyStep final : public clients::TrainingStep {
+class ToyStep final : public clients::OneRowStep<> {
 public:
     explicit ToyStep(std::size_t num_floats)
         : local_(num_floats, aggregation::MemorySpace::Host), gradient_(num_floats, aggregation::MemorySpace::Host) {}

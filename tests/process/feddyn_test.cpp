@@ -85,7 +85,11 @@ TEST_SUITE("FedDyn") {
         refused({"strategy.aggregator=median"},
                 "strategy.aggregator: strategy 'feddyn' keeps the mean of what its clients keep; allowed: mean");
         refused({"mode={name: async}"}, "mode.name: strategy 'feddyn' does not run in mode 'async'; allowed: synchronous");
-        refused({"upload=[{name: clip}]"}, "upload: strategy 'feddyn' keeps what follows from its update as it is");
+        refused(
+            {"upload=[{name: clip}]"},
+            "upload: item 0: strategy 'feddyn' goes by one update at clients and server, since the server's h is the mean of "
+            "the clients' slopes (arXiv:2111.04263, Algorithm 1), and 'clip' changes what the server gets; allowed first: "
+            "error_feedback");
         CHECK_FALSE(sha_with(by_feddyn({"training.optimizer={name: adam}", "rounds=1"})).empty());
     }
 }

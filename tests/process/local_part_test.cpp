@@ -178,9 +178,6 @@ TEST_SUITE("LocalPartRun") {
         refused_with_heads({"mode={name: async}"}, "mode.name: in mode 'async' no client trains a model of its own");
         refused_with_heads({"training.clients_per_slot=2"}, "training.clients_per_slot: model.local has every client begin");
         refused_with_heads({"training.clients_at_once=2"}, "training.clients_at_once: model.local has every client begin");
-        refused_with_heads({"strategy={name: scaffold}", "training.optimizer.momentum=0"},
-                           "model.local: strategy 'scaffold' has its clients keep a vector as well");
-        refused_with_heads({"upload=[{name: top_k, kept: 0.1}]"}, "upload: item 0: 'top_k' is for updates of the whole model");
         refused_with_heads({"evaluation.clients={every: never}"},
                            "evaluation.clients.every: with model.local there is no model but the clients'");
         refused_with_heads({"stop.test_accuracy=0.9"}, "stop.test_accuracy: with model.local there is no model to be tested");

@@ -22,7 +22,7 @@ std::vector<float> accumulated(const Options& assignments) {
     const auto ranks = static_cast<std::uint32_t>(rehearsal.run.data.dataset.map().num_clients);
     const auto passes = static_cast<std::uint32_t>(rehearsal.run.config.rounds) * static_cast<std::uint32_t>(plan.local_epochs);
     clients::TrainingStep& step = rehearsal.begin();
-    aggregation::SlotSum sum(step.gradient().size, aggregation::MemorySpace::Host);
+    aggregation::SlotSum sum(step.one_row()->gradient().size, aggregation::MemorySpace::Host);
     for (std::uint32_t pass = 0; pass < passes; ++pass) {
         std::vector<Batches> of_rank;
         for (std::uint32_t rank = 0; rank < ranks; ++rank)
@@ -32,10 +32,10 @@ std::vector<float> accumulated(const Options& assignments) {
             sum.zero_init();
             for (const Batches& batches : of_rank) {
                 step.compute_gradient(batches[i]);
-                sum.add(step.gradient(), 1.0);
+                sum.add(step.one_row()->gradient(), 1.0);
             }
-            sum.finish(step.gradient());
-            aggregation::scale(step.gradient(), step.gradient(), 1.0 / ranks);
+            sum.finish(step.one_row()->gradient());
+            aggregation::scale(step.one_row()->gradient(), step.one_row()->gradient(), 1.0 / ranks);
             step.apply_gradients();
         }
     }

@@ -162,8 +162,9 @@ TEST_SUITE("Upload") {
         refused({kPrivate},
                 "strategy.weighting: upload step 'gaussian_noise' is measured by updates that weigh alike; allowed with it: "
                 "uniform");
-        refused({"upload=[{name: clip}]", "strategy={name: scaffold}", "training.optimizer={name: sgd, lr: 0.05}"},
-                "upload: strategy 'scaffold' keeps what follows from its update as it is");
+        refused({kPrivate, "strategy={name: scaffold}", "training.optimizer={name: sgd, lr: 0.05}"},
+                "upload: strategy 'scaffold' has clients send c_k+ - c_k (arXiv:1910.06378, Algorithm 1, line 13) beside their "
+                "updates, which would tell what 'gaussian_noise' hides; leave one of them out");
         refused({"upload=[{name: clip}]", "mode={name: gradient_averaging}", "training.cohort=13"},
                 "upload: in mode 'gradient_averaging' no client sends an update of its own; leave it out, or use mode "
                 "synchronous or "

@@ -42,9 +42,9 @@ private:
 };
 
 std::unique_ptr<aggregation::ServerOptimizer> make_dynamic_step(std::unique_ptr<aggregation::ServerOptimizer> optimizer,
-                                                                const aggregation::Channels& channels,
+                                                                const aggregation::Memories& memories,
                                                                 std::uint64_t num_clients) {
-    return std::make_unique<DynamicStep>(std::move(optimizer), channels.find(aggregation::kControl)->floats, num_clients);
+    return std::make_unique<DynamicStep>(std::move(optimizer), memories.find(aggregation::kControl)->floats, num_clients);
 }
 
 }  // namespace
@@ -62,7 +62,10 @@ LocalRuleSpec local_dynamic() {
         .whole_gradient = true,
         .client_term = true,
         // g_k grows by -alpha * (w_k - w_t) when the update is accepted; a client follows g - g_k.
-        .channels = {{.name = aggregation::kControl, .commit = aggregation::Commit::Add}},
+        .memories = {{.name = aggregation::kControl,
+                      .owner = aggregation::MemoryOwner::Client,
+                      .change = aggregation::MemoryChange::Add}},
+        .goes_by_one_update = "the server's h is the mean of the clients' slopes (arXiv:2111.04263, Algorithm 1)",
         .apply = [](Strategy& strategy, const Values& values) {
             strategy.objective.proximal_mu = static_cast<float>(values.number("alpha"));
             strategy.control_change.of_update = -values.number("alpha");

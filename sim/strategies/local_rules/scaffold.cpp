@@ -16,9 +16,15 @@ LocalRuleSpec local_scaffold() {
                   "What a client keeps, as the paper numbers it. 2: what its steps say of its gradients, for plain SGD; 1: the "
                   "gradient "
                   "of all its examples at the model that it was sent, which takes a pass over them more and any optimiser."}},
+        .whole_gradient = true,
         .client_term = true,
         // Down: c. Up: c_k^+ - c_k, which is added to c_k when the update is accepted.
-        .channels = {{.name = aggregation::kControl, .down = true, .up = true, .commit = aggregation::Commit::Add}},
+        .memories = {{.name = aggregation::kControl,
+                      .owner = aggregation::MemoryOwner::Client,
+                      .down = true,
+                      .up = true,
+                      .change = aggregation::MemoryChange::Add}},
+        .sends_beside = "c_k+ - c_k (arXiv:1910.06378, Algorithm 1, line 13)",
         .state_of_steps = [](const Values& values) { return values.integer("option") == 2; },
         .apply =
             [](Strategy& strategy, const Values& values) {

@@ -31,6 +31,7 @@ struct Held {
     Clients clients;
     std::unique_ptr<TrainingStep> own;  // wraps one of the clients' steps
     WorkerCell cell;
+    Supervision supervision{cell, [] { return false; }, false};
 };
 
 using Wrap = std::function<TrainingStep&(Held&)>;
@@ -47,8 +48,7 @@ std::function<std::shared_ptr<TrainingStep>(const Options&)> maker(std::string_v
 TrainingStep& eager(Held& held) { return held.clients.step; }
 TrainingStep& recorded(Held& held) { return *(held.own = make_recorded_step(held.clients.step, kLargestBatch)); }
 TrainingStep& supervised(Held& held) {
-    return *(held.own = std::make_unique<SupervisedStep>(
-                 held.clients.step, held.cell, [] { return false; }, false));
+    return *(held.own = std::make_unique<SupervisedStep>(held.clients.step, held.supervision));
 }
 
 TrainingStep& eager_rows(Held& held) { return held.clients.batched; }
@@ -58,10 +58,8 @@ TrainingStep& padded_rows(Held& held) {
 }
 TrainingStep& recorded_rows(Held& held) { return *(held.own = make_recorded_step(held.clients.batched, kLargestBatch)); }
 TrainingStep& supervised_rows(Held& held) {
-    auto step = std::make_unique<SupervisedStep>(
-        held.clients.batched, held.cell, [] { return false; }, false);
-    step->expect(std::vector<InjectedFault>(4), 0, [](std::size_t) {});
-    return *(held.own = std::move(step));
+    held.supervision.expect(std::vector<InjectedFault>(4), 0, [](std::size_t) {});
+    return *(held.own = std::make_unique<SupervisedStep>(held.clients.batched, held.supervision));
 }
 
 StepUnderTest one(std::string_view name, Wrap wrap, bool dropout = false, MemorySpace space = MemorySpace::Host) {

@@ -26,6 +26,12 @@ std::vector<float> counted(std::size_t size, float first) {
     return values;
 }
 
+aggregation::Memories memories_of(const LocalPart& part) {
+    aggregation::Memories memories;
+    memories.add(LocalPart::memory(), {.named = part.num_floats()});
+    return memories;
+}
+
 }  // namespace
 
 TEST_SUITE("LocalPart") {
@@ -39,8 +45,10 @@ TEST_SUITE("LocalPart") {
         CHECK(bias.num_parameters() == 2);
         CHECK(both.names() == std::vector<std::string>{layout.entries()[0].name, layout.entries()[1].name});
         CHECK(both.num_floats() == 8);
-        std::vector<float> kept(8, 0.0F);
-        both.take(kept, counted(32, 0.0F));
+        std::vector<float> kept(8, 0.0F), slot(32);
+        const aggregation::Memories memories = memories_of(both);
+        CHECK(both.take({.all = &memories, .region = {}, .record = {}, .slot = slot, .beside = kept}, counted(32, 0.0F)).data ==
+              kept.data());
         CHECK(kept == std::vector<float>{0, 1, 2, 3, 4, 5, 16, 17});
     }
 
@@ -48,13 +56,15 @@ TEST_SUITE("LocalPart") {
         const LocalPart bias(small_model({"*.bias"}));
         const std::vector<float> global = counted(32, 100.0F);
         aggregation::ParamBuffer room;
-        CHECK(bias.start(global, {}, room).data == global.data());  // before the client has a state
-        const aggregation::ConstParamSpan start = bias.start(global, std::vector<float>{7.0F, 8.0F}, room);
+        CHECK(bias.start(global, {}, room).data == global.data());  // before it has anything
+        const aggregation::Memories memories = memories_of(bias);
+        const std::vector<float> record{7.0F, 8.0F};
+        aggregation::VisitMemories visit{.all = &memories, .region = {}, .record = record, .slot = {}, .beside = {}};
+        const aggregation::ConstParamSpan start = bias.start(global, visit, room);
         std::vector<float> expected = global;
         expected[16] = 7.0F;
         expected[17] = 8.0F;
         CHECK(std::vector<float>(start.data, start.data + start.size) == expected);
-        CHECK_THROWS_AS(bias.start(global, std::vector<float>{7.0F}, room), Fault);
     }
 
     TEST_CASE("NothingOfItIsInTheUpdate") {
@@ -66,5 +76,12 @@ TEST_SUITE("LocalPart") {
         expected[16] = global[16];
         expected[17] = global[17];
         CHECK(local == expected);
+    }
+
+    TEST_CASE("NothingOfItIsInAGradientThatIsCleared") {
+        std::vector<float> gradient = counted(32, 1.0F), expected = gradient;
+        expected[16] = expected[17] = 0.0F;
+        LocalPart(small_model({"*.bias"})).clear(gradient);
+        CHECK(gradient == expected);
     }
 }

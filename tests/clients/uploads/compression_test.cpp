@@ -26,6 +26,21 @@ std::uint64_t bytes_of(const Trained& trained) { return upload_size(trained.plan
 
 constexpr std::uint64_t kParameters = 3005;
 
+/// A client that keeps the residual `kept` and writes `next`.
+struct Feedback {
+    Feedback(const std::vector<float>& before, std::vector<float>& after) : kept(before), next(after) {
+        const UploadSpec& spec = entry_of(upload_catalog(), "error_feedback", "step");
+        memories.add(spec.memories.front(), {.trainable = after.size()});
+    }
+    aggregation::VisitMemories visit() {
+        return {.all = &memories, .region = {}, .record = kept, .slot = next, .beside = next};
+    }
+
+    aggregation::ConstParamSpan kept;
+    aggregation::ParamSpan next;
+    aggregation::Memories memories;
+};
+
 }  // namespace
 
 TEST_SUITE("Compression") {
@@ -167,7 +182,7 @@ TEST_SUITE("Compression") {
             for (std::uint32_t round = 0; round < kRounds; ++round) {
                 std::vector<float> leaves = trained.local, next(trainable, -1.0F);
                 UploadChain chain(trained.plan, trained.layout);
-                chain.apply(leaves, trained.global, 7, round, 4, 1, {kept, next});
+                chain.apply(leaves, trained.global, 7, round, 4, 1, Feedback(kept, next).visit());
                 for (std::size_t i = 0; i < trainable; ++i) {
                     const float before = kept.empty() ? 0.0F : kept[i];
                     const float update = leaves[i] - trained.global[i];
@@ -181,6 +196,24 @@ TEST_SUITE("Compression") {
                 CHECK(sent_in_all[i] + kept[i] == doctest::Approx(kRounds * static_cast<double>(bare[i])).epsilon(1e-4));
             CHECK(std::any_of(kept.begin(), kept.end(), [](float value) { return value != 0.0F; }));
         }
+    }
+
+    TEST_CASE("OfTensorsThatStayWithTheClientNothingIsChosenOrCounted") {
+        Trained trained({upload_step("top_k", {{"kept", 0.01}})});
+        const std::string stays = trained.layout.entries().front().name;
+        const aggregation::Layout sent_part = trained.layout.without({stays});
+        const std::uint64_t left = sent_part.num_parameters();
+        REQUIRE(left + trained.layout.entries().front().size == trained.layout.num_parameters());
+        std::vector<float> leaves = trained.local;
+        UploadChain(trained.plan, trained.layout, sent_part).apply(leaves, trained.global, 7, 2, 4, 1);
+        for (std::size_t i = 0; i < leaves.size(); ++i) leaves[i] -= trained.global[i];
+        const std::vector<float> bare = trained.bare();
+        const std::size_t end = trained.layout.entries()[1].offset;
+        CHECK(std::equal(bare.begin(), bare.begin() + static_cast<std::ptrdiff_t>(end), leaves.begin()));  // its owner hides it
+        const auto chosen = std::count_if(leaves.begin() + static_cast<std::ptrdiff_t>(end), leaves.end(),
+                                          [](float value) { return value != 0.0F; });
+        CHECK(chosen == std::max<std::int64_t>(1, std::llround(0.01 * static_cast<double>(left))));
+        CHECK(upload_size(trained.plan, sent_part).parameters == static_cast<std::uint64_t>(chosen));
     }
 
     TEST_CASE("ChosenValuesAreNoLongerWhereTheRestIsSentLater") {
@@ -198,7 +231,7 @@ TEST_SUITE("Compression") {
         trained.local.resize(trained.layout.num_floats(), 1.7F);
         const std::size_t trainable = trained.layout.num_trainable();
         std::vector<float> leaves = trained.local, kept(trainable, 0.5F), next(trainable);
-        UploadChain(trained.plan, trained.layout).apply(leaves, trained.global, 7, 2, 4, 1, {kept, next});
+        UploadChain(trained.plan, trained.layout).apply(leaves, trained.global, 7, 2, 4, 1, Feedback(kept, next).visit());
         for (std::size_t i = trainable; i < leaves.size(); ++i) CHECK(leaves[i] == trained.local[i]);
     }
 }

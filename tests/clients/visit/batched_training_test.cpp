@@ -53,11 +53,12 @@ TEST_SUITE("BatchedTraining") {
         const auto clients = all.clients(kUnequal);
         const auto before = all.at_once(clients);
         WorkerCell cell;
-        SupervisedStep step(
-            all.batched, cell, [] { return false; }, false);
+        Supervision supervision(
+            cell, [] { return false; }, false);
+        SupervisedStep step(all.batched, supervision);
         std::vector<InjectedFault> faults(clients.size());
         faults[3].kind = FaultKind::Nan;
-        step.expect(faults, 0, [](std::size_t) {});
+        supervision.expect(faults, 0, [](std::size_t) {});
         const auto after = train_rows(step, all.plan, {}, all.round, clients, all.global);
         for (std::size_t k = 0; k < clients.size(); ++k) {
             CHECK(after[k].finite == (k == 3 ? 0 : 1));
@@ -133,22 +134,23 @@ struct Supervised {
     void run(InjectedFault fault, bool stop = false) {
         Clients all("lr");
         WorkerCell cell;
-        SupervisedStep step(
-            all.batched, cell,
+        Supervision supervision(
+            cell,
             [&, stop] {
                 ++asked;
                 return stop;
             },
             false);
+        SupervisedStep step(all.batched, supervision);
         const auto clients = all.clients({8, 8, 8});
         std::vector<InjectedFault> faults(3);
         faults[2] = fault;
-        step.expect(faults, 1, [this](std::size_t row) { blamed.push_back(row); });
+        supervision.expect(faults, 1, [this](std::size_t row) { blamed.push_back(row); });
         train_rows(step, all.plan, {}, 0, clients, all.global);
         heartbeat = cell.heartbeat_ns;
         for (std::size_t row = 0; row < 3; ++row) {
             written = row;
-            step.update_written(row);
+            supervision.update_written(row, step.parameters_of(row));
         }
     }
     std::vector<std::size_t> blamed;

@@ -205,13 +205,13 @@ TEST_SUITE("LibtorchStep") {
         const std::vector<float> whole(local.begin(), local.end());
         const double loss = bench.step.loss_sum();
 
-        std::vector<float> model = bench.global, velocity(bench.step.optimizer_state().size, 0.0F);
+        std::vector<float> model = bench.global, velocity(bench.step.one_row()->optimizer_state().size, 0.0F);
         bench.step.begin(start);
         for (std::size_t first = 0; first < 96; first += 16) {
             aggregation::copy(bench.step.parameters(), model);
             bench.step.compute_gradient(std::span(batches).subspan(first, 16));
             CHECK(std::equal(model.begin(), model.end(), bench.step.parameters().data));
-            aggregation::sgd_step({model.data(), velocity.size()}, bench.step.gradient(), velocity, optimizer);
+            aggregation::sgd_step({model.data(), velocity.size()}, bench.step.one_row()->gradient(), velocity, optimizer);
         }
         CHECK(model == whole);
         CHECK(bench.step.loss_sum() == loss);
@@ -219,8 +219,8 @@ TEST_SUITE("LibtorchStep") {
 
     TEST_CASE("StateWithoutMomentumIsEmptyAndOneThatIsGivenIsRefused") {
         Bench bench({0.05F, 0.0F, 0.0F, false});
-        CHECK(bench.step.optimizer_state().size == 0);
-        std::vector<float> velocity(bench.step.gradient().size, 0.0F);
+        CHECK(bench.step.one_row()->optimizer_state().size == 0);
+        std::vector<float> velocity(bench.step.one_row()->gradient().size, 0.0F);
         ClientStart start;
         start.global = bench.global;
         start.optimizer_state = velocity;

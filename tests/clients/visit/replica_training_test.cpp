@@ -90,10 +90,10 @@ TEST_SUITE("ReplicaTraining") {
                     sum.zero_init();
                     for (const auto& batch : batches) {
                         step.compute_gradient(batch);
-                        sum.add(step.gradient(), 1.0);
+                        sum.add(step.one_row()->gradient(), 1.0);
                     }
-                    sum.finish(step.gradient());
-                    for (float& value : step.gradient().host())
+                    sum.finish(step.one_row()->gradient());
+                    for (float& value : step.one_row()->gradient().host())
                         value = static_cast<float>(static_cast<double>(value) * (1.0 / ranks));
                     step.apply_gradients();
                 });

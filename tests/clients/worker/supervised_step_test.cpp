@@ -12,8 +12,8 @@ using namespace fedhive::clients;
 
 namespace {
 
-/// Counts calls, and gradients in one piece.
-struct CountingStep final : TrainingStep {
+/// Counts its halves.
+struct CountingStep final : OneRowStep<> {
     aggregation::ParamSpan parameters_of(std::size_t) override { return local; }
     aggregation::ParamSpan gradient() override { return ++in_one_piece, slope; }
     aggregation::ParamSpan optimizer_state() override { return {}; }
@@ -30,13 +30,14 @@ struct CountingStep final : TrainingStep {
 };
 
 struct Setting {
-    void expect(FaultKind kind, double seconds = 0.0) { supervised.expect({kind, 0, seconds}); }
+    void expect(FaultKind kind, double seconds = 0.0) { supervision.expect({kind, 0, seconds}); }
 
     CountingStep step;
     WorkerCell cell;
     int asked = 0;
     bool stop = false;
-    SupervisedStep supervised{step, cell, [this] { return ++asked, stop; }, false};
+    Supervision supervision{cell, [this] { return ++asked, stop; }, false};
+    SupervisedStep supervised{step, supervision};
     std::vector<std::uint32_t> batch{0};
 };
 
@@ -63,7 +64,7 @@ TEST_SUITE("SupervisedStep") {
     TEST_CASE("AStepWithoutAFaultDoesNotAskForTheGradientInOnePiece") {
         Setting setting;
         setting.supervised.step(setting.batch);
-        setting.supervised.update_written();
+        setting.supervision.update_written(0, setting.step.local);
         CHECK(setting.step.in_one_piece == 0);
         setting.expect(FaultKind::Nan);
         setting.supervised.step(setting.batch);
@@ -87,6 +88,22 @@ TEST_SUITE("SupervisedStep") {
             CHECK_THROWS_WITH_AS(take(), doctest::Contains("injected"), TaskFailed);
             CHECK_NOTHROW(take());
         }
+    }
+
+    TEST_CASE("FaultAtTheUpdateComesWhenItIsWrittenAndNotInTheStep") {
+        Setting setting;
+        setting.supervision.expect({FaultKind::Throw, 1});
+        CHECK_NOTHROW(setting.supervised.step(setting.batch));
+        CHECK_THROWS_WITH_AS(setting.supervision.update_written(0, setting.step.local), doctest::Contains("injected"),
+                             TaskFailed);
+        CHECK_NOTHROW(setting.supervision.update_written(0, setting.step.local));
+    }
+
+    TEST_CASE("FaultThatNeverCameIsForgottenWithItsTask") {
+        Setting setting;
+        setting.expect(FaultKind::Throw);
+        setting.supervision.expect_nothing();
+        CHECK_NOTHROW(setting.supervised.step(setting.batch));
     }
 
     TEST_CASE("InjectedNanIsInTheGradient") {

@@ -167,12 +167,9 @@ inline void fit_task(RunConfig& run) {
         if (clients::learning_task(run.task).metric(metric) == nullptr) target.reset();
 }
 
-/// Clears the local part of the model unless it is allowed, and adjusts the keys that it restricts.
-inline void fit_local_part(RunConfig& run, bool client_state) {
-    const bool compresses = std::ranges::any_of(run.upload, [](const Chosen& step) {
-        return entry_of(clients::upload_catalog(), step.name, "step of an upload").shrink != nullptr;
-    });
-    if (run.mode.name != "synchronous" || !run.evaluation.clients.every || client_state || compresses) run.model.local.clear();
+/// A part of the model that is the clients' own, where that can be.
+inline void fit_local_part(RunConfig& run) {
+    if (run.mode.name != "synchronous" || !run.evaluation.clients.every) run.model.local.clear();
     if (run.model.local.empty()) return;
     run.training.clients_per_slot = run.training.clients_at_once = 1;
     run.stop = {};
@@ -214,7 +211,7 @@ inline void reconcile(RunConfig& run, unsigned seed) {
     run.training.clients_per_slot = single || client_state ? 1 : std::int64_t{1} << (seed % 5);
     run.mode.values = completed(run.mode.values, mode_spec(run.mode.name).keys);
     fit_to_mode(run, mode_spec(run.mode.name), seed);
-    if (client_state || !mode_spec(run.mode.name).build({.values = run.mode.values}).trains_alone()) run.upload.clear();
+    if (!mode_spec(run.mode.name).build({.values = run.mode.values}).trains_alone()) run.upload.clear();
     std::erase_if(run.upload, [](const Chosen& step) { return step.name == "clip" || step.name == "error_feedback"; });
     const auto compresses = [](const Chosen& step) {
         return entry_of(clients::upload_catalog(), step.name, "step of an upload").shrink != nullptr;
@@ -225,7 +222,11 @@ inline void reconcile(RunConfig& run, unsigned seed) {
         run.upload.insert(run.upload.end() - 1, {"error_feedback"});
         run.training.clients_per_slot = run.training.clients_at_once = 1;
     }
-    fit_local_part(run, client_state);
+    const LocalRuleSpec& rule = local_rule_spec(parts_of(run.strategy.name, run.strategy.parts).local.name);
+    const bool as_it_was = run.upload.empty() || run.upload.front().name == "error_feedback";
+    if (!rule.goes_by_one_update.empty() && !as_it_was) run.upload.clear();
+    if (!rule.sends_beside.empty()) std::erase_if(run.upload, [](const Chosen& step) { return step.name == "gaussian_noise"; });
+    fit_local_part(run);
     const auto is_noise = [](const Chosen& step) { return step.name == "gaussian_noise"; };
     const auto noise = std::ranges::find_if(run.upload, is_noise);
     if (noise != run.upload.end()) {

@@ -33,7 +33,7 @@ aggregation::Layout enormous() { return layout_of(1'000'000, 1'000'000); }
 std::string refusal(const LoadedConfig& loaded, const aggregation::Layout& layout, const std::filesystem::path& folder,
                     const Ranks& ranks = Ranks::alone()) {
     try {
-        make_client_states(loaded, channels_of(loaded.run, layout, {}), 3, ranks, folder);
+        make_client_states(loaded, memories_of(loaded.run, dimensions_of(layout, {}, 2)), 3, ranks, folder);
     } catch (const ConfigError& error) {
         return error.what();
     }
@@ -49,7 +49,8 @@ TEST_SUITE("ClientStatesPlan") {
         const aggregation::Layout layout = layout_of(2, 3);
         const auto in_file = [&](const std::vector<std::string>& overrides, const std::filesystem::path& run) {
             const LoadedConfig loaded = keeping(folder, overrides);
-            const auto states = make_client_states(loaded, channels_of(loaded.run, layout, {}), 3, Ranks::alone(), run);
+            const auto states =
+                make_client_states(loaded, memories_of(loaded.run, dimensions_of(layout, {}, 2)), 3, Ranks::alone(), run);
             CHECK(states.clients() == 3);
             CHECK(states.floats() == layout.num_trainable());
             return states.lies_in_file();
@@ -58,32 +59,57 @@ TEST_SUITE("ClientStatesPlan") {
         CHECK(in_file({"client_state=file"}, folder.path() / "run"));
         CHECK_FALSE(in_file({"client_state=file"}, {}));
         const LoadedConfig plain = keeping(folder, {"strategy.name=fedavg", "client_state=file"});
-        const auto none = make_client_states(plain, channels_of(plain.run, layout, {}), 3, Ranks::alone(), folder.path());
+        const auto none =
+            make_client_states(plain, memories_of(plain.run, dimensions_of(layout, {}, 2)), 3, Ranks::alone(), folder.path());
         CHECK(none.clients() == 0);
     }
 
-    TEST_CASE("WhatTravelsLiesInTheLayoutWhereTheChannelsHaveIt") {
-        using aggregation::ChannelSpec;
+    TEST_CASE("WhatTravelsLiesInTheLayoutWhereTheMemoriesHaveIt") {
+        using aggregation::MemoryOwner, aggregation::MemoryShape;
         aggregation::Layout layout = layout_of(2, 3);
         layout.add("bias", {3});
         layout.add("mean", {3}, aggregation::TensorKind::Buffer);
-        aggregation::Channels channels;
-        for (const ChannelSpec& spec : {ChannelSpec{.name = "both ways", .down = true, .up = true},
-                                        {.name = "mask", .down = true},
-                                        {.name = aggregation::kResidual},
-                                        {.name = "curvature", .up = true}})
-            channels.add(spec, layout.num_trainable());
-        const aggregation::Layout travels = what_travels(channels, layout);
+        const aggregation::Dimensions dimensions = dimensions_of(layout, {}, 2);
+        CHECK(dimensions.trainable == 32);
+        CHECK(dimensions.parameters == 9);
+        CHECK(dimensions.features == 3);
+        aggregation::Memories memories;
+        for (const aggregation::MemorySpec& spec :
+             {aggregation::MemorySpec{.name = "both ways", .owner = MemoryOwner::Server, .down = true, .up = true},
+              {.name = "stays"},
+              {.name = "means", .shape = MemoryShape::ClassesByFeatures, .up = true},
+              {.name = "counts", .shape = MemoryShape::Classes, .up = true},
+              {.name = "curvature", .up = true}})
+            memories.add(spec, dimensions);
+        const aggregation::Layout travels = what_travels(memories, layout);
         const std::vector<float> region(travels.num_floats());
         std::size_t found = 0;
         for (const aggregation::LayoutEntry& entry : travels.entries()) {
-            const std::string channel = entry.name.substr(0, entry.name.find('.'));
-            if (!entry.name.ends_with(".weight")) continue;
+            const std::string memory = entry.name.substr(0, entry.name.find('.'));
+            if (!entry.name.ends_with(".weight") && memories.find(entry.name) == nullptr) continue;
             ++found;
-            CHECK(channels.of(aggregation::ConstParamSpan(region), channel).data == region.data() + entry.offset);
+            CHECK(memories.of(aggregation::ConstParamSpan(region), memory).data == region.data() + entry.offset);
+            if (memory == "means") CHECK(entry.shape == std::vector<std::int64_t>{2, 3});
+            if (memory == "counts") CHECK(entry.shape == std::vector<std::int64_t>{2});
         }
-        CHECK(found == 3);
-        CHECK(travels.entries().size() == 3 + 3 * 2);
+        CHECK(found == 4);
+        CHECK(travels.entries().size() == 3 + 2 * 2 + 2);
+    }
+
+    TEST_CASE("SeveralMemoriesAreOneRecordAndAllAreNamedWhereTheyDoNotFit") {
+        const testing::TemporaryFolder folder;
+        const LoadedConfig loaded = keeping(folder, {"upload=[{name: error_feedback}, {name: top_k}]"});
+        const aggregation::Layout layout = layout_of(2, 3);
+        const aggregation::Memories memories = memories_of(loaded.run, dimensions_of(layout, {}, 2));
+        CHECK(memories.record_floats() == 32);
+        CHECK(record_text(memories) == "control 16, residual 16");
+        CHECK(client_state_bytes(loaded.run, memories, 3) == 3 * aggregation::ClientStates::bytes_each(32));
+        CHECK(record_text(memories_of(keeping(folder).run, dimensions_of(layout, {}, 2))).empty());
+        const std::string problem = refusal(loaded, enormous(), folder.path());
+        CHECK_MESSAGE(
+            problem.find("upload: strategy 'scaffold' and 'error_feedback' keep 8000000000000 bytes (") != std::string::npos,
+            problem);
+        CHECK(problem.find("a smaller model or another strategy or leave it out, or have it on the disk") != std::string::npos);
     }
 
     TEST_CASE("TheFolderIsTheRunsOrTheNearestAboveIt") {

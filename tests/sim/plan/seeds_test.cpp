@@ -20,8 +20,8 @@ namespace {
 using Numbers = std::vector<std::uint64_t>;
 using Draws = std::map<std::string, Numbers>;  // by the draws that a key of `seeds` names
 
-/// Trains nothing; records the order of the examples and the seed of dropout.
-class OrderOnly : public clients::TrainingStep {
+/// Trains nobody; keeps the order of the examples and the seed of dropout.
+class OrderOnly : public clients::OneRowStep<> {
 public:
     explicit OrderOnly(std::size_t num_floats) : parameters_(num_floats) {}
     aggregation::ParamSpan parameters_of(std::size_t) override { return parameters_; }

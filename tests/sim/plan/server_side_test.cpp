@@ -79,7 +79,7 @@ TEST_SUITE("ServerSide") {
         const std::vector<float> given(server.model.layout.num_floats(), 2.0F);
         server.side.begin_with(given);
         CHECK(values_of(server.side.global_model()) == given);
-        const auto control = server.model.channels.of(server.side.state.region(), aggregation::kControl);
+        const auto control = server.model.memories.of(server.side.state.region(), aggregation::kControl);
         CHECK(values_of(control) == std::vector<float>(control.size, 0.0F));
         CHECK(server.side.state.version == 0);
         CHECK(server.side.least_updates == 2);
@@ -91,7 +91,7 @@ TEST_SUITE("ServerSide") {
         Arrivals arrived;
         for (std::uint32_t client = 0; client < kClients; ++client) {
             const std::uint32_t slot = 2 - client;
-            const auto came = server.model.channels.of(server.arena.slot(slot), aggregation::kControl);
+            const auto came = server.model.memories.of(server.arena.slot(slot), aggregation::kControl);
             std::ranges::fill(came.host(), static_cast<float>(client + 1));
             arrived.clients.push_back({.client_id = client, .slot = slot});
         }

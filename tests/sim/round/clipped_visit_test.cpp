@@ -1,4 +1,5 @@
 // One visit of a client with clipped gradients, against plain loops: what is clipped is the whole direction of a step.
+#include "clients/visit/control_variates.h"
 #include "clients/visit/local_step.h"
 #include "clients/visit/local_training.h"
 #include "sim/strategies/strategy.h"
@@ -17,7 +18,7 @@ constexpr std::size_t kFloats = 16;
 using Vector = std::array<double, kFloats>;
 
 /// F(w) = sum of a_i / 2 * (w_i - 1)^2, by plain steps.
-class Bowl final : public clients::TrainingStep {
+class Bowl final : public clients::OneRowStep<> {
 public:
     static double slope(std::size_t i, double w) { return 0.25 * static_cast<double>(1 + i % 3) * (w - 1.0); }
 
@@ -50,22 +51,23 @@ struct Visit {
     explicit Visit(const std::string& name) : strategy(make_strategy(name, Weighting::Uniform)) {
         const bool keeps = strategy.around_server != nullptr;
         if (keeps)
-            for (const aggregation::ChannelSpec& spec : local_rule_spec(name == "feddyn" ? "dynamic" : "scaffold").channels)
-                channels.add(spec, kFloats);
+            for (const aggregation::MemorySpec& spec : local_rule_spec(name == "feddyn" ? "dynamic" : "scaffold").memories)
+                memories.add(spec, {.trainable = kFloats});
         for (std::size_t i = 0; i < kFloats; ++i) {
             c[i] = name == "scaffold" ? 0.5 * std::cos(static_cast<double>(i)) : 0.0;
             c_k[i] = keeps ? 3.0 * std::sin(static_cast<double>(i)) : 0.0;
             state[i] = static_cast<float>(c_k[i]);
-            if (channels.floats_behind() > 0) region[kFloats + i] = static_cast<float>(c[i]);
+            if (memories.floats_behind() > 0) region[kFloats + i] = static_cast<float>(c[i]);
         }
-        if (channels.floats_behind() == 0) region.resize(kFloats);
+        if (memories.floats_behind() == 0) region.resize(kFloats);
     }
 
     /// A local step for the engine with a clipping limit (0: none) and the strategy's correction.
     std::unique_ptr<clients::LocalStep> step_around(Bowl& engine, double limit) const {
         auto step = std::make_unique<clients::LocalStep>(engine, limit);
-        if (channels.find(aggregation::kControl) != nullptr)
-            step->add<clients::GradientCorrection>(channels, aggregation::MemorySpace::Host).set(region, state);
+        if (strategy.control_change.any())
+            clients::ControlVariates(*step, memories, strategy.control_change, Bowl::kRate, aggregation::MemorySpace::Host)
+                .begin({.all = &memories, .region = region, .record = state, .slot = {}, .beside = {}});
         return step;
     }
 
@@ -95,7 +97,7 @@ struct Visit {
     }
 
     Strategy strategy;
-    aggregation::Channels channels;
+    aggregation::Memories memories;
     Vector c{}, c_k{};
     std::vector<float> region = std::vector<float>(2 * kFloats), state = std::vector<float>(kFloats);
 };
@@ -136,6 +138,6 @@ TEST_SUITE("ClippedVisit") {
         step->begin(start);
         const clients::RowBatch batch{shard};
         step->compute_gradients({&batch, 1});
-        CHECK(static_cast<double>(step->gradient().data[0]) != doctest::Approx(static_cast<double>(mean[0])));
+        CHECK(static_cast<double>(step->one_row()->gradient().data[0]) != doctest::Approx(static_cast<double>(mean[0])));
     }
 }

@@ -1,5 +1,6 @@
 // FedDyn's parts together, on two clients with one parabola each, with numbers computed by hand.
 #include "aggregation/math/control_variates.h"
+#include "clients/visit/control_variates.h"
 #include "clients/visit/local_step.h"
 #include "sim/strategies/strategy.h"
 
@@ -10,8 +11,8 @@ using namespace fedhive::sim;
 
 namespace {
 
-/// F(w) = a / 2 * (w - b)^2, one parameter. A step with rate 1 / (a + alpha) reaches the minimum of FedDyn's objective.
-class Parabola final : public clients::TrainingStep {
+/// F(w) = a / 2 * (w - b)^2, one parameter; a step of rate 1 / (a + alpha) is at the minimum of what FedDyn makes of it.
+class Parabola final : public clients::OneRowStep<> {
 public:
     Parabola(float a, float b, float rate) : a_(a), b_(b), rate_(rate) {}
     aggregation::ParamSpan parameters_of(std::size_t) override { return local_; }
@@ -30,14 +31,14 @@ private:
 /// Two parabolas, 1/2 (w - 4)^2 and 3/2 w^2, with alpha 1. Their sum has its minimum at 1.
 struct Two {
     Strategy strategy = make_strategy("feddyn", Weighting::Uniform, {.local = {"", {{"alpha", 1.0}}}});
-    aggregation::Channels channels;
+    aggregation::Memories memories;
     std::unique_ptr<aggregation::ServerOptimizer> server;
     std::vector<float> model = {0.0F};
     std::vector<float> kept = {0.0F, 0.0F};
 
     Two() {
-        for (const aggregation::ChannelSpec& spec : local_rule_spec("dynamic").channels) channels.add(spec, 1);
-        server = strategy.around_server(std::move(strategy.server_optimizer), channels, 2);
+        for (const aggregation::MemorySpec& spec : local_rule_spec("dynamic").memories) memories.add(spec, {.trainable = 1});
+        server = strategy.around_server(std::move(strategy.server_optimizer), memories, 2);
     }
 
     /// The client's model after its steps: one step reaches the minimum, and the next one stays there.
@@ -45,7 +46,7 @@ struct Two {
         Parabola engine(client == 0 ? 1.0F : 3.0F, client == 0 ? 4.0F : 0.0F, client == 0 ? 0.5F : 0.25F);
         clients::LocalStep step(engine);
         const std::vector<float> state = {kept[client]};
-        step.add<clients::GradientCorrection>(channels, aggregation::MemorySpace::Host).set(model, state);
+        step.add<clients::GradientCorrection>(std::size_t{1}, aggregation::MemorySpace::Host).set({}, state);
         clients::ClientStart start;
         start.global = model;
         start.objective = strategy.objective_in(0);

@@ -103,10 +103,6 @@ PlainRows::PlainRows(Network& network, const PlainExamples& train, const aggrega
                                                     gradient_.span().part(row * stride, stride)));
 }
 
-aggregation::ParamSpan PlainRows::gradient() { throw Fault("gradients of many rows lie in pieces"); }
-
-aggregation::ParamSpan PlainRows::optimizer_state() { throw Fault("many rows' optimisers begin at 0"); }
-
 void PlainRows::for_each_piece(const std::function<void(const clients::GradientPiece&)>& work) {
     const std::size_t stride = rows_.front()->parameters().size, rows = stepped_.size();
     work({0,

@@ -26,7 +26,7 @@ struct PlainExamples {
     Batch batch(std::span<const std::uint32_t> indices, std::span<const std::uint32_t> looks = {}) const;
 };
 
-class PlainStep : public clients::TrainingStep {
+class PlainStep : public clients::OneRowStep<> {
 public:
     PlainStep(Network& network, const PlainExamples& train, const aggregation::OptimizerOptions& optimizer);
 
@@ -60,8 +60,6 @@ public:
 
     std::size_t num_rows() const override { return rows_.size(); }
     aggregation::ParamSpan parameters_of(std::size_t row) override { return rows_[row]->parameters(); }
-    aggregation::ParamSpan gradient() override;
-    aggregation::ParamSpan optimizer_state() override;
     void for_each_piece(const std::function<void(const clients::GradientPiece&)>& work) override;
     void begin(const clients::ClientStart& start) override;
     void compute_gradients(std::span<const clients::RowBatch> batches) override;
@@ -87,8 +85,8 @@ private:
     aggregation::ConstParamSpan model_;
 };
 
-/// One half of a cut model; the other half is at the other end of the channel.
-class PlainHalf final : public clients::TrainingStep {
+/// One half of a model that is cut; the other one is at the channel's other end.
+class PlainHalf final : public clients::OneRowStep<> {
 public:
     PlainHalf(Network& network, const PlainExamples& train, const aggregation::OptimizerOptions& optimizer,
               const clients::Cut& cut, bool lower, clients::SplitChannel& channel);

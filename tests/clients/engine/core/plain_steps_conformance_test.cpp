@@ -3,6 +3,7 @@
 #include "clients/data/formats/glyphs.h"
 #include "clients/data/formats/synthetic.h"
 #include "clients/engine/direct_step.h"
+#include "clients/visit/control_variates.h"
 #include "clients/visit/local_step.h"
 #include "clients/worker/supervised_step.h"
 #include "tests/conformance/rows_conformance.h"
@@ -43,6 +44,7 @@ struct Model {
                                           BatchGather(dataset.train.shape, {})};
     std::unique_ptr<fedhive::testing::Network> network;
     WorkerCell cell;
+    Supervision supervision{cell, [] { return false; }, false};
     std::unique_ptr<TrainingStep> step, supervised;
 };
 
@@ -50,8 +52,7 @@ StepUnderTest one(const std::string& name, bool supervised) {
     const auto make = [=](const aggregation::OptimizerOptions& optimizer) {
         const auto model = std::make_shared<Model>(name);
         model->step = std::make_unique<fedhive::testing::PlainStep>(*model->network, model->train, optimizer);
-        model->supervised = std::make_unique<SupervisedStep>(
-            *model->step, model->cell, [] { return false; }, false);
+        model->supervised = std::make_unique<SupervisedStep>(*model->step, model->supervision);
         return std::shared_ptr<TrainingStep>(model, supervised ? model->supervised.get() : model->step.get());
     };
     return {make, Model(name).start()};
@@ -61,10 +62,8 @@ RowsUnderTest many(const std::string& name, bool supervised) {
     const auto make = [=](const aggregation::SgdOptions& optimizer) {
         const auto model = std::make_shared<Model>(name);
         model->step = std::make_unique<fedhive::testing::PlainRows>(*model->network, model->train, optimizer, 5);
-        auto over = std::make_unique<SupervisedStep>(
-            *model->step, model->cell, [] { return false; }, false);
-        over->expect(std::vector<InjectedFault>(4), 0, [](std::size_t) {});
-        model->supervised = std::move(over);
+        model->supervision.expect(std::vector<InjectedFault>(4), 0, [](std::size_t) {});
+        model->supervised = std::make_unique<SupervisedStep>(*model->step, model->supervision);
         return std::shared_ptr<TrainingStep>(model, supervised ? model->supervised.get() : model->step.get());
     };
     return {make, one(name, false)};
@@ -138,12 +137,10 @@ TEST_SUITE("WrappedStepsConform") {
         conformance::training_step_conforms(around<LocalStep>([](TrainingStep& step) {
             // Server and client have the same control variate.
             const std::size_t size = DirectModel("mlp", false, {}).network->layout().num_floats();
-            const aggregation::testing::Floats region(2 * size, 0.25F), kept(size, 0.25F);
-            aggregation::Channels channels;
-            channels.add({.name = aggregation::kControl, .down = true}, size);
+            const aggregation::testing::Floats sent(size, 0.25F), kept(size, 0.25F);
             auto corrected = std::make_unique<LocalStep>(step);
-            corrected->add<GradientCorrection>(channels, aggregation::MemorySpace::Host)
-                .set(aggregation::ConstParamSpan(region), aggregation::ConstParamSpan(kept));
+            corrected->add<GradientCorrection>(size, aggregation::MemorySpace::Host)
+                .set(aggregation::ConstParamSpan(sent), aggregation::ConstParamSpan(kept));
             return corrected;
         }));
     }

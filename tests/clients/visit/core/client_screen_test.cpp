@@ -21,8 +21,8 @@ namespace {
 
 using Indices = std::vector<std::uint32_t>;
 
-/// Adds 1 to each of four parameters, and records its calls.
-struct RecordingStep final : TrainingStep {
+/// Adds 1 to each of four parameters, and remembers what it was asked for.
+struct RecordingStep final : OneRowStep<> {
     aggregation::ParamSpan parameters_of(std::size_t) override { return local; }
     aggregation::ParamSpan gradient() override { return {}; }
     aggregation::ParamSpan optimizer_state() override { return {}; }
@@ -149,7 +149,7 @@ TEST_SUITE("ClientScreen") {
         const auto gradient_of = [&](TrainingStep& of) {
             of.begin(start);
             of.compute_gradient(batch);
-            const auto found = of.gradient().host();
+            const auto found = of.one_row()->gradient().host();
             return std::vector<float>(found.begin(), found.end());
         };
         const std::vector<float> whole = gradient_of(step);

@@ -1,0 +1,218 @@
+// Memories: named vectors beside the model that the server, a client or one visit of a client has, and how they travel. The
+// arena's layout, traffic, checkpoints, the server's step and clients' records follow from this list. Plain data: workers
+// read it from the control block.
+//
+//   a global region    [ model  | control | … ]     memories that travel, after the model in the list's order
+//   a slot             [ update | control | … ]     at the same offsets what comes up: the change of what went down
+//   beside a slot      [ residual | local | … ]     what a visit writes and does not send
+//   a client's record  [ residual | local | … ]     its own memories end to end (client_states.h)
+//
+// The model is no entry of the list: it always comes first. An empty list means the model alone, at no cost.
+#pragma once
+
+#include "aggregation/base/error.h"
+#include "aggregation/memory/param_span.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace fedhive::aggregation {
+
+inline constexpr std::string_view kModel = "model";
+
+/// Who has the memory. Server: the region holds it, and the server's step changes it. Client: its record holds it; where it goes
+/// down, the region holds what the server makes of all clients'. Visit: it is gone behind the visit, what comes up of it is not.
+enum class MemoryOwner : std::uint32_t { Server, Client, Visit };
+
+/// Trainable: as the model's parameters. Named: the model's tensors that match a pattern. ClassesByFeatures: a row for each class,
+/// as wide as the input of the model's last layer.
+enum class MemoryShape : std::uint32_t { Trainable, Named, Classes, ClassesByFeatures, Scalar };
+
+/// A client's memory before its first accepted update.
+enum class FirstValue : std::uint32_t { Zero, SentModel };
+
+/// What happens to a client's memory when its update is accepted. Add: memory += what the visit wrote; Set: memory = that.
+enum class MemoryChange : std::uint32_t { Nothing, Add, Set };
+
+/// A memory as its user (a strategy, an upload step, a part of the model) declares it.
+struct MemorySpec {
+    std::string_view name;
+    MemoryOwner owner = MemoryOwner::Visit;
+    MemoryShape shape = MemoryShape::Trainable;
+    FirstValue first = FirstValue::Zero;
+    bool down = false;
+    bool up = false;
+    MemoryChange change = MemoryChange::Nothing;
+};
+
+/// The sizes that shapes stand for; 0 where there is no such thing.
+struct Dimensions {
+    std::uint64_t trainable = 0;   // floats of the parameters' part of the model, padding included
+    std::uint64_t parameters = 0;  // values of it
+    std::uint64_t named = 0;       // floats of the tensors that match
+    std::uint64_t classes = 0;
+    std::uint64_t features = 0;  // inputs of the last layer
+
+    constexpr std::uint64_t floats_of(MemoryShape shape) const {
+        switch (shape) {
+            case MemoryShape::Trainable:
+                return trainable;
+            case MemoryShape::Named:
+                return named;
+            case MemoryShape::Classes:
+                return classes;
+            case MemoryShape::ClassesByFeatures:
+                return classes * features;
+            case MemoryShape::Scalar:
+                return 1;
+        }
+        return 0;
+    }
+    constexpr std::uint64_t values_of(MemoryShape shape) const {
+        return shape == MemoryShape::Trainable ? parameters : floats_of(shape);
+    }
+    constexpr std::uint64_t rows_of(MemoryShape shape) const { return shape == MemoryShape::ClassesByFeatures ? classes : 1; }
+};
+
+struct Memory {
+    static constexpr std::size_t kLongestName = 16;
+    std::array<char, kLongestName> characters{};
+    MemoryOwner owner = MemoryOwner::Visit;
+    MemoryShape shape = MemoryShape::Trainable;
+    FirstValue first = FirstValue::Zero;
+    MemoryChange change = MemoryChange::Nothing;
+    std::uint64_t floats = 0;
+    std::uint64_t values = 0;  // of them without padding: what travels
+    std::uint64_t rows = 1;    // of a table
+    std::uint64_t offset = 0;  // floats: from the end of the model, or beside a slot from its start if it does not travel
+    std::uint64_t record_offset = 0;  // floats, in a client's record
+    bool down = false;
+    bool up = false;
+
+    std::string_view name() const {
+        return {characters.data(),
+                static_cast<std::size_t>(std::find(characters.begin(), characters.end(), '\0') - characters.begin())};
+    }
+    bool travels() const { return down || up; }
+    bool in_record() const { return owner == MemoryOwner::Client; }
+};
+
+class Memories {
+public:
+    static constexpr std::size_t kMost = 16;
+
+    /// Appends a memory. Throws Fault for more than kMost, an empty, too long or duplicate name, a size of 0, or a spec that
+    /// contradicts itself.
+    void add(const MemorySpec& spec, const Dimensions& dimensions) {
+        FEDHIVE_CHECK(count_ < kMost, "a memory '{}' beside {}, {} at most", spec.name, count_, kMost);
+        FEDHIVE_CHECK(!spec.name.empty() && spec.name.size() <= Memory::kLongestName, "a memory's name '{}'", spec.name);
+        FEDHIVE_CHECK(spec.name != kModel && find(spec.name) == nullptr, "two memories '{}'", spec.name);
+        FEDHIVE_CHECK((spec.owner == MemoryOwner::Client) == (spec.change != MemoryChange::Nothing),
+                      "memory '{}': a client's changes with its update, and no other does", spec.name);
+        FEDHIVE_CHECK(spec.owner != MemoryOwner::Server || spec.down, "memory '{}' of the server does not go down", spec.name);
+        FEDHIVE_CHECK(spec.owner != MemoryOwner::Visit || !spec.down, "memory '{}' of a visit goes down", spec.name);
+        FEDHIVE_CHECK(spec.first == FirstValue::Zero || spec.change == MemoryChange::Set,
+                      "memory '{}' begins as the model that was sent, so it is set", spec.name);
+        FEDHIVE_CHECK(dimensions.floats_of(spec.shape) > 0, "memory '{}' has no values here", spec.name);
+        Memory memory{.owner = spec.owner,
+                      .shape = spec.shape,
+                      .first = spec.first,
+                      .change = spec.change,
+                      .floats = dimensions.floats_of(spec.shape),
+                      .values = dimensions.values_of(spec.shape),
+                      .rows = dimensions.rows_of(spec.shape),
+                      .down = spec.down,
+                      .up = spec.up};
+        memory.offset = padded(memory.travels() ? floats_behind() : floats_beside());
+        memory.record_offset = memory.in_record() ? padded(record_floats()) : 0;
+        std::copy(spec.name.begin(), spec.name.end(), memory.characters.begin());
+        list_[count_++] = memory;
+    }
+
+    std::span<const Memory> all() const { return {list_.data(), count_}; }
+
+    /// nullptr if there is no such memory.
+    const Memory* find(std::string_view name) const {
+        const auto found =
+            std::find_if(all().begin(), all().end(), [&](const Memory& memory) { return memory.name() == name; });
+        return found == all().end() ? nullptr : &*found;
+    }
+
+    /// Floats behind the model in a region or a slot, a multiple of 16; beside a slot; and of a client's record, 0 if clients
+    /// keep nothing.
+    std::uint64_t floats_behind() const {
+        return padded(end_of([](const Memory& memory) { return memory.travels() ? memory.offset + memory.floats : 0; }));
+    }
+    std::uint64_t floats_beside() const {
+        return end_of([](const Memory& memory) { return memory.travels() ? 0 : memory.offset + memory.floats; });
+    }
+    std::uint64_t record_floats() const {
+        return end_of([](const Memory& memory) { return memory.in_record() ? memory.record_offset + memory.floats : 0; });
+    }
+
+    /// The memory's part of `region`: a global region, a slot, or what lies beside a slot. `kModel` gives the model's or the
+    /// update's part. Throws Fault for an unknown name or a span that is too short.
+    template <typename Span>
+    Span of(Span region, std::string_view name) const {
+        if (name == kModel) return region.part(0, model_floats(region.size));
+        const Memory* memory = find(name);
+        FEDHIVE_CHECK(memory != nullptr, "no memory '{}'", name);
+        const std::uint64_t offset = memory->offset + (memory->travels() ? model_floats(region.size) : 0);
+        FEDHIVE_CHECK(offset + memory->floats <= region.size, "memory '{}' of {} floats from {} on, of {}", name,
+                      memory->floats, offset, region.size);
+        return region.part(offset, memory->floats);
+    }
+
+private:
+    static constexpr std::uint64_t padded(std::uint64_t floats) { return (floats + 15) / 16 * 16; }
+
+    std::uint64_t model_floats(std::uint64_t region) const {
+        FEDHIVE_CHECK(region >= floats_behind(), "memories of {} floats in a region of {}", floats_behind(), region);
+        return region - floats_behind();
+    }
+
+    template <typename End>
+    std::uint64_t end_of(const End& end) const {
+        std::uint64_t last = 0;
+        for (const Memory& memory : all()) last = std::max<std::uint64_t>(last, end(memory));
+        return last;
+    }
+
+    std::array<Memory, kMost> list_{};
+    std::uint64_t count_ = 0;
+};
+
+/// The memories of one client in one visit. Without a slot nothing that the visit writes is wanted.
+struct VisitMemories {
+    const Memories* all = nullptr;  // null: there are none
+    ConstParamSpan region;          // that the client gets
+    ConstParamSpan record;          // in host memory; empty before the client's first accepted update
+    ParamSpan slot;
+    ParamSpan beside;  // the slot
+
+    /// What came down; empty if the memory does not go down.
+    ConstParamSpan down(std::string_view name) const {
+        const Memory* memory = find(name);
+        return memory != nullptr && memory->down ? all->of(region, name) : ConstParamSpan();
+    }
+
+    /// What the client keeps; empty if that is still what it was at first.
+    ConstParamSpan own(std::string_view name) const {
+        const Memory* memory = find(name);
+        return memory != nullptr && record.size > 0 ? record.part(memory->record_offset, memory->floats) : ConstParamSpan();
+    }
+
+    /// Where the visit writes what comes up, or what changes the client's memory; empty if it is not wanted.
+    ParamSpan written(std::string_view name) const {
+        const Memory* memory = find(name);
+        return memory != nullptr && slot.size > 0 ? all->of(memory->travels() ? slot : beside, name) : ParamSpan();
+    }
+
+private:
+    const Memory* find(std::string_view name) const { return all != nullptr ? all->find(name) : nullptr; }
+};
+
+}  // namespace fedhive::aggregation

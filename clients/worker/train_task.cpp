@@ -1,0 +1,226 @@
+#include "clients/worker/train_task.h"
+
+#include "aggregation/base/clock.h"
+#include "aggregation/math/vector_ops.h"
+
+namespace fedhive::clients {
+
+namespace {
+
+/// Sets the member to whom the coordinator attributes a failure from now on.
+void blame(TaskCell& cell, std::uint64_t place) { cell.members_done.store(place, std::memory_order_relaxed); }
+
+UploadChain upload_chain(const WorkerContext& worker) {
+    if (worker.plan.upload.size == 0) return {};
+    const aggregation::Layout layout = model_layout(worker.plan.model);
+    return {worker.plan.upload, layout, layout.without(worker.local_part.names())};
+}
+
+WholeClients& whole_clients_of(Trainer& trainer, WholeClients& by_steps) {
+    WholeClients* const own = trainer.whole_clients();
+    return own != nullptr ? *own : by_steps;
+}
+
+}  // namespace
+
+TrainTask::TrainTask(WorkerContext& worker)
+    : worker_(worker),
+      upload_(upload_chain(worker)),
+      by_steps_(worker.step, std::max<std::uint64_t>(1, worker.plan.clients_at_once),
+                [this]() -> TrainingStep& { return many_rows(); }),
+      clients_(whole_clients_of(worker.trainer, by_steps_)),
+      slot_sum_(worker.arena.geometry().num_floats - worker.plan.memories.floats_behind(), worker.arena.space()),
+      figures_(worker.arena.space()) {
+    const aggregation::ControlChange& change = worker.plan.control_change;
+    if (change.any()) {
+        const auto* sgd = std::get_if<aggregation::SgdOptions>(&worker.plan.optimizer);
+        control_.emplace(worker.local_step, worker.plan.memories, change, sgd != nullptr ? sgd->lr : 0.0F,
+                         worker.arena.space());
+    }
+}
+
+TrainingStep& TrainTask::many_rows() {
+    if (!many_rows_) {
+        many_rows_.emplace(worker_.trainer.step_at_once(), worker_.plan.clip_norm);
+        supervised_many_rows_.emplace(*many_rows_, worker_.supervision);
+    }
+    return *supervised_many_rows_;
+}
+
+void TrainTask::run(TaskCell& cell) {
+    const Task task = cell.task;
+    const std::size_t num_members = worker_.block.members().size();
+    require(task.count >= 1 && task.first < num_members && task.count <= num_members - task.first, "last member");
+    figures_.reserve(task.count);
+    if (task.count > 1) slot_sum_.zero_init();
+    for (std::uint64_t first = 0; first < task.count; first += clients_.num_rows()) {
+        cell.started_ns.store(now_ns(), std::memory_order_relaxed);  // the deadline applies to a client, not to the slot
+        train_at_once(cell, first, std::min<std::uint64_t>(clients_.num_rows(), task.count - first));
+    }
+    if (task.count > 1) slot_sum_.finish(worker_.arena.slot(task.slot));
+    if (worker_.on_device()) accept_all(cell);
+}
+
+void TrainTask::train_at_once(TaskCell& cell, std::uint64_t first, std::uint64_t count) {
+    const Task task = cell.task;
+    const LocalTraining training = worker_.training.of_repeat(task.repeat);
+    prepare_rows(task, first, count);
+    const bool anybody = !rows_.clients.empty();
+    const aggregation::ConstParamSpan start =
+        anybody ? worker_.start_of(task, rows_.clients.front().client_id) : worker_.global_model(task);
+    if (anybody) train_rows(cell, training, start);
+
+    const std::int64_t trained_ns = now_ns();
+    for (std::uint64_t place = first; place < first + count; ++place) {
+        blame(cell, place);
+        if (worker_.block.members()[task.first + place].left_out != 0) {
+            slot_sum_.skip();
+            continue;
+        }
+        const std::size_t row = rows_.row_of(place);
+        write_update(task, place, clients_.parameters_of(row), training, start);
+        worker_.block.results()[task.first + place] = rows_.results[row];
+    }
+    if (anybody && !worker_.on_device()) accept_rows(cell, seconds_between(trained_ns, now_ns()));
+    for (std::size_t row = 0; row < rows_.places.size(); ++row) {
+        blame(cell, rows_.places[row]);
+        worker_.supervision.update_written(row, clients_.parameters_of(row));
+        worker_.states.let_go(rows_.clients[row].client_id);
+    }
+    blame(cell, first + count);
+}
+
+/// Fills rows_ with the clients to train: those whose updates are wanted, and, if rows share steps, the others as well.
+void TrainTask::prepare_rows(const Task& task, std::uint64_t first, std::uint64_t count) {
+    rows_.clear();
+    const std::span<const Member> members = worker_.block.members().subspan(task.first, task.count);
+    const auto is_wanted = [&](std::uint64_t place) { return members[place].left_out == 0; };
+    const auto client_at = [&](std::uint64_t place) -> RowClient {
+        const std::uint32_t client_id = worker_.client_of(task.first + place);
+        return {client_id, worker_.dataset.shard(client_id), &figures_[place]};
+    };
+    if (count == 1) {
+        if (is_wanted(first)) rows_.add(first, client_at(first), members[first].fault);
+        return;
+    }
+    std::vector<RowClient> clients;
+    bool anybody = false;
+    for (std::uint64_t place = first; place < first + count; ++place) {
+        anybody = anybody || is_wanted(place);
+        clients.push_back(client_at(place));
+    }
+    if (!anybody) return;
+    for (const std::size_t member : places_of_rows(worker_.training, clients)) {
+        const std::uint64_t place = first + member;
+        if (is_wanted(place))
+            rows_.add(place, clients[member], members[place].fault);
+        else if (clients_.rows_share_steps())
+            rows_.add(place, clients[member], {});
+    }
+}
+
+/// The member to whom all failures except injected faults are attributed: the first that is not left out. Blaming one that is
+/// already left out would change nothing.
+std::uint64_t TrainTask::first_wanted(const Task& task) const {
+    std::uint64_t first = task.count;
+    for (const std::uint64_t place : rows_.places)
+        if (worker_.block.members()[task.first + place].left_out == 0) first = std::min(first, place);
+    return first;
+}
+
+/// Injected faults fire in the first step, or after clients without steps of their own have been enqueued: a worker dies while
+/// they train, a NaN appears among their results.
+void TrainTask::train_rows(TaskCell& cell, const LocalTraining& training, aggregation::ConstParamSpan start) {
+    const Task task = cell.task;
+    Supervision& supervision = worker_.supervision;
+    const std::uint64_t blamed = first_wanted(task);
+    blame(cell, blamed);
+    if (control_) control_->begin(worker_.memories_of(task, rows_.clients.front().client_id));
+    supervision.expect(rows_.faults, rows_.row_of(blamed), [&](std::size_t row) { blame(cell, rows_.places[row]); });
+    supervision.beat();
+    supervision.throw_if_stopping();
+    clients_.train(training, task.objective, task.round, rows_.clients, start, rows_.results);
+    supervision.fire_in_training([&](std::size_t row) { return clients_.parameters_of(row); });
+}
+
+/// Writes a client's update: applies the upload chain, then writes to the slot or adds to the
+/// slot's sum. No other function does this.
+void TrainTask::write_update(const Task& task, std::uint64_t place, aggregation::ParamSpan local, const LocalTraining& training,
+                             aggregation::ConstParamSpan start) {
+    const std::uint64_t member = task.first + place;
+    const std::uint32_t client_id = worker_.block.members()[member].client_id;
+    const aggregation::ParamSpan slot = worker_.update_of(task);
+    const aggregation::VisitMemories memories = memories_of(task, client_id);
+    const LocalPart& local_part = worker_.local_part;
+    if (!local_part.empty()) {
+        if (!aggregation::all_finite(local_part.take(memories, local)))
+            throw worker_.not_finite("the part that stays with the client", member);
+        local_part.hide(local, start);
+    }
+    aggregation::ConstParamSpan trained = slot;  // the update, before a chain changes it
+    if (control_ && !upload_.empty()) {
+        trained = control_->update_of(local, start);
+        if (!aggregation::all_finite(trained)) throw worker_.not_finite("the update", member);
+    }
+    upload_.apply(local, start, training.seed, task.round, client_id, task.num_together, memories);
+    if (!upload_.empty()) local_part.hide(local, start);  // noise lies on every value
+    if (task.count > 1)
+        slot_sum_.add_update(local, start, worker_.block.members()[member].weight, figures_[place].update);
+    else
+        aggregation::write_update(slot, local, start, figures_[place].update);
+    if (task.payload == Payload::Model) aggregation::copy(slot, local);
+    if (control_)
+        control_->end(memories,
+                      {.round = task.round,
+                       .client_id = client_id,
+                       .shard = worker_.dataset.shard(client_id),
+                       .objective = task.objective,
+                       .steps = rows_.results.front().steps,
+                       .start = start,
+                       .update = trained},
+                      worker_.step, training, local_part);
+}
+
+/// The client's memories, with room in and beside the slot, which then holds this one client.
+aggregation::VisitMemories TrainTask::memories_of(const Task& task, std::uint32_t client_id) const {
+    aggregation::VisitMemories memories = worker_.memories_of(task, client_id);
+    memories.slot = worker_.arena.slot(task.slot);
+    memories.beside = worker_.arena.kept(task.slot);
+    return memories;
+}
+
+void TrainTask::accept_rows(TaskCell& cell, double update_s) {
+    deal_out_time(rows_.results, update_s);
+    for (std::size_t row = 0; row < rows_.places.size(); ++row) finish(rows_.results[row], figures_[rows_.places[row]]);
+    // In the members' order: the first with a non-finite update gets the blame.
+    const auto [first, last] = std::minmax_element(rows_.places.begin(), rows_.places.end());
+    for (std::uint64_t place = *first; place <= *last; ++place) {
+        if (worker_.block.members()[cell.task.first + place].left_out != 0) continue;
+        blame(cell, place);
+        worker_.accept(cell.task.first + place, rows_.results[rows_.row_of(place)]);
+    }
+}
+
+/// Accepts all members after the task's only wait for the device, when their figures are complete. Only the task's total time
+/// is known; each member gets the share of its local steps.
+void TrainTask::accept_all(TaskCell& cell) {
+    const Task task = cell.task;
+    cell.started_ns.store(now_ns(), std::memory_order_relaxed);
+    aggregation::synchronize(worker_.arena.space());
+    std::vector<std::uint64_t> places;
+    std::vector<ClientResult> results;
+    for (std::uint64_t place = 0; place < task.count; ++place) {
+        if (worker_.block.members()[task.first + place].left_out != 0) continue;
+        places.push_back(place);
+        results.push_back(worker_.block.results()[task.first + place]);
+    }
+    if (!results.empty()) deal_out_time(results);
+    for (std::size_t i = 0; i < places.size(); ++i) {
+        blame(cell, places[i]);
+        finish(results[i], figures_[places[i]]);
+        worker_.accept(task.first + places[i], results[i]);
+    }
+    blame(cell, task.count);
+}
+
+}  // namespace fedhive::clients

@@ -1,0 +1,71 @@
+// A worker's main task: trains the members of a slot, one at a time or many at once, and writes their updates to it.
+#pragma once
+
+#include "aggregation/math/mean.h"
+#include "aggregation/memory/pinned_array.h"
+#include "clients/uploads/upload.h"
+#include "clients/visit/control_variates.h"
+#include "clients/visit/step_clients.h"
+#include "clients/visit/whole_clients.h"
+#include "clients/worker/worker_context.h"
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+namespace fedhive::clients {
+
+/// Members of a slot that are trained at once, one in each row.
+struct Rows {
+    std::vector<RowClient> clients;
+    std::vector<std::uint64_t> places;  // index of each row's client among the task's members
+    std::vector<InjectedFault> faults;
+    std::vector<ClientResult> results;
+
+    void clear() {
+        clients.clear();
+        places.clear();
+        faults.clear();
+        results.clear();
+    }
+    void add(std::uint64_t place, const RowClient& client, const InjectedFault& fault) {
+        clients.push_back(client);
+        places.push_back(place);
+        faults.push_back(fault);
+        results.emplace_back();
+    }
+    std::size_t row_of(std::uint64_t place) const {
+        return static_cast<std::size_t>(std::find(places.begin(), places.end(), place) - places.begin());
+    }
+};
+
+class TrainTask {
+public:
+    explicit TrainTask(WorkerContext& worker);
+    void run(TaskCell& cell);
+
+private:
+    void train_at_once(TaskCell& cell, std::uint64_t first, std::uint64_t count);
+    void prepare_rows(const Task& task, std::uint64_t first, std::uint64_t count);
+    std::uint64_t first_wanted(const Task& task) const;
+    void train_rows(TaskCell& cell, const LocalTraining& training, aggregation::ConstParamSpan start);
+    void write_update(const Task& task, std::uint64_t place, aggregation::ParamSpan local, const LocalTraining& training,
+                      aggregation::ConstParamSpan start);
+    aggregation::VisitMemories memories_of(const Task& task, std::uint32_t client_id) const;
+    void accept_rows(TaskCell& cell, double update_s);
+    void accept_all(TaskCell& cell);
+    TrainingStep& many_rows();
+
+    WorkerContext& worker_;
+    UploadChain upload_;
+    std::optional<ControlVariates> control_;              // of clients that have them
+    std::optional<LocalStep> many_rows_;                  // made on demand
+    std::optional<SupervisedStep> supervised_many_rows_;  // around it
+    StepClients by_steps_;
+    WholeClients& clients_;  // the trainer's own, or by_steps_
+    Rows rows_;
+    aggregation::SlotSum slot_sum_;
+    aggregation::PinnedArray<ClientFigures> figures_;  // of the members of the slot
+};
+
+}  // namespace fedhive::clients

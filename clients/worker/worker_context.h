@@ -1,0 +1,70 @@
+// What a worker's tasks share: its memory, data, model and supervision, and the rules for members that hold in every kind of task.
+#pragma once
+
+#include "aggregation/memory/arena.h"
+#include "aggregation/memory/client_states.h"
+#include "aggregation/memory/param_buffer.h"
+#include "clients/data/shared_dataset.h"
+#include "clients/models/local_part.h"
+#include "clients/protocol/control_block.h"
+#include "clients/protocol/failure.h"
+#include "clients/trainers/trainer.h"
+#include "clients/trainers/worker_plan.h"
+#include "clients/visit/local_step.h"
+#include "clients/visit/local_training.h"
+#include "clients/worker/supervised_step.h"
+
+#include <functional>
+
+namespace fedhive::clients {
+
+/// Throws Fault unless `holds`. A task's numbers come from shared memory and are checked before use.
+void require(bool holds, const char* what);
+
+class WorkerContext {
+public:
+    /// All references must outlive the context. `stopping` and `own_process` are Supervision's.
+    WorkerContext(const ControlBlock& block, std::uint32_t worker, const aggregation::Arena& arena,
+                  const SharedDataset& dataset, const WorkerPlan& plan, Trainer& trainer, const std::function<bool()>& stopping,
+                  bool own_process);
+
+    const ControlBlock& block;
+    const aggregation::Arena& arena;
+    const SharedDataset& dataset;
+    const WorkerPlan& plan;
+    Trainer& trainer;
+    LocalTraining training;  // the plan's, with what counts of this process's examples
+    std::function<bool()> stopping;
+    Supervision supervision;
+    aggregation::ClientStates states;
+    LocalPart local_part;
+    LocalStep local_step;
+    SupervisedStep step;  // of one client at a time
+
+    bool on_device() const { return arena.space() == aggregation::MemorySpace::Cuda; }
+
+    /// The model that the task starts from, and the model's part of a slot: regions without the channels behind it.
+    aggregation::ConstParamSpan global_model(const Task& task) const;
+    aggregation::ParamSpan update_of(const Task& task) const;
+
+    /// The client's memories, for a visit that writes nothing.
+    aggregation::VisitMemories memories_of(const Task& task, std::uint32_t client_id) const;
+
+    /// The global model with the client's own values in the local part. Clients with a local part train alone.
+    aggregation::ConstParamSpan start_of(const Task& task, std::uint32_t client_id);
+
+    std::uint32_t client_of(std::uint64_t member) const;
+
+    /// Stores the member's result. Throws TaskFailed for an update that is not finite or longer than allowed.
+    void accept(std::uint64_t member, const ClientResult& result) const;
+    TaskFailed not_finite(const char* what, std::uint64_t member) const;
+
+    /// Norm, hash and finiteness of what is in a slot, as of an update.
+    aggregation::UpdateSummary summary_of(aggregation::ParamSpan slot);
+
+private:
+    aggregation::ParamBuffer start_;  // [P], initial model of a client with a local part; allocated on demand
+    aggregation::ParamBuffer zeros_;  // subtrahend of summary_of()
+};
+
+}  // namespace fedhive::clients

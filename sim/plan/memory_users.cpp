@@ -1,0 +1,24 @@
+#include "sim/plan/memory_users.h"
+
+#include "clients/models/local_part.h"
+#include "clients/uploads/upload.h"
+#include "sim/strategies/strategy.h"
+
+#include <fmt/format.h>
+
+namespace fedhive::sim {
+
+std::vector<MemoryUser> memory_users(const RunConfig& run) {
+    std::vector<MemoryUser> users;
+    users.push_back({local_rule_spec(parts_of(run.strategy.name, run.strategy.parts).local.name).memories, "strategy.name",
+                     fmt::format("strategy '{}'", run.strategy.name), "another strategy"});
+    for (const Chosen& step : run.upload)
+        users.push_back({entry_of(clients::upload_catalog(), step.name, "step of an upload").memories, "upload",
+                         fmt::format("'{}'", step.name), "leave it out"});
+    if (run.model.has_local_part())
+        users.push_back({{clients::LocalPart::memory()}, "model.local", "model.local", "fewer patterns"});
+    std::erase_if(users, [](const MemoryUser& user) { return user.memories.empty(); });
+    return users;
+}
+
+}  // namespace fedhive::sim
