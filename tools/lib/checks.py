@@ -21,7 +21,7 @@ FLOORS = ["aggregation", "clients", "sim"]
 # The rooms of each floor, from below: a room includes itself and rooms of the lines before its own.
 ROOMS = {
     "aggregation": [["base"], ["memory"], ["math"]],
-    "clients": [["data", "protocol"], ["exported", "tasks", "uploads"], ["models"], ["direct"], ["training"]],
+    "clients": [["data", "protocol"], ["exported", "tasks", "uploads"], ["models"], ["direct"], ["engine"], ["visit"], ["trainers"], ["worker"]],
     "sim": [["machine", "devices", "ranks", "schedules"], ["strategies"], ["modes"], ["config"], ["record"], ["round", "screen", "workers"], ["fleet", "state", "sweep"], ["plan"], ["run"], ["app"]],
 }
 MAX_LINES = 400
