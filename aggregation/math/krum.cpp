@@ -34,24 +34,18 @@ public:
 
     void zero_init(std::size_t num_floats, MemorySpace space) override {
         updates_.reset(num_floats, space);
-        weight_ = 0.0;
         mean_->zero_init(num_floats, space);
         if (difference_.span().size != num_floats || difference_.span().space != space)
             difference_ = ParamBuffer(num_floats, space);
     }
 
-    void aggregate(const Update& update) override {
-        FEDHIVE_CHECK(update.clients == 1, "Krum needs one client a slot, position {} holds {}", update.position,
-                      update.clients);
-        updates_.add(update);
-        weight_ += update.weight;
-    }
+    void aggregate(const Update& update) override { updates_.add_one_client(update, "Krum"); }
 
     Aggregate finish() override {
         const std::vector<Update>& all = updates_.all();
         for (const std::size_t place : closest(scores(squared_distances(all))))
             mean_->aggregate({all[place].values, all[place].position, 1.0, 1.0, 1});
-        return {mean_->finish().values, weight_, updates_.num_clients()};
+        return {mean_->finish().values, updates_.weight(), updates_.num_clients()};
     }
 
 private:
@@ -96,7 +90,6 @@ private:
     UpdateList updates_;
     std::unique_ptr<Aggregator> mean_ = make_mean();
     ParamBuffer difference_;
-    double weight_ = 0.0;
 };
 
 }  // namespace

@@ -75,16 +75,10 @@ public:
 
     void zero_init(std::size_t num_floats, MemorySpace space) override {
         updates_.reset(num_floats, space);
-        weight_ = 0.0;
         if (median_.span().size != num_floats || median_.span().space != space) median_ = ParamBuffer(num_floats, space);
     }
 
-    void aggregate(const Update& update) override {
-        FEDHIVE_CHECK(update.clients == 1, "the median needs one client a slot, position {} holds {}", update.position,
-                      update.clients);
-        updates_.add(update);
-        weight_ += update.weight;
-    }
+    void aggregate(const Update& update) override { updates_.add_one_client(update, "the median"); }
 
     Aggregate finish() override {
         const std::size_t count = updates_.all().size();
@@ -98,13 +92,12 @@ public:
                 median_on_host(out, values, median_network(count), keys.data(), size);
             },
             [&] { return kernels::median(out, values.data(), count, size); });
-        return {median_, weight_, updates_.num_clients()};
+        return {median_, updates_.weight(), updates_.num_clients()};
     }
 
 private:
     UpdateList updates_;
     ParamBuffer median_;
-    double weight_ = 0.0;
 };
 
 }  // namespace

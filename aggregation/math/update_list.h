@@ -13,6 +13,7 @@ public:
     void reset(std::size_t num_floats, MemorySpace space) {
         num_floats_ = num_floats;
         space_ = space;
+        weight_ = 0.0;
         updates_.clear();
     }
 
@@ -25,6 +26,14 @@ public:
         if (!updates_.empty())
             FEDHIVE_CHECK(update.position > updates_.back().position, "{} after {}", update.position, updates_.back().position);
         updates_.push_back(update);
+        weight_ += update.weight;
+    }
+
+    /// add(), for a rule that looks at clients one by one. Throws Fault where a slot has several; `rule` is for its message.
+    void add_one_client(const Update& update, const char* rule) {
+        FEDHIVE_CHECK(update.clients == 1, "{} needs one client a slot, position {} holds {}", rule, update.position,
+                      update.clients);
+        add(update);
     }
 
     /// Throws Fault when nothing was added.
@@ -35,6 +44,7 @@ public:
 
     std::size_t num_floats() const { return num_floats_; }
     MemorySpace space() const { return space_; }
+    double weight() const { return weight_; }  // of all, added in their order
 
     std::vector<const float*> pointers() const {
         std::vector<const float*> result;
@@ -51,6 +61,7 @@ public:
 private:
     std::size_t num_floats_ = 0;
     MemorySpace space_ = MemorySpace::Host;
+    double weight_ = 0.0;
     std::vector<Update> updates_;
 };
 

@@ -19,6 +19,7 @@
 // opener unmaps or closes the segment and never frees it.
 #pragma once
 
+#include "aggregation/base/divide_up.h"
 #include "aggregation/memory/cuda_driver.h"
 #include "aggregation/memory/param_span.h"
 
@@ -44,7 +45,7 @@ struct ArenaGeometry {
     std::size_t aggregate_offset() const { return kept_offset() + num_slots * kept_bytes(); }
     std::size_t frozen_offset() const {
         constexpr std::size_t kPage = 65536;
-        return (aggregate_offset() + num_aggregates * stride_bytes() + kPage - 1) / kPage * kPage;
+        return round_up(aggregate_offset() + num_aggregates * stride_bytes(), kPage);
     }
     std::size_t total_bytes() const {
         if (frozen_floats == 0) return aggregate_offset() + num_aggregates * stride_bytes();

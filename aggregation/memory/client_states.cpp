@@ -1,5 +1,6 @@
 #include "aggregation/memory/client_states.h"
 
+#include "aggregation/base/divide_up.h"
 #include "aggregation/base/error.h"
 #include "aggregation/memory/shared_segment.h"
 #include "aggregation/memory/unnamed_file.h"
@@ -18,7 +19,7 @@ namespace {
 /// `bytes`, rounded up to whole pages.
 std::uint64_t room_of(std::uint64_t bytes) {
     constexpr std::uint64_t kPageBytes = 4096;
-    return (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+    return round_up(bytes, kPageBytes);
 }
 
 std::uint64_t bytes_of(std::uint64_t clients, std::uint64_t floats) {

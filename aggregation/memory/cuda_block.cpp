@@ -1,5 +1,7 @@
 #include "aggregation/memory/cuda_block.h"
 
+#include "aggregation/base/divide_up.h"
+
 #include <exception>
 
 namespace fedhive::aggregation {
@@ -9,7 +11,7 @@ namespace {
 /// Rounds up to whole 2 MiB pages: an IPC handle shares the driver's whole block, from which smaller allocations are cut.
 std::size_t whole_pages(std::size_t bytes) {
     constexpr std::size_t kPage = std::size_t{2} << 20;
-    return (bytes + kPage - 1) / kPage * kPage;
+    return round_up(bytes, kPage);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "aggregation/memory/layout.h"
 
+#include "aggregation/base/divide_up.h"
 #include "aggregation/base/error.h"
 
 #include <algorithm>
@@ -11,7 +12,7 @@ namespace {
 
 constexpr std::size_t kAlignedFloats = 16;  // floats: one cache line
 
-std::size_t padded(std::size_t floats) { return (floats + kAlignedFloats - 1) / kAlignedFloats * kAlignedFloats; }
+std::size_t padded(std::size_t floats) { return round_up(floats, kAlignedFloats); }
 
 /// FNV-1a over 64-bit words.
 void mix(std::uint64_t& hash, std::uint64_t value) { hash = (hash ^ value) * 0x100000001B3U; }

@@ -1,5 +1,6 @@
 #include "aggregation/memory/param_buffer.h"
 
+#include "aggregation/base/divide_up.h"
 #include "aggregation/base/error.h"
 #include "aggregation/memory/cuda_arena.h"
 
@@ -16,8 +17,7 @@ constexpr std::size_t kAlignment = 256;
 float* allocate(std::size_t size, MemorySpace space) {
     if (size > std::numeric_limits<std::size_t>::max() / sizeof(float) - kAlignment)
         throw OutOfMemory(fmt::format("a buffer of {} floats is larger than any memory", size));
-    const std::size_t bytes =
-        std::max<std::size_t>(kAlignment, (size * sizeof(float) + kAlignment - 1) / kAlignment * kAlignment);
+    const std::size_t bytes = std::max<std::size_t>(kAlignment, round_up(size * sizeof(float), kAlignment));
     if (space == MemorySpace::Cuda) return static_cast<float*>(cuda_driver().allocate(bytes));
     void* memory = std::aligned_alloc(kAlignment, bytes);
     if (memory == nullptr) throw OutOfMemory(fmt::format("no memory for a buffer of {} bytes", bytes));

@@ -1,5 +1,6 @@
 #include "clients/data/distributed_sampler.h"
 
+#include "aggregation/base/divide_up.h"
 #include "aggregation/base/error.h"
 #include "aggregation/base/random.h"
 
@@ -17,7 +18,7 @@ std::vector<std::uint32_t> distributed_sample(std::size_t num_examples, std::uin
     Stream stream(seed, Purpose::EpochOrder, epoch);
     shuffle(std::span(order), stream);
 
-    std::vector<std::uint32_t> sample((num_examples + rank.size - 1) / rank.size);
+    std::vector<std::uint32_t> sample(divide_up(num_examples, rank.size));
     for (std::size_t i = 0; i < sample.size(); ++i) sample[i] = order[(rank.index + i * rank.size) % num_examples];
     return sample;
 }

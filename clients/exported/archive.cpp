@@ -3,19 +3,12 @@
 #include "clients/exported/refusal.h"
 
 #include <fmt/format.h>
-#include <zip.h>
 
 namespace fedhive::clients::exported {
 
 namespace {
 
 constexpr zip_int64_t kMostMembers = 100'000;
-
-std::string problem_of(zip_error_t& error) {
-    std::string text = zip_error_strerror(&error);
-    zip_error_fini(&error);
-    return text;
-}
 
 zip_stat_t stat_of(zip* archive, zip_uint64_t index) {
     zip_stat_t member;
@@ -28,17 +21,15 @@ zip_stat_t stat_of(zip* archive, zip_uint64_t index) {
 
 }  // namespace
 
-void Archive::Discard::operator()(zip* archive) const { zip_discard(archive); }
-
 Archive::Archive(std::span<const std::byte> bytes) {
     zip_error_t error;
     zip_error_init(&error);
     zip_source_t* source = zip_source_buffer_create(bytes.data(), bytes.size(), 0, &error);
-    if (source == nullptr) refuse(fmt::format("cannot be read ({})", problem_of(error)), kExport);
+    if (source == nullptr) refuse(fmt::format("cannot be read ({})", zip_problem(error)), kExport);
     archive_.reset(zip_open_from_source(source, ZIP_RDONLY, &error));
     if (!archive_) {
-        zip_source_free(source);  // libzip takes ownership only on success
-        refuse(fmt::format("is no whole archive of torch.export.save ({})", problem_of(error)), kExport);
+        zip_source_free(source);  // libzip takes it only where it succeeds
+        refuse(fmt::format("is no whole archive of torch.export.save ({})", zip_problem(error)), kExport);
     }
     const zip_int64_t count = zip_get_num_entries(archive_.get(), 0);
     if (count > kMostMembers) refuse(fmt::format("has {} members; allowed: {}", count, kMostMembers), kExport);
@@ -65,10 +56,7 @@ std::string Archive::read(const std::string& name) const {
     need_stored();
     const auto found = members_.find(name);
     if (found == members_.end()) refuse("has no member " + shown(name), kExport);
-    struct Close {
-        void operator()(zip_file_t* file) const { zip_fclose(file); }
-    };
-    const std::unique_ptr<zip_file_t, Close> file(zip_fopen(archive_.get(), name.c_str(), 0));
+    const ZipMember file(zip_fopen(archive_.get(), name.c_str(), 0));
     if (!file) refuse(fmt::format("{} cannot be read ({})", shown(name), zip_strerror(archive_.get())), kExport);
     std::string content(found->second, '\0');
     std::size_t filled = 0;

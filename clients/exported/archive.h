@@ -2,14 +2,13 @@
 // never exceed what the file contains.
 #pragma once
 
+#include "clients/data/zip_handles.h"
+
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <set>
 #include <span>
 #include <string>
-
-struct zip;
 
 namespace fedhive::clients::exported {
 
@@ -31,10 +30,7 @@ public:
     std::string read(const std::string& name) const;
 
 private:
-    struct Discard {
-        void operator()(zip* archive) const;
-    };
-    std::unique_ptr<zip, Discard> archive_;
+    ZipArchive archive_;
     std::map<std::string, std::uint64_t> members_;
     std::set<std::string> compressed_;
 };

@@ -1,4 +1,5 @@
 // The collectives that add: along a binomial tree, around a ring, or at rank 0 alone.
+#include "aggregation/base/divide_up.h"
 #include "aggregation/base/error.h"
 #include "aggregation/math/vector_ops.h"
 #include "clients/protocol/collectives.h"
@@ -71,7 +72,7 @@ Communicator::Range Communicator::part_of(std::size_t count, std::size_t index) 
     return {first, count * (index + 1) / size() - first};
 }
 
-std::size_t Communicator::ring_pieces(std::size_t count) const { return num_pieces((count + size() - 1) / size()); }
+std::size_t Communicator::ring_pieces(std::size_t count) const { return num_pieces(divide_up(count, size())); }
 
 void Communicator::all_reduce(std::size_t count, AllReduce how) {
     require(count, 0);

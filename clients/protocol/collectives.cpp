@@ -2,6 +2,7 @@
 // collectives share; sums are in all_reduce.cpp.
 #include "clients/protocol/collectives.h"
 
+#include "aggregation/base/divide_up.h"
 #include "aggregation/base/error.h"
 #include "aggregation/math/vector_ops.h"
 
@@ -60,7 +61,7 @@ std::size_t Communicator::piece_floats() const {
     return buffer().space == aggregation::MemorySpace::Host ? kHostPiece : kCudaPiece;
 }
 
-std::size_t Communicator::num_pieces(std::size_t count) const { return (count + piece_floats() - 1) / piece_floats(); }
+std::size_t Communicator::num_pieces(std::size_t count) const { return divide_up(count, piece_floats()); }
 
 Communicator::Range Communicator::piece_of(Range range, std::size_t piece) const {
     const std::size_t begin = std::min(piece * piece_floats(), range.count);

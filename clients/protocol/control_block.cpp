@@ -1,5 +1,6 @@
 #include "clients/protocol/control_block.h"
 
+#include "aggregation/base/divide_up.h"
 #include "aggregation/base/error.h"
 #include "aggregation/memory/shared_segment.h"
 
@@ -14,7 +15,7 @@ constexpr std::uint64_t kMagic = 0x66656468'69766537;  // "fedhive7": the last d
 
 constexpr std::size_t kAlignment = 64;
 
-constexpr std::size_t align(std::size_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+constexpr std::size_t align(std::size_t bytes) { return round_up(bytes, kAlignment); }
 
 /// Byte offsets of the block's parts; they depend on the geometry alone.
 struct Map {

@@ -2,6 +2,7 @@
 // training step through its interface only.
 #pragma once
 
+#include "aggregation/base/divide_up.h"
 #include "aggregation/base/random.h"
 #include "aggregation/math/element_ops.h"
 #include "aggregation/math/vector_ops.h"
@@ -25,7 +26,7 @@ struct LocalTraining {
     std::uint64_t local_steps = 0;   // of every client, however many examples it has, in place of E passes; 0: E passes
     CountedTargets counted{};        // of the training examples, in the process that trains: it says so itself
 
-    std::uint64_t steps_of_epoch(std::uint64_t num_examples) const { return (num_examples + batch_size - 1) / batch_size; }
+    std::uint64_t steps_of_epoch(std::uint64_t num_examples) const { return divide_up(num_examples, batch_size); }
 
     /// local_steps, or E * ceil(n_k / B) if that is 0, for a client with n_k = num_examples.
     std::uint64_t steps_of(std::uint64_t num_examples) const {

@@ -1,5 +1,6 @@
 #include "sim/config/fields.h"
 #include "sim/config/layer_fields.h"
+#include "sim/config/markdown.h"
 #include "sim/modes/mode_spec.h"
 
 #include <fmt/format.h>
@@ -32,13 +33,6 @@ numbers, `true` and `false` may not. Paths are relative to the config file.
 )";
 
 std::string code(const std::string& text) { return "`" + text + "`"; }
-
-/// A bar would end the cell of the table.
-std::string escaped(const std::string& text) {
-    std::string result;
-    for (const char c : text) result += c == '|' ? std::string("\\|") : std::string(1, c);
-    return result;
-}
 
 std::string code_list(const std::vector<std::string>& words) {
     std::string text;
@@ -114,7 +108,7 @@ public:
         std::string meaning = only(field.when) + field.doc;
         if (field.may_change) meaning += " May be changed when a run is resumed.";
         text_ +=
-            fmt::format("| {} | {} | {} | {} |\n", code(field.name), values_of(field), default_of(field), escaped(meaning));
+            fmt::format("| {} | {} | {} | {} |\n", code(field.name), values_of(field), default_of(field), cell_text(meaning));
     }
 
     void items(const ItemList& list) override {

@@ -1,8 +1,8 @@
 #include "sim/fleet/chunk_work.h"
 
 #include "aggregation/base/clock.h"
+#include "aggregation/base/divide_up.h"
 #include "aggregation/base/error.h"
-#include "sim/fleet/divide_up.h"
 #include "sim/ranks/bytes.h"
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 #include "sim/fleet/flights.h"
 
+#include "aggregation/base/divide_up.h"
 #include "aggregation/base/error.h"
 
 #include <algorithm>
@@ -61,7 +62,7 @@ std::uint32_t Flights::rank_of(std::size_t slot, std::uint32_t client_id, std::u
     if (options_.mode.overlaps()) return static_cast<std::uint32_t>(slot % ranks);
     if (options_.by_client) return options_.ranks->owner_of(client_id, workload_.num_clients());
     const std::uint64_t block = std::bit_floor(std::max<std::uint64_t>(1, cohort / (kBlocks * ranks)));
-    const std::uint64_t blocks = (cohort + block - 1) / block;
+    const std::uint64_t blocks = divide_up(cohort, block);
     return static_cast<std::uint32_t>(position / block * ranks / blocks);
 }
 

@@ -1,6 +1,7 @@
 #include "sim/fleet/rank_reports.h"
 
 #include "aggregation/base/clock.h"
+#include "aggregation/base/divide_up.h"
 #include "sim/ranks/bytes.h"
 
 #include <algorithm>
@@ -71,8 +72,8 @@ Patience RankReports::patience(const Expected& arrivals) {
     std::uint64_t most_steps = 1;
     for (std::uint32_t rank = 0; rank < ranks.size(); ++rank) {
         const std::uint64_t workers = ranks.num_workers(rank);
-        most_tasks = std::max(most_tasks, (tasks[rank] + workers - 1) / workers);
-        most_steps = std::max(most_steps, (steps[rank] + workers - 1) / workers);
+        most_tasks = std::max(most_tasks, divide_up(tasks[rank], workers));
+        most_steps = std::max(most_steps, divide_up(steps[rank], workers));
     }
     const auto attempts = static_cast<std::uint64_t>(policy_.most_attempts());
     return patience(most_tasks * attempts, most_steps * attempts);

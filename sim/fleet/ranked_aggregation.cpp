@@ -1,5 +1,6 @@
 #include "sim/fleet/ranked_aggregation.h"
 
+#include "aggregation/base/divide_up.h"
 #include "aggregation/base/error.h"
 #include "aggregation/math/mean.h"
 #include "aggregation/math/vector_ops.h"
@@ -41,7 +42,7 @@ void RankedAggregator::zero_init(std::size_t num_floats, MemorySpace space) {
 std::size_t RankedAggregator::begin_of(std::uint32_t rank) const {
     if (whole()) return 0;
     constexpr std::size_t kFloats = 16;
-    const std::size_t lines = (num_floats_ + kFloats - 1) / kFloats;
+    const std::size_t lines = divide_up(num_floats_, kFloats);
     return std::min(num_floats_, kFloats * ranks_.begin_of(lines, rank));
 }
 

@@ -1,5 +1,6 @@
 #include "sim/fleet/shared_aggregation.h"
 
+#include "aggregation/base/divide_up.h"
 #include "aggregation/base/error.h"
 
 namespace fedhive::sim {
@@ -8,7 +9,7 @@ using aggregation::Aggregate;
 using aggregation::Update;
 
 std::uint64_t num_ranges(const aggregation::ArenaGeometry& arena) {
-    return arena.num_aggregates * ((arena.num_floats + kRangeFloats - 1) / kRangeFloats);
+    return arena.num_aggregates * divide_up(arena.num_floats, kRangeFloats);
 }
 
 void SharedAggregator::zero_init(std::size_t num_floats, aggregation::MemorySpace space) {

@@ -1,7 +1,7 @@
 #include "sim/fleet/workload.h"
 
+#include "aggregation/base/divide_up.h"
 #include "clients/visit/whole_clients.h"
-#include "sim/fleet/divide_up.h"
 
 #include <algorithm>
 

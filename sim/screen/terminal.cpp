@@ -1,5 +1,6 @@
 #include "sim/screen/terminal.h"
 
+#include "aggregation/base/divide_up.h"
 #include "sim/screen/screen_text.h"
 
 #include <fmt/format.h>
@@ -47,7 +48,7 @@ std::size_t Terminal::height() const { return std::max<std::size_t>(2, size_of(d
 std::string Terminal::to_first_line() const {
     const std::size_t screen = size_of(descriptor_).ws_col;
     std::size_t rows = 0;
-    for (const std::string& line : shown_) rows += std::max<std::size_t>(1, (columns(line) + screen - 1) / screen);
+    for (const std::string& line : shown_) rows += std::max<std::size_t>(1, divide_up(columns(line), screen));
     return rows == 0 ? "" : fmt::format("\r\x1b[{}A", rows);
 }
 

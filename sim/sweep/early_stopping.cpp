@@ -1,5 +1,6 @@
 #include "sim/sweep/early_stopping.h"
 
+#include "aggregation/base/divide_up.h"
 #include "aggregation/base/error.h"
 
 #include <algorithm>
@@ -45,7 +46,7 @@ std::vector<std::string> stopped_by_rank(std::int64_t factor, std::int64_t rung,
     });
     const auto divisor = static_cast<std::size_t>(factor);
     std::vector<std::string> reasons(runs.size());
-    for (std::size_t rank = (runs.size() + divisor - 1) / divisor; rank < runs.size(); ++rank)
+    for (std::size_t rank = divide_up(runs.size(), divisor); rank < runs.size(); ++rank)
         reasons[order[rank]] = fmt::format("rank {} of {} after round {}", rank + 1, runs.size(), rung);
     return reasons;
 }

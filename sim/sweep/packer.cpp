@@ -1,12 +1,12 @@
 #include "sim/sweep/packer.h"
 
+#include "aggregation/base/divide_up.h"
+
 #include <algorithm>
 
 namespace fedhive::sim {
 
 namespace {
-
-std::int64_t divided_up(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
 
 /// A host's room while it is filled.
 class Packing {
@@ -53,7 +53,7 @@ private:
     std::int64_t share(const Waiting& run, std::int64_t left) const {
         const auto at_work = static_cast<std::int64_t>(placed_.size());
         const std::int64_t cores = room_.jobs > 0 ? room_.cores / std::min(room_.jobs, at_work + left)
-                                                  : divided_up(std::max<std::int64_t>(0, room_.cores - cores_), left);
+                                                  : divide_up(std::max<std::int64_t>(0, room_.cores - cores_), left);
         return std::clamp<std::int64_t>(cores / run.threads, 1, std::max<std::int64_t>(1, run.most_workers));
     }
 

@@ -1,5 +1,6 @@
 #include "sim/sweep/paired.h"
 
+#include "sim/config/markdown.h"
 #include "sim/sweep/interval.h"
 #include "sim/sweep/run_groups.h"
 
@@ -93,7 +94,7 @@ std::string name_of(const std::vector<std::string>& keys, const RunGroup& group)
     std::string name;
     for (std::size_t key = 0; key < keys.size(); ++key)
         if (!group.settings[key].empty())
-            name += fmt::format("{}`{}` {}", name.empty() ? "" : ", ", keys[key], escaped(group.settings[key]));
+            name += fmt::format("{}`{}` {}", name.empty() ? "" : ", ", keys[key], cell_text(group.settings[key]));
     return name;
 }
 

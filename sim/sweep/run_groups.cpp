@@ -1,5 +1,6 @@
 #include "sim/sweep/run_groups.h"
 
+#include "sim/config/markdown.h"
 #include "sim/record/main_metric.h"
 
 #include <fmt/format.h>
@@ -118,16 +119,10 @@ std::vector<Outcome> outcomes(const nlohmann::ordered_json& sweep, const std::ve
     return found;
 }
 
-std::string escaped(std::string text) {
-    for (std::size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2) text.replace(at, 1, "\\|");
-    std::replace(text.begin(), text.end(), '\n', ' ');
-    return text;
-}
-
 std::string markdown_row(const std::vector<std::string>& cells) {
     std::vector<std::string> safe;
     safe.reserve(cells.size());
-    for (const std::string& cell : cells) safe.push_back(escaped(cell));
+    for (const std::string& cell : cells) safe.push_back(cell_text(cell));
     return fmt::format("| {} |\n", fmt::join(safe, " | "));
 }
 

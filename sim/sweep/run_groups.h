@@ -52,6 +52,5 @@ std::vector<Outcome> outcomes(const nlohmann::ordered_json& sweep, const std::ve
 std::string markdown_row(const std::vector<std::string>& cells);
 /// The head row and the rule below it; keys are printed as code.
 std::string markdown_head(const std::vector<std::string>& keys, const std::vector<std::string>& columns);
-std::string escaped(std::string text);
 
 }  // namespace fedhive::sim

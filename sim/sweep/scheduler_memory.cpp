@@ -1,3 +1,4 @@
+#include "aggregation/base/divide_up.h"
 #include "sim/modes/mode_spec.h"
 #include "sim/sweep/scheduler.h"
 
@@ -73,7 +74,7 @@ Waiting Scheduler::waiting(std::size_t run) const {
     const RunConfig& config = planned.config;
     Waiting waiting{.run = run, .core_seconds = estimates_[run].core_seconds, .threads = config.threads};
     const std::int64_t per_slot = config.training.least_per_slot();
-    waiting.most_workers = (config.cohort_size() + per_slot - 1) / per_slot;
+    waiting.most_workers = divide_up(config.cohort_size(), per_slot);
     if (!workers_are_free(planned)) waiting.workers = config.workers.value_or(fewest_cores());
     waiting.host_bytes = measurements_.host_bytes(keys_[run], waiting.workers.value_or(1), estimates_[run].host_bytes);
     waiting.on_device = on_device(run);

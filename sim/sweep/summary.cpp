@@ -1,5 +1,6 @@
 #include "sim/sweep/summary.h"
 
+#include "sim/config/markdown.h"
 #include "sim/record/durable_file.h"
 #include "sim/sweep/interval.h"
 #include "sim/sweep/paired.h"
@@ -120,7 +121,7 @@ std::string list_of_others(const Json& sweep, const std::vector<RunResult>& resu
         if (run["status"] == "finished") continue;
         const std::string reason = run["reason"].get<std::string>();
         text += fmt::format("- `{}`: {}{}{}\n", run["id"].get<std::string>(), run["status"].get<std::string>(),
-                            reason.empty() ? "" : fmt::format(": {}", escaped(reason)),
+                            reason.empty() ? "" : fmt::format(": {}", cell_text(reason)),
                             so_far(run, results[i], metric_of(results)));
     }
     return text.empty() ? "" : "\nNot finished, so not in the table:\n\n" + text;
@@ -168,7 +169,7 @@ std::string summary_markdown(const Json& sweep, const std::vector<RunResult>& re
         "the test examples; the best {} is that of any round.{}{}\n\n{}{}{}",
         sweep["name"].get<std::string>(), interruption(sweep, results, folder), begins, metric,
         alone ? "" : " Runs share the machine side by side, so that wall s does not compare them (`--jobs 1`: one at a time).",
-        weights.empty() ? "" : " " + escaped(weights), table_of_groups(sweep, results), paired_differences(sweep, results),
+        weights.empty() ? "" : " " + cell_text(weights), table_of_groups(sweep, results), paired_differences(sweep, results),
         list_of_others(sweep, results));
 }
 

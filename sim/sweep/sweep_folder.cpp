@@ -44,10 +44,6 @@ bool same_rule(const EarlyStoppingConfig& a, const EarlyStoppingConfig& b) {
     return a.rule == b.rule && a.first_round == b.first_round && a.factor == b.factor;
 }
 
-bool contains(const std::vector<std::string>& names, const std::string& name) {
-    return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 /// The known record, with fields that the sweep file gives anew.
 RunRecord as_known(RunRecord known, const RunRecord& now) {
     known.estimate_s = now.estimate_s;
@@ -108,7 +104,7 @@ SweepRecord take_up(const fs::path& folder, const SweepRecord& before, SweepReco
         if (anew || run.status == RunStatus::Waiting) run.reason.clear();
     }
     now.gone = before.gone;
-    std::erase_if(now.gone, [&](const std::string& id) { return contains(changes.added, id); });
+    std::erase_if(now.gone, [&](const std::string& id) { return std::ranges::find(changes.added, id) != changes.added.end(); });
     now.gone.insert(now.gone.end(), changes.gone.begin(), changes.gone.end());
     return now;
 }

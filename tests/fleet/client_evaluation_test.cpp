@@ -1,11 +1,8 @@
 // Evaluation on held-out examples with real worker processes and a toy trainer that counts steps, so that
 // results are known exactly.
 #include "aggregation/base/clock.h"
-#include "aggregation/memory/host_arena.h"
-#include "clients/data/formats/synthetic.h"
-#include "clients/data/partitions/schemes.h"
 #include "sim/fleet/fleet.h"
-#include "tests/fleet/toy_trainer.h"
+#include "tests/fleet/toy_fleet.h"
 
 #include <doctest/doctest.h>
 
@@ -18,15 +15,11 @@ namespace {
 
 /// 12 clients of ten examples, three of them held out; batches of 4, so two steps per epoch. All clients but 7 are evaluated,
 /// three per chunk.
-struct EvaluatedToys {
+struct EvaluatedToys : testing::ToyFleet {
     explicit EvaluatedToys(std::uint32_t workers, const char* fault = "", const char* client = "")
-        : dataset(clients::SharedDataset::create(clients::draw_synthetic({120, 25, 3, 4, 1.0}, 1),
-                                                 clients::hold_out(clients::partition_contiguous(120, 12), 0.3, 1))),
-          arena({64, 12}),
-          server{arena},
-          strategy(make_strategy("fedavg", Weighting::Uniform)) {
-        setenv("TOY_FAULT", fault, 1);
-        setenv("TOY_CLIENT", client, 1);
+        : ToyFleet({64, 12}, fault, client,
+                   clients::SharedDataset::create(clients::draw_synthetic({120, 25, 3, 4, 1.0}, 1),
+                                                  clients::hold_out(clients::partition_contiguous(120, 12), 0.3, 1))) {
         FleetOptions options;
         options.workers = workers;
         options.slots = SlotPlan::even(1);
@@ -38,9 +31,7 @@ struct EvaluatedToys {
         evaluated = options.evaluated_clients;
         options.personalized = true;
         options.failures.policy = "retry";
-        clients::WorkerPlan plan = testing::toy_plan(arena, dataset, 4);
-        plan.evaluation_chunk = 2;
-        fleet = std::make_unique<Fleet>(options, plan, arena, dataset, testing::make_toy_trainer);
+        start(options, 4, 2);
     }
 
     float round_of_everybody() {
@@ -54,12 +45,7 @@ struct EvaluatedToys {
         return step;
     }
 
-    clients::SharedDataset dataset;
-    aggregation::HostArena arena;
-    ServerState server;
-    Strategy strategy;
     std::vector<std::uint32_t> evaluated;
-    std::unique_ptr<Fleet> fleet;
 };
 
 }  // namespace

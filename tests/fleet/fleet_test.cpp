@@ -2,11 +2,8 @@
 #include "sim/fleet/fleet.h"
 
 #include "aggregation/base/clock.h"
-#include "aggregation/memory/host_arena.h"
-#include "clients/data/formats/synthetic.h"
-#include "clients/data/partitions/schemes.h"
 #include "sim/run/evaluate.h"
-#include "tests/fleet/toy_trainer.h"
+#include "tests/fleet/toy_fleet.h"
 #include "tests/support/eventually.h"
 
 #include <doctest/doctest.h>
@@ -25,24 +22,17 @@ using clients::FailureKind;
 namespace {
 
 /// 12 clients of ten examples; batches of 4: three steps per epoch.
-struct ToyRun {
+struct ToyRun : testing::ToyFleet {
     explicit ToyRun(std::uint32_t workers, std::uint64_t clients_per_slot = 1, double deadline_s = 60.0, const char* fault = "",
                     const char* client = "", FleetOptions options = {})
-        : dataset(clients::SharedDataset::create(clients::draw_synthetic({120, 25, 3, 4, 1.0}, 1),
-                                                 clients::partition_contiguous(120, 12))),
-          arena({64, 12}),
-          server{arena},
-          strategy(make_strategy("fedavg", Weighting::Uniform)) {
-        setenv("TOY_FAULT", fault, 1);
-        setenv("TOY_CLIENT", client, 1);
+        : ToyFleet({64, 12}, fault, client) {
         options.workers = workers;
         options.slots = SlotPlan::even(clients_per_slot);
         options.mode.in_flight = 12;
         options.mode.quorum = 12;
         options.test_chunk = 10;
         options.failures.deadline_s = deadline_s;
-        fleet =
-            std::make_unique<Fleet>(options, testing::toy_plan(arena, dataset, 4), arena, dataset, testing::make_toy_trainer);
+        start(options);
     }
 
     Arrivals round(const Cohort& cohort) {
@@ -52,12 +42,6 @@ struct ToyRun {
         fleet->release(arrived, server);
         return arrived;
     }
-
-    clients::SharedDataset dataset;
-    aggregation::HostArena arena;
-    ServerState server;
-    Strategy strategy;
-    std::unique_ptr<Fleet> fleet;
 };
 
 Cohort everybody() {

@@ -1,11 +1,8 @@
 // Clients in flight over many rounds, with real worker processes and the toy trainer that counts steps.
 #include "sim/fleet/fleet.h"
 
-#include "aggregation/memory/host_arena.h"
-#include "clients/data/formats/synthetic.h"
-#include "clients/data/partitions/schemes.h"
 #include "tests/aggregation/spans.h"
-#include "tests/fleet/toy_trainer.h"
+#include "tests/fleet/toy_fleet.h"
 
 #include <doctest/doctest.h>
 
@@ -20,23 +17,16 @@ using namespace fedhive::sim;
 namespace {
 
 /// Eight of 12 clients in flight, three steps each; by default client k takes (k * 5 % 12) + 1 simulated seconds.
-struct FlyingRun {
+struct FlyingRun : testing::ToyFleet {
     FlyingRun(std::uint32_t workers, std::size_t quorum, bool late_join, FleetOptions options = {}, bool wall_clock = false)
-        : dataset(clients::SharedDataset::create(clients::draw_synthetic({120, 25, 3, 4, 1.0}, 1),
-                                                 clients::partition_contiguous(120, 12))),
-          arena({.num_floats = 64, .num_slots = 16, .num_globals = 10}),
-          server(arena),
-          strategy(make_strategy("fedavg", Weighting::Uniform)) {
-        setenv("TOY_FAULT", "", 1);
-        setenv("TOY_CLIENT", "", 1);
+        : ToyFleet({.num_floats = 64, .num_slots = 16, .num_globals = 10}) {
         options.workers = workers;
         options.mode.in_flight = 8;
         options.mode.quorum = quorum;
         options.mode.late_join = late_join;
         if (!wall_clock && !options.round_trip_s)
             options.round_trip_s = [](std::uint32_t client, std::uint64_t, const Traffic&) { return client * 5 % 12 + 1.0; };
-        fleet =
-            std::make_unique<Fleet>(options, testing::toy_plan(arena, dataset, 4), arena, dataset, testing::make_toy_trainer);
+        start(options);
     }
 
     /// A round where the i-th arrival is replaced by replacements[i].
@@ -58,11 +48,6 @@ struct FlyingRun {
         return arrived;
     }
 
-    clients::SharedDataset dataset;
-    aggregation::HostArena arena;
-    ServerState server;
-    Strategy strategy;
-    std::unique_ptr<Fleet> fleet;
     std::size_t replaced = 0;  // in this round
 };
 

@@ -1,9 +1,6 @@
 // Loss of a server that several workers share (MPS), and of the device of a coordinator that trains by itself.
-#include "aggregation/memory/host_arena.h"
-#include "clients/data/formats/synthetic.h"
-#include "clients/data/partitions/schemes.h"
 #include "sim/fleet/fleet.h"
-#include "tests/fleet/toy_trainer.h"
+#include "tests/fleet/toy_fleet.h"
 
 #include <doctest/doctest.h>
 
@@ -42,15 +39,9 @@ std::string server_of(pid_t process) {
 
 /// 12 clients of ten examples, three steps of 1 each. Servers are numbered; when one starts, no client
 /// of the last may be alive.
-struct ServedRun {
+struct ServedRun : testing::ToyFleet {
     explicit ServedRun(std::uint32_t workers, std::uint64_t clients_per_slot, std::vector<FaultConfig> faults)
-        : dataset(clients::SharedDataset::create(clients::draw_synthetic({120, 25, 3, 4, 1.0}, 1),
-                                                 clients::partition_contiguous(120, 12))),
-          arena({64, 12}),
-          server{arena},
-          strategy(make_strategy("fedavg", Weighting::Uniform)) {
-        unsetenv("TOY_FAULT");
-        unsetenv("TOY_CLIENT");
+        : ToyFleet({64, 12}) {
         FleetOptions options;
         options.workers = workers;
         options.slots = SlotPlan::even(clients_per_slot);
@@ -65,8 +56,7 @@ struct ServedRun {
             left_alive += processes().size();
             return std::vector<std::pair<std::string, std::string>>{{kServer, std::to_string(++servers)}};
         };
-        fleet =
-            std::make_unique<Fleet>(options, testing::toy_plan(arena, dataset, 4), arena, dataset, testing::make_toy_trainer);
+        start(options);
     }
 
     Arrivals round() {
@@ -81,11 +71,6 @@ struct ServedRun {
 
     int servers = 0;
     std::size_t left_alive = 0;
-    clients::SharedDataset dataset;
-    aggregation::HostArena arena;
-    ServerState server;
-    Strategy strategy;
-    std::unique_ptr<Fleet> fleet;
 };
 
 }  // namespace

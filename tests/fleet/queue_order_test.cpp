@@ -1,9 +1,6 @@
 // Order in which one worker takes the tasks of a round, for clients of unequal size.
-#include "aggregation/memory/host_arena.h"
-#include "clients/data/formats/synthetic.h"
-#include "clients/data/partitions/schemes.h"
 #include "sim/fleet/fleet.h"
-#include "tests/fleet/toy_trainer.h"
+#include "tests/fleet/toy_fleet.h"
 
 #include <doctest/doctest.h>
 
@@ -17,14 +14,11 @@ namespace {
 
 constexpr std::array<double, 6> kFractions{0.1, 0.3, 0.05, 0.25, 0.1, 0.2};
 
-struct UnequalRun {
+struct UnequalRun : testing::ToyFleet {
     explicit UnequalRun(std::size_t quorum, std::uint64_t clients_per_slot = 1, bool virtual_clock = false)
-        : dataset(clients::SharedDataset::create(clients::draw_synthetic({200, 25, 3, 4, 1.0}, 1),
-                                                 clients::partition_iid(200, 6, kFractions, 1))),
-          arena({.num_floats = 64, .num_slots = 6}),
-          server(arena),
-          strategy(make_strategy("fedavg", Weighting::Uniform)) {
-        setenv("TOY_FAULT", "", 1);
+        : ToyFleet({.num_floats = 64, .num_slots = 6}, "", "",
+                   clients::SharedDataset::create(clients::draw_synthetic({200, 25, 3, 4, 1.0}, 1),
+                                                  clients::partition_iid(200, 6, kFractions, 1))) {
         FleetOptions options;
         options.workers = 1;
         options.slots = SlotPlan::even(clients_per_slot);
@@ -32,8 +26,7 @@ struct UnequalRun {
         options.mode.quorum = quorum;
         if (virtual_clock)
             options.round_trip_s = [](std::uint32_t client, std::uint64_t, const Traffic&) { return 1.0 + client; };
-        fleet =
-            std::make_unique<Fleet>(options, testing::toy_plan(arena, dataset, 4), arena, dataset, testing::make_toy_trainer);
+        start(options);
     }
 
     /// The clients in the order in which they began training.
@@ -56,12 +49,6 @@ struct UnequalRun {
     static std::uint32_t clients_of_slot(std::size_t clients, const Arrivals& arrived) {
         return static_cast<std::uint32_t>(clients / arrived.updates.size());
     }
-
-    clients::SharedDataset dataset;
-    aggregation::HostArena arena;
-    ServerState server;
-    Strategy strategy;
-    std::unique_ptr<Fleet> fleet;
 };
 
 }  // namespace

@@ -5,13 +5,10 @@
 #include "aggregation/math/mean.h"
 #include "aggregation/math/median.h"
 #include "aggregation/math/mixing.h"
-#include "aggregation/memory/host_arena.h"
-#include "clients/data/formats/synthetic.h"
-#include "clients/data/partitions/schemes.h"
 #include "sim/fleet/fleet.h"
 #include "tests/aggregation/reference.h"
 #include "tests/aggregation/spans.h"
-#include "tests/fleet/toy_trainer.h"
+#include "tests/fleet/toy_fleet.h"
 
 #include <doctest/doctest.h>
 
@@ -39,18 +36,12 @@ constexpr std::size_t kFloats = kWholeRanges * kRangeFloats + 77;  // the last r
 constexpr std::size_t kClients = 12;
 
 /// Twelve clients; after training, their slots are filled with numbers.
-struct SummingRun {
+struct SummingRun : testing::ToyFleet {
     explicit SummingRun(std::uint32_t workers, std::uint64_t num_aggregates = 1, FleetOptions options = {})
-        : dataset(clients::SharedDataset::create(clients::draw_synthetic({120, 25, 3, 4, 1.0}, 1),
-                                                 clients::partition_contiguous(120, kClients))),
-          arena({.num_floats = kFloats, .num_slots = kClients, .num_aggregates = num_aggregates}),
-          server(arena),
-          strategy(make_strategy("fedavg", Weighting::Uniform)) {
-        setenv("TOY_FAULT", "", 1);
+        : ToyFleet({.num_floats = kFloats, .num_slots = kClients, .num_aggregates = num_aggregates}) {
         options.workers = workers;
         options.mode.in_flight = options.mode.quorum = kClients;
-        fleet =
-            std::make_unique<Fleet>(options, testing::toy_plan(arena, dataset, 10), arena, dataset, testing::make_toy_trainer);
+        start(options, 10);
     }
 
     /// The first `cohort` clients' arrivals, with different weights and values.
@@ -77,12 +68,6 @@ struct SummingRun {
         }
         return arrived;
     }
-
-    clients::SharedDataset dataset;
-    aggregation::HostArena arena;
-    ServerState server;
-    Strategy strategy;
-    std::unique_ptr<Fleet> fleet;
 };
 
 aggregation::Aggregate aggregate(aggregation::Aggregator& rule, const Arrivals& arrived) {

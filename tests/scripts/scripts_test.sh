@@ -264,13 +264,16 @@ LengthFindsWhatWasPlanted() {
 }
 
 # A stand-in for clang-tidy complains about each file that contains or includes "bad". d declares what another file defines.
-TidyLooksAtALibraryAtOnceAndByHalvesWhereItFindsSomething() {
-    local unity=build/release/sim/CMakeFiles/x.dir/Unity/unity_0_cxx.cxx name
+TidyLooksAtLibrariesAtOnceAndByHalvesWhereItFindsSomething() {
+    local unity=build/release/sim/CMakeFiles/x.dir/Unity/unity_0_cxx.cxx small=build/release/sim/CMakeFiles/y.dir/Unity/unity_0_cxx.cxx name
     plant .clang-tidy ""
     for name in a b c; do plant sim/run/$name.cpp "int $name;"; done
     plant sim/run/d.cpp "Mode of_a();\\nint d;"
     plant $unity "$(for name in a b c d; do printf '#include "%s"\\n' "$scratch/tree/sim/run/$name.cpp"; done)"
-    plant build/release/compile_commands.json "[{\"directory\": \"$scratch/tree\", \"file\": \"$unity\", \"command\": \"c++ -c $unity\"}]"
+    plant sim/run/e.cpp "int e;"
+    plant $small "#include \"$scratch/tree/sim/run/e.cpp\""
+    plant build/release/compile_commands.json "[$(for name in $unity $small; do
+        echo "{\"directory\": \"$scratch/tree\", \"file\": \"$name\", \"command\": \"c++ -c $name\"}"; done | paste -sd ,)]"
     mkdir "$scratch/bin"
     cat >"$scratch/bin/clang-tidy-14" <<'STAND_IN'
 #!/bin/bash
@@ -282,7 +285,7 @@ echo "${files[*]##*/}" >>calls
 STAND_IN
     chmod +x "$scratch/bin/clang-tidy-14"
     PATH=$scratch/bin:$PATH expect 0 checks tidy
-    [ "$(cat "$scratch/tree/calls")" = "d.cpp a.cpp b.cpp c.cpp" ] || fail "looked at: $(cat "$scratch/tree/calls")"
+    [ "$(cat "$scratch/tree/calls")" = "d.cpp a.cpp b.cpp c.cpp e.cpp" ] || fail "looked at: $(cat "$scratch/tree/calls")"
     rm "$scratch/tree/calls"
     plant sim/run/a.cpp "int changed;"
     plant sim/run/b.cpp "int changed;"
@@ -344,7 +347,7 @@ case ${1:-} in
     HelpSaysHow | WrongUsageEndsWithTwo | DataRefusesADamagedFile | DataReplacesADamagedCopy | FloorsFindWhatWasPlanted | \
         LinksFindWhatWasPlanted | LengthFindsWhatWasPlanted | SummaryCountsAndNamesTests | ProgressMovesOnATerminalAndSaysWhatIsLeft | \
         DataSaysWhoReadsWhat | LinkPutsTheProgramWhereTheShellFindsIt | ChecksInstallNothingThatTheyDoNotNeed | \
-        TidyLooksAtALibraryAtOnceAndByHalvesWhereItFindsSomething | BuildConfiguresAgainWhenTheMachineHasChanged | \
+        TidyLooksAtLibrariesAtOnceAndByHalvesWhereItFindsSomething | BuildConfiguresAgainWhenTheMachineHasChanged | \
         AnMpiWithoutItsHeadersIsNone) "$1" ;;
     *) echo "usage: scripts_test.sh CASE"; exit 2 ;;
 esac

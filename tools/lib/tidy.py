@@ -1,8 +1,8 @@
 """clang-tidy over the code of the floors, on all cores, with results kept by content: a file is looked at again only when it, a header of
 ours that it includes, its compiler flags or .clang-tidy changed.
 
-Most of the time goes into headers, so the files of a library are looked at together, as a unity build would compile them, and by halves where
-something is found or two of them do not go together. Of files that include LibTorch, whose headers take a minute, without `everything` only those
+Most of the time goes into headers, so the files of a library are looked at together, as a unity build would compile them, small libraries with
+one another, and by halves where something is found or two files do not go together. Of files that include LibTorch, whose headers take a minute, without `everything` only those
 that changed are looked at.
 """
 import hashlib
@@ -135,6 +135,26 @@ def cuda_syntax(tree):
     return found
 
 
+def parts_of(jobs, together, kind_of):
+    """The jobs (file, mark) in parts that are looked at as one, of about MOST_TOGETHER files: a library, or several of one kind."""
+    groups = {}
+    for job in jobs:
+        groups.setdefault((kind_of(job), together[job[0]]), []).append(job)
+    parts = []
+    for kind in dict.fromkeys(kind for kind, _ in groups):
+        alone = [files for (one, library), files in groups.items() if one == kind and library == files[0][0]]
+        pieces = [files[first:first + MOST_TOGETHER] for (one, library), files in groups.items() if one == kind and library != files[0][0]
+                  for first in range(0, len(files), MOST_TOGETHER)]
+        bins = [[] for _ in range(-(-sum(map(len, pieces)) // MOST_TOGETHER))]
+        single = set()  # parts with a library of one file: two of them may define the same, as late_libtorch and linked_libtorch do
+        for files in sorted(pieces, key=len, reverse=True):  # the largest first, each to where least is: the parts are of about one size
+            place = min(range(len(bins)), key=lambda at: (len(files) == 1 and at in single, len(bins[at])))
+            bins[place].extend(files)
+            single.update([place] if len(files) == 1 else [])
+        parts += alone + [files for files in bins if files]
+    return parts
+
+
 def findings(tree, everything):
     if not (tree.root / "build/release/compile_commands.json").exists():
         return ["build/release is not configured"]
@@ -207,10 +227,7 @@ def findings(tree, everything):
             look_at(files[:len(files) // 2])
             look_at(files[len(files) // 2:])
 
-    groups = {}
-    for job in quick + slow:
-        groups.setdefault((together[job[0]], job in slow), []).append(job)
-    parts = [files[first:first + MOST_TOGETHER] for files in groups.values() for first in range(0, len(files), MOST_TOGETHER)]
+    parts = parts_of(quick + slow, together, kind_of=lambda job: (job in slow, tuple(flags[job[0]])))
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         list(pool.map(look_at, sorted(parts, key=lambda files: (files[0] in slow, -len(files)))))
     if left_out:

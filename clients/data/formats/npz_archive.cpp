@@ -5,7 +5,6 @@
 
 #include <fcntl.h>
 #include <unistd.h>
-#include <zip.h>
 
 #include <algorithm>
 #include <array>
@@ -24,9 +23,7 @@ constexpr std::uint64_t kMostDeflate = 1032;  // largest expansion of one compre
 std::string open_problem(int code) {
     zip_error_t error;
     zip_error_init_with_code(&error, code);
-    std::string text = zip_error_strerror(&error);
-    zip_error_fini(&error);
-    return text;
+    return zip_problem(error);
 }
 
 /// Checks the member's claimed sizes against the file's.
@@ -76,10 +73,6 @@ void check_header(const NpzArray& array) {
 }
 
 }  // namespace
-
-void NpzArray::Close::operator()(zip_file* file) const { zip_fclose(file); }
-
-void NpzArchive::Discard::operator()(zip* archive) const { zip_discard(archive); }
 
 void NpzArray::fail(const std::string& what, const std::string& line) const {
     std::string own = line;
@@ -150,9 +143,9 @@ NpzArray NpzArchive::open(const std::string& name) const {
     zip_stat_init(&member);
     if (zip_stat_index(archive_.get(), *place, 0, &member) != 0) refuse(where, zip_strerror(archive_.get()), kSaveAgain);
     check_member(member, where, bytes_);
-    zip_file* opened = zip_fopen_index(archive_.get(), *place, 0);
-    if (opened == nullptr) refuse(where, fmt::format("cannot be read: {}", zip_strerror(archive_.get())), kSaveAgain);
-    NpzArray array(path_, name, opened);
+    ZipMember opened(zip_fopen_index(archive_.get(), *place, 0));
+    if (!opened) refuse(where, fmt::format("cannot be read: {}", zip_strerror(archive_.get())), kSaveAgain);
+    NpzArray array(path_, name, std::move(opened));
     const auto header = read_npy_header([&](std::span<char> to) {
         array.read(to);
         return to.size();

@@ -3,15 +3,12 @@
 
 #include "aggregation/base/input_file.h"
 #include "clients/data/formats/npy.h"
+#include "clients/data/zip_handles.h"
 
 #include <filesystem>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
-
-struct zip;
-struct zip_file;
 
 namespace fedhive::clients {
 
@@ -32,17 +29,14 @@ public:
 
 private:
     friend class NpzArchive;
-    struct Close {
-        void operator()(zip_file* file) const;
-    };
 
-    NpzArray(std::string file, std::string name, zip_file* opened)
-        : file_(std::move(file)), name_(std::move(name)), opened_(opened) {}
+    NpzArray(std::string file, std::string name, ZipMember opened)
+        : file_(std::move(file)), name_(std::move(name)), opened_(std::move(opened)) {}
     std::size_t read_some(std::span<char> to);
 
     std::string file_;
     std::string name_;
-    std::unique_ptr<zip_file, Close> opened_;
+    ZipMember opened_;
     NpyHeader header_;
 };
 
@@ -58,16 +52,13 @@ public:
     NpzArray open(const std::string& name) const;
 
 private:
-    struct Discard {
-        void operator()(zip* archive) const;
-    };
     /// Index by NumPy's rule: the last member called `name`, else the last one called `name`.npy.
     std::optional<std::uint64_t> member_of(const std::string& name) const;
     std::string array_names() const;
 
     std::string path_;
     std::uint64_t bytes_ = 0;
-    std::unique_ptr<zip, Discard> archive_;
+    ZipArchive archive_;
 };
 
 }  // namespace fedhive::clients

@@ -1,4 +1,5 @@
 // Two levels of Dirichlet partitions: among groups (regions, edge servers), then among the clients of each group.
+#include "aggregation/base/divide_up.h"
 #include "aggregation/base/error.h"
 #include "aggregation/base/random.h"
 #include "clients/data/partitions/dealing.h"
@@ -12,7 +13,7 @@ namespace {
 
 /// Throws ConfigError unless every group can get most_clients * min_examples examples, the need of the largest group.
 void check_enough_for_groups(const Deal& deal, std::size_t groups, std::size_t min_examples) {
-    const std::size_t most_clients = (deal.clients + groups - 1) / groups, possible = deal.examples / (groups * most_clients);
+    const std::size_t most_clients = divide_up(deal.clients, groups), possible = deal.examples / (groups * most_clients);
     if (min_examples <= possible) return;
     throw ConfigError(fmt::format(
         "{} groups of up to {} clients with at least {} examples each, but only {} examples; {}give groups equal sizes: {} "
@@ -30,7 +31,7 @@ Partition partition_dirichlet_groups(const Deal& deal, std::size_t groups, doubl
     check_enough_examples(deal.examples, deal.clients, min_examples);
     check_enough_for_groups(deal, groups, min_examples);
     const auto first_client = [&](std::size_t group) { return group * deal.clients / groups; };
-    const std::size_t most_clients = (deal.clients + groups - 1) / groups;
+    const std::size_t most_clients = divide_up(deal.clients, groups);
     const Partition dealt =
         partition_dirichlet(deal.labels, deal.num_classes, groups, group_alpha, most_clients * min_examples, deal.seed);
     std::vector<std::vector<std::uint32_t>> shards;

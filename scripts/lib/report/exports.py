@@ -3,8 +3,6 @@ from datetime import datetime
 
 import numpy as np
 import pandas as pd
-from tensorboardX import SummaryWriter
-from tensorboardX.summary import hparams
 
 from report.figures.groups import column, final_value
 
@@ -35,6 +33,10 @@ class EventFile:
     """The event file of a run, alone in its folder: those of an earlier report, which TensorBoard would show too, are gone."""
 
     def __init__(self, run, folder):
+        # Not above: most reports write none, and it takes as long to import as pandas.
+        from tensorboardX import SummaryWriter
+        from tensorboardX.summary import hparams
+
         folder.mkdir(parents=True, exist_ok=True)
         for earlier in folder.glob("events.out.tfevents.*"):
             earlier.unlink()

@@ -3,7 +3,6 @@ import re
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special
 
 from report.load import label_of
 from report.metric import METRICS, metric_of_runs
@@ -115,6 +114,8 @@ def mean_interval(values):
     n = len(values)
     if n < 2:
         return values.mean(axis=0), np.full(values.shape[1:], np.nan)
+    from scipy import special  # not above: a report of single runs does without
+
     half = special.stdtrit(n - 1, 0.975) * values.std(axis=0, ddof=1) / np.sqrt(n)
     return values.mean(axis=0), half
 
