@@ -210,8 +210,7 @@ FleetOptions Experiment::fleet_options() const {
         return bytes_of_memories(model.memories, model.local_part, goes);
     };
     options.model_bytes = sent.num_values() * sizeof(float) + bytes_beside(&aggregation::Memory::down);
-    options.update_bytes =
-        clients::upload_size(worker_plan.upload, sent).bytes() + bytes_beside(&aggregation::Memory::up);
+    options.update_bytes = clients::upload_size(worker_plan.upload, sent).bytes() + bytes_beside(&aggregation::Memory::up);
     options.activation_bytes = model.cut.activation_floats * sizeof(float);
     options.test_chunk = static_cast<std::uint64_t>(config.evaluation.chunk_size);
     options.evaluated_clients = evaluated_clients;

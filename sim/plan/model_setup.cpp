@@ -129,8 +129,8 @@ ModelSetup ModelSetup::make(const LoadedConfig& loaded, const clients::DataShape
     setup.layout = lay_out(loaded, setup.spec, placement);
     setup.frozen = clients::frozen_layout(setup.spec);
     setup.local_part = clients::LocalPart(setup.spec);
-    setup.memories = memories_of(
-        loaded.run, dimensions_of(setup.layout, setup.local_part, static_cast<std::uint64_t>(data.num_classes)));
+    setup.memories =
+        memories_of(loaded.run, dimensions_of(setup.layout, setup.local_part, static_cast<std::uint64_t>(data.num_classes)));
     setup.travels = what_travels(setup.memories, setup.layout);
     setup.cut = make_cut(loaded, setup.spec, setup.layout);
     return setup;

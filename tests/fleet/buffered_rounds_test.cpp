@@ -83,7 +83,8 @@ std::vector<Round> reference(const LoadedConfig& loaded) {
         }
         const Stream stream(config.seed, Purpose::Sampling, static_cast<std::uint32_t>(version),
                             static_cast<std::uint32_t>(in_buffer));
-        for (const std::uint32_t client : sample_idle(*run.sampler, away.size(), busy, wanted - busy.size(), stream, run.devices, now_s)) {
+        for (const std::uint32_t client :
+             sample_idle(*run.sampler, away.size(), busy, wanted - busy.size(), stream, run.devices, now_s)) {
             const std::uint64_t examples = run.data.dataset.shard(client).size();
             events.emplace(now_s + run.devices.round_trip_s(client, examples, bytes, bytes), client, version);
             away[client] = true;

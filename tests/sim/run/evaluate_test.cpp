@@ -7,8 +7,8 @@
 #include "clients/visit/local_step.h"
 #include "clients/visit/local_training.h"
 #include "sim/fleet/fleet.h"
-#include "tests/support/temporary_folder.h"
 #include "tests/support/evaluated.h"
+#include "tests/support/temporary_folder.h"
 
 #include <doctest/doctest.h>
 
