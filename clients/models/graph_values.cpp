@@ -30,7 +30,7 @@ Values arguments_of(const LayerKind& kind, const Values& given) {
         const bool left_out = std::holds_alternative<std::optional<std::int64_t>>(key.default_value) && argument == 0.0;
         if (!left_out && !std::holds_alternative<bool>(key.default_value) && !key.range.contains(argument))
             throw ConfigError(
-                fmt::format("has for {} {}; a layer ({}) takes {}", key.name, argument, kind.name, key.range.text()));
+                fmt::format("has {0} {1}; layer {2} allows {3}", key.name, argument, kind.name, key.range.text()));
     }
     return values;
 }
@@ -71,7 +71,7 @@ GraphValues::GraphValues(const exported::Program& program, const Shape& input) :
     takes_rows_ = program.input != input && program.input.size() == 1;
     values_[this->input()] = {program.input, true, program.input != input && !takes_rows_};
     for (const Node& node : program.graph.nodes) read(node);
-    if (!values_.contains(output())) throw ConfigError("its answer is computed from no example");
+    if (!values_.contains(output())) throw ConfigError("its output does not depend on the examples");
 }
 
 GraphValues::Reader GraphValues::reader_of(const std::string& target) {
@@ -119,11 +119,11 @@ void GraphValues::read(const Node& node) {
         if (stored != tensors_.end() && program_.tensors[stored->second].role == Role::Counter) return;  // no layer counts
     }
     const Reader reader = reader_of(node.target);
-    if (reader == nullptr) call.refuse("is no layer");
-    if (node.outputs.size() != 1 || !node.outputs.front().is_value()) call.refuse("gives other than one value");
-    if (steps_.size() == kMostSteps) call.refuse(fmt::format("is one too many: layers are up to {}", kMostSteps));
+    if (reader == nullptr) call.refuse("is not a layer");
+    if (node.outputs.size() != 1 || !node.outputs.front().is_value()) call.refuse("does not give exactly one value");
+    if (steps_.size() == kMostSteps) call.refuse(fmt::format("is one layer too many; allowed: {}", kMostSteps));
     if (in_place && values_.contains(self->text) && values_.at(self->text).shared)
-        call.refuse(fmt::format("writes to {}, which is used otherwise, too", shown(self->text)));
+        call.refuse(fmt::format("writes to {}, which has other uses", shown(self->text)));
     try {
         (this->*reader)(call);
         call.check_all_asked();
@@ -139,13 +139,13 @@ void GraphValues::read(const Node& node) {
 const GraphValues::Value& GraphValues::operand(GraphCall& call, const char* name) {
     const std::string value = call.tensor(name);
     const auto found = values_.find(value);
-    if (found == values_.end()) call.refuse(fmt::format("takes for {} what is not computed from the examples", name));
+    if (found == values_.end()) call.refuse(fmt::format("takes as {} a value that does not depend on the examples", name));
     return found->second;
 }
 
 const exported::StoredTensor& GraphValues::tensor(GraphCall& call, const std::string& value, const char* name) const {
     const auto found = tensors_.find(value);
-    if (value.empty() || found == tensors_.end()) call.refuse(fmt::format("has no {} of its own", name));
+    if (value.empty() || found == tensors_.end()) call.refuse(fmt::format("has no {}", name));
     return program_.tensors[found->second];
 }
 
@@ -157,12 +157,13 @@ std::string GraphValues::take(GraphCall& call, const std::map<std::string, std::
         const bool buffer = name.starts_with("running_");
         const bool known = buffer ? found.role == Role::Moved : found.role == Role::Trained || found.role == Role::Frozen;
         if (!known)
-            call.refuse(fmt::format("has {} as its {}, which is none that is trained or moved", shown(found.name), name));
+            call.refuse(
+                fmt::format("has {} as its {}, which is neither a trained parameter nor a buffer", shown(found.name), name));
         if (!taken_.insert(found.same_as).second) call.refuse(fmt::format("uses {} a second time", shown(found.name)));
         const std::string end = "." + name;
         const std::string of = found.name.ends_with(end) ? found.name.substr(0, found.name.size() - end.size()) : "";
         if (of.empty() || (!module.empty() && of != module))
-            call.refuse(fmt::format("has {} as its {}; a layer's tensors are called MODULE.{}", shown(found.name), name, name));
+            call.refuse(fmt::format("has {} as its {}; expected the name MODULE.{}", shown(found.name), name, name));
         module = of;
         first = std::min(first, tensors_.at(value));
     }
@@ -178,7 +179,7 @@ void GraphValues::keep(GraphCall& call, const char* operand, const std::vector<L
     bool looking = true;  // the result aliases the operand
     for (const auto& [kind, given] : layers) {
         if (value.squeezed && kind != "flatten")
-            call.refuse(fmt::format("takes examples of {}, which lack sizes of 1 that the data's have", text_of(value.shape)));
+            call.refuse(fmt::format("takes examples of {}, without the sizes of 1 in the data's shape", text_of(value.shape)));
         const LayerKind& found = kind_of(kind);
         const Values arguments = arguments_of(found, given);
         value.shape = found.fit(arguments, value.shape).out;
@@ -198,7 +199,7 @@ void GraphValues::keep(GraphCall& call, const char* operand, const std::vector<L
 void GraphValues::read_conv2d(GraphCall& call) {
     const std::string weight = call.tensor("weight"), bias = call.tensor("bias");
     const std::vector<std::int64_t>& sizes = tensor(call, weight, "weight").sizes;
-    if (sizes.size() != 4 || sizes[2] != sizes[3]) call.refuse("has a kernel that is not square");
+    if (sizes.size() != 4 || sizes[2] != sizes[3]) call.refuse("has a non-square kernel");
     if (call.side("dilation", 1) != 1) call.refuse("has a dilation");
     std::map<std::string, std::string> called{{"weight", weight}};
     if (!bias.empty()) called["bias"] = bias;
@@ -216,8 +217,8 @@ void GraphValues::read_conv2d(GraphCall& call) {
 void GraphValues::read_linear(GraphCall& call) {
     const std::string weight = call.tensor("weight"), bias = call.tensor("bias");
     const std::vector<std::int64_t>& sizes = tensor(call, weight, "weight").sizes;
-    if (bias.empty()) call.refuse("has no bias, and the layer linear has one");
-    if (sizes.size() != 2) call.refuse("has a weight that is no matrix");
+    if (bias.empty()) call.refuse("has no bias, but layer linear has one");
+    if (sizes.size() != 2) call.refuse("has a weight that is not a matrix");
     keep(call, "input", {{"linear", {{"out", std::optional(sizes[0])}}}}, {{"weight", weight}, {"bias", bias}});
 }
 
@@ -229,16 +230,16 @@ void GraphValues::read_transposed(GraphCall& call) {
     std::ranges::sort(swapped);
     const bool both = dims.empty() ? swapped == Shape{0, 1} : dims == Shape{1, 0};
     if (!tensors_.contains(matrix) || program_.tensors[tensors_.at(matrix)].sizes.size() != 2 || !both)
-        call.refuse("turns what is no matrix of parameters");
+        call.refuse("transposes a value that is not a parameter matrix");
     transposed_[call.node().outputs.front().text] = matrix;
 }
 
 void GraphValues::read_addmm(GraphCall& call) {
     const std::string bias = call.tensor("self"), turned = call.tensor("mat2");
     const auto matrix = transposed_.find(turned);
-    if (matrix == transposed_.end()) call.refuse("multiplies by what is no transposed matrix of parameters");
+    if (matrix == transposed_.end()) call.refuse("multiplies by a value that is not a transposed parameter matrix");
     if (call.real("beta", 1.0) != 1.0 || call.real("alpha", 1.0) != 1.0) call.refuse("scales what it adds");
-    if (operand(call, "mat1").shape.size() != 1) call.refuse("takes no features in a row");
+    if (operand(call, "mat1").shape.size() != 1) call.refuse("does not take features in a row");
     const std::int64_t out = tensor(call, matrix->second, "weight").sizes.front();
     keep(call, "mat1", {{"linear", {{"out", std::optional(out)}}}}, {{"weight", matrix->second}, {"bias", bias}});
 }
@@ -247,24 +248,25 @@ void GraphValues::read_embedding(GraphCall& call) {
     const std::string weight = call.tensor("weight");
     const std::vector<std::int64_t>& sizes = tensor(call, weight, "weight").sizes;
     if (call.integer("padding_idx", -1) >= 0) call.refuse("has a padding_idx");
-    if (call.flag("scale_grad_by_freq", false) || call.flag("sparse", false)) call.refuse("has gradients of its own kind");
+    if (call.flag("scale_grad_by_freq", false) || call.flag("sparse", false)) call.refuse("scales or sparsifies its gradients");
     if (sizes.size() != 2 || !program_.takes_tokens || call.tensor("indices") != input() || takes_rows_)
-        call.refuse("takes other than the data's tokens");
+        call.refuse("takes values other than the data's tokens");
     keep(call, "indices", {{"embedding", {{"dim", sizes[1]}, {"tokens", std::optional(sizes[0])}}}}, {{"weight", weight}});
 }
 
 void GraphValues::read_batch_norm(GraphCall& call) {
     std::map<std::string, std::string> called;
     for (const char* name : {"weight", "bias", "running_mean", "running_var"}) called[name] = call.tensor(name);
-    if (!call.flag("training", false)) call.refuse("trains as if it evaluated");
+    if (!call.flag("training", false)) call.refuse("trains in evaluation mode");
     if (call.real("momentum", kMomentum) != kMomentum || call.real("eps", kEpsilon) != kEpsilon)
-        call.refuse(fmt::format("has another momentum or eps than the layer's, {} and {}", kMomentum, kEpsilon));
+        call.refuse(fmt::format("has a momentum or eps that differs from the layer's, {} and {}", kMomentum, kEpsilon));
     call.flag("cudnn_enabled", false);
     keep(call, "input", {{"batch_norm", {}}}, called);
 }
 
 void GraphValues::read_group_norm(GraphCall& call) {
-    if (call.real("eps", kEpsilon) != kEpsilon) call.refuse(fmt::format("has another eps than the layer's, {}", kEpsilon));
+    if (call.real("eps", kEpsilon) != kEpsilon)
+        call.refuse(fmt::format("has an eps that differs from the layer's, {}", kEpsilon));
     call.flag("cudnn_enabled", false);
     keep(call, "input", {{"group_norm", {{"groups", call.integer("num_groups", 1)}}}},
          {{"weight", call.tensor("weight")}, {"bias", call.tensor("bias")}});
@@ -273,16 +275,17 @@ void GraphValues::read_group_norm(GraphCall& call) {
 void GraphValues::read_layer_norm(GraphCall& call) {
     const Shape& shape = operand(call, "input").shape;
     const std::vector<std::int64_t> over = call.integers("normalized_shape");
-    if (call.real("eps", kEpsilon) != kEpsilon) call.refuse(fmt::format("has another eps than the layer's, {}", kEpsilon));
+    if (call.real("eps", kEpsilon) != kEpsilon)
+        call.refuse(fmt::format("has an eps that differs from the layer's, {}", kEpsilon));
     const bool each_position = shape.size() == 2 && over == Shape{shape.back()};
-    if (over != shape && !each_position) call.refuse("is over a part of an example's values");
+    if (over != shape && !each_position) call.refuse("normalises only a part of an example's values");
     call.flag("cudnn_enable", false);
     keep(call, "input", {{"layer_norm", {{"each_position", each_position}}}},
          {{"weight", call.tensor("weight")}, {"bias", call.tensor("bias")}});
 }
 
 void GraphValues::read_gelu(GraphCall& call) {
-    if (call.word("approximate", "none") != "none") call.refuse("is an approximation, which the layer is not");
+    if (call.word("approximate", "none") != "none") call.refuse("is an approximation, but the layer is exact");
     keep(call, "self", {{"gelu", {}}});
 }
 
@@ -295,7 +298,7 @@ void GraphValues::drop(GraphCall& call, const std::string& kind) {
 void GraphValues::read_max_pool(GraphCall& call) {
     const std::int64_t size = call.side("kernel_size", 0);
     if (call.side("stride", size) != size || call.side("padding", 0) != 0 || call.side("dilation", 1) != 1)
-        call.refuse("has squares that overlap, lie apart or reach beyond the image");
+        call.refuse("has windows that overlap, leave gaps or exceed the image");
     if (call.flag("ceil_mode", false)) call.refuse("has ceil_mode");
     keep(call, "self", {{"max_pool", {{"size", size}}}});
 }
@@ -303,10 +306,10 @@ void GraphValues::read_max_pool(GraphCall& call) {
 void GraphValues::read_avg_pool(GraphCall& call) {
     const std::int64_t size = call.side("kernel_size", 0);
     if (size < 1 || static_cast<double>(size) > kWide || call.side("stride", size) != size || call.side("padding", 0) != 0)
-        call.refuse("has squares that overlap, lie apart or reach beyond the image");
+        call.refuse("has windows that overlap, leave gaps or exceed the image");
     if (call.flag("ceil_mode", false)) call.refuse("has ceil_mode");
     call.flag("count_include_pad", true);  // no effect without padding
-    if (call.integer("divisor_override", size * size) != size * size) call.refuse("divides by another number than a mean does");
+    if (call.integer("divisor_override", size * size) != size * size) call.refuse("does not divide by the number of values");
     keep(call, "self", {{"avg_pool", {{"size", size}}}});
 }
 
@@ -315,7 +318,7 @@ void GraphValues::read_adaptive_pool(GraphCall& call) {
     const std::int64_t out = call.side("output_size", 0);
     if (out == 1) return keep(call, "self", {{"avg_pool", {}}});
     if (shape.size() != 3 || out < 1 || shape[1] % out != 0 || shape[2] % out != 0 || shape[1] != shape[2])
-        call.refuse("has squares that are not alike");
+        call.refuse("has windows of different sizes");
     keep(call, "self", {{"avg_pool", {{"size", shape[1] / out}}}});
 }
 
@@ -324,7 +327,7 @@ void GraphValues::read_mean(GraphCall& call) {
     for (std::int64_t& dim : dims) dim = dim < 0 ? dim + 4 : dim;
     std::ranges::sort(dims);
     if (operand(call, "self").shape.size() != 3 || dims != std::vector<std::int64_t>{2, 3})
-        call.refuse("is no mean of an image's channels");
+        call.refuse("is not a mean over each channel of an image");
     if (call.flag("keepdim", false)) return keep(call, "self", {{"avg_pool", {}}});
     keep(call, "self", {{"avg_pool", {}}, {"flatten", {}}});
 }
@@ -339,30 +342,30 @@ void GraphValues::read_flatten(GraphCall& call) {
     const auto from_front = [&](std::int64_t dim) { return dim < 0 ? dim + rank : dim; };
     const std::int64_t first = from_front(call.integer("start_dim", 0)), last = from_front(call.integer("end_dim", -1));
     if (first == 0 && last > 0) call.refuse("mixes examples");
-    if (first != last && (first != 1 || last != rank - 1)) call.refuse("puts a part of an example's sizes in a row");
+    if (first != last && (first != 1 || last != rank - 1)) call.refuse("flattens only a part of an example's sizes");
     view(call, first != last);
 }
 
 void GraphValues::read_view(GraphCall& call) {
     const Shape& shape = operand(call, "self").shape;
     const Argument* to = call.sizes(call.node().input("shape") != nullptr ? "shape" : "size");
-    if (to == nullptr || to->ints.size() < 2) call.refuse("gives no examples of several values");
+    if (to == nullptr || to->ints.size() < 2) call.refuse("does not give examples with several values");
     const std::string batch = to->names.empty() ? "" : to->names.front();
     const auto values = static_cast<std::int64_t>(num_values(shape));
     Shape wanted(to->ints.begin() + 1, to->ints.end());
     for (std::size_t i = 1; i < to->names.size(); ++i)
-        if (!to->names[i].empty()) call.refuse("gives examples of a size that is computed");
+        if (!to->names[i].empty()) call.refuse("gives examples of a computed size");
     const bool rest = std::ranges::count(wanted, -1) == 1;
     const bool keeps_batch = batch.empty() ? to->ints.front() == -1 && !rest : batch_sizes_.contains(batch);
     if (wanted == Shape{-1}) wanted = {values};
     if (!keeps_batch || num_values(wanted) != num_values(shape)) call.refuse("mixes examples");
-    if (wanted != shape && wanted.size() != 1) call.refuse("gives examples another shape");
+    if (wanted != shape && wanted.size() != 1) call.refuse("changes the shape of examples");
     view(call, wanted != shape);
 }
 
 void GraphValues::read_size(GraphCall& call) {
     operand(call, "self");
-    if (call.integer("dim", 0) != 0) call.refuse("is no number of examples");
+    if (call.integer("dim", 0) != 0) call.refuse("is not the number of examples");
     batch_sizes_.insert(call.node().outputs.front().text);
 }
 

@@ -46,16 +46,16 @@ public:
     std::vector<PlannedLayer> plan(const Shape& input) {
         Shape shape = input;
         std::vector<PlannedLayer> layers = plan_up_to_end({}, shape);
-        FEDHIVE_CHECK(next_ == entries_.size(), "entry {} ends a residual, or begins its shortcut, where none is open",
+        FEDHIVE_CHECK(next_ == entries_.size(), "entry {} ends a residual or begins its shortcut, but no residual is open",
                       next_ - 1);
         if (layers.empty()) throw LayerMisfit("has no layers; write at least flatten and linear", "");
         const PlannedLayer& last = layers.back();
         if (shape != answers_)
             throw misfit(last, fmt::format("[{}]", layers.size() - 1),
-                         fmt::format("is the last one and gives {}, {}; {}", text_of(shape), wanted_,
+                         fmt::format("is the last layer and gives {}, but {}; {}", text_of(shape), wanted_,
                                      shape.size() == 2 && answers_.size() == 1
-                                         ? "for one answer to all positions put flatten or last_position before linear, or "
-                                           "leave out all_positions of lstm"
+                                         ? "for one output for all positions, put flatten or last_position before linear, or "
+                                           "remove all_positions of lstm"
                                          : "end with linear, without out"));
         if (std::ranges::none_of(layers, &PlannedLayer::has_parameters))
             throw LayerMisfit("has no layer with parameters; write at least flatten and linear", "");
@@ -102,15 +102,13 @@ private:
     /// Throws unless an embedding, and only an embedding, gets tokens.
     void check_tokens(const PlannedLayer& layer, const Place& place) const {
         if (layer.kind->takes_tokens && tokens_ == 0)
-            throw misfit(
-                layer, place.path,
-                fmt::format("takes tokens, and what comes in are numbers, {}; it is the first layer on data of tokens, such as "
-                            "data.format text, and only there",
-                            text_of(layer.in)));
+            throw misfit(layer, place.path,
+                         fmt::format("takes tokens, but its input is numbers, {}; use it only as the first layer for data of "
+                                     "tokens, such as data.format text",
+                                     text_of(layer.in)));
         if (!layer.kind->takes_tokens && tokens_ > 0)
-            throw misfit(
-                layer, place.path,
-                fmt::format("takes numbers, and what comes in are {} tokens; put embedding before it", text_of(layer.in)));
+            throw misfit(layer, place.path,
+                         fmt::format("takes numbers, but its input is {} tokens; put embedding before it", text_of(layer.in)));
     }
 
     /// Plans the layers of a residual and of its shortcut, up to its end. Returns the shape of the sum.
@@ -124,17 +122,15 @@ private:
             FEDHIVE_CHECK(entries_[next_ - 1].kind != LayerList::kShortcut, "entry {} is a second shortcut", next_ - 1);
         }
         if (shape != beside && around.shortcut.empty())
-            throw misfit(
-                around, place.path,
-                fmt::format("takes {} and its layers make {} of it, which cannot be added; let them keep the shape, by "
-                            "padding and as many channels, or give it a shortcut whose layers make {} too",
-                            text_of(beside), text_of(shape), text_of(shape)));
+            throw misfit(around, place.path,
+                         fmt::format("cannot add its input of {} to the output of its layers, {}; keep the shape with padding "
+                                     "and the same number of channels, or add a shortcut that also gives {}",
+                                     text_of(beside), text_of(shape), text_of(shape)));
         if (shape != beside)
-            throw misfit(
-                around, place.path,
-                fmt::format("takes {}, of which its layers make {} and its shortcut {}, which cannot be added; let both "
-                            "make the same of it, by strides, padding and as many channels",
-                            text_of(around.in), text_of(shape), text_of(beside)));
+            throw misfit(around, place.path,
+                         fmt::format("turns {} into {} by its layers and into {} by its shortcut, which cannot be added; make "
+                                     "both shapes equal with strides, padding and channels",
+                                     text_of(around.in), text_of(shape), text_of(beside)));
         return shape;
     }
 
@@ -157,9 +153,9 @@ private:
             else if (next_ == entries_.size())
                 values.set(key.name, std::optional(answers_.back()));
             else
-                throw misfit(
-                    layer, place.path,
-                    fmt::format("needs {}; only the last layer can do without, whose units are the {}", key.name, units_));
+                throw misfit(layer, place.path,
+                             fmt::format("needs {}; only the last layer may leave it out, where it is the number of {}",
+                                         key.name, units_));
         }
         return values;
     }
@@ -169,8 +165,8 @@ private:
         if (given > 0 && given < tokens_)
             throw misfit(
                 layer, place.path,
-                fmt::format("has rows for {} tokens, and the data know {}; allowed: at least as many, or leave tokens out",
-                            given, tokens_));
+                fmt::format("has rows for {} tokens, but the data have {}; give at least that number, or remove tokens", given,
+                            tokens_));
         return given > 0 ? given : tokens_;
     }
 
@@ -224,12 +220,13 @@ std::string difference(const aggregation::Layout& of_file, const aggregation::La
     const auto& layers = of_layers.entries();
     for (std::size_t i = 0; i < file.size(); ++i) {
         const auto found = std::ranges::find(layers, file[i].name, &aggregation::LayoutEntry::name);
-        if (found == layers.end()) return fmt::format("{} is of no layer", exported::shown(file[i].name));
+        if (found == layers.end()) return fmt::format("{} belongs to no layer", exported::shown(file[i].name));
         if (found->shape != file[i].shape || found->kind != file[i].kind)
-            return fmt::format("{} has another shape than that of its layer", exported::shown(file[i].name));
+            return fmt::format("the shape of {} differs from that of its layer", exported::shown(file[i].name));
         if (found != layers.begin() + static_cast<std::ptrdiff_t>(i))
-            return fmt::format("{} lies in the file where {} would, as forward uses them; declare modules in that order",
-                               exported::shown(file[i].name), exported::shown(layers[i].name));
+            return fmt::format(
+                "{} is in the file where forward uses {}; declare modules in the order in which forward uses them",
+                exported::shown(file[i].name), exported::shown(layers[i].name));
     }
     return "";
 }
@@ -275,7 +272,7 @@ std::string kept_as_graph(const ModelSpec& spec, const exported::Program& progra
         const auto of_file = exported::layout_of(program, {Role::Trained, Role::Frozen, Role::Moved});
         return difference(of_file, layout_of(layers, true, [](const Parameter&) { return true; }));
     } catch (const LayerMisfit& misfit) {
-        return fmt::format("as layers it does not fit: {}", misfit.what());
+        return fmt::format("the list of layers does not fit: {}", misfit.what());
     } catch (const ConfigError& error) {
         return error.what();
     }

@@ -14,7 +14,7 @@ LayerKind tanh_layer() {
 LayerKind gelu_layer() {
     return {.name = "gelu",
             .torch = "GELU",
-            .summary = "x Φ(x) of each value, Φ the normal distribution's (arXiv:1606.08415).",
+            .summary = "x Φ(x) of each value, where Φ is the normal distribution function (arXiv:1606.08415).",
             .keys = {},
             .fit = fit_each_value};
 }
