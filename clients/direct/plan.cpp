@@ -177,15 +177,15 @@ std::string misfit_of(const Layers& layers) {
         const auto found = [&](std::string_view what) { return fmt::format("{} (layer {})", what, layer.number); };
         if (kind == "conv2d" && argument(layer, "groups") > 1) return found("conv2d with groups");
         if (kind == "conv2d" && argument(layer, "padding") >= argument(layer, "kernel"))
-            return found("conv2d with padding as wide as its kernel");
+            return found("conv2d with padding not smaller than its kernel");
         if (kind == "avg_pool" && argument(layer, "size") == 0 && layer.in[1] != layer.in[2])
-            return found("avg_pool of a whole image that is not square");
-        if (kind == "layer_norm" && layer.arguments.flag("each_position")) return found("layer_norm of each position");
-        if (kind == "layer_norm" && layer.in.size() == 3) return found("layer_norm of images");
+            return found("avg_pool over a whole image that is not square");
+        if (kind == "layer_norm" && layer.arguments.flag("each_position")) return found("layer_norm over each position");
+        if (kind == "layer_norm" && layer.in.size() == 3) return found("layer_norm over images");
         if (kind == "linear" && is_sequence(layer)) return found("linear at each position");
         const bool looks_behind = kind == "conv2d" || kind == "linear" || kind == "group_norm" || kind == "residual";
         if (!looks_behind && !alone().contains(kind)) return found(kind);
-        if (kind == "residual" && layer.in.size() != layer.fit.out.size()) return found("residual that makes rows of images");
+        if (kind == "residual" && layer.in.size() != layer.fit.out.size()) return found("residual that turns images into rows");
         for (const Layers* inner : {&layer.residual, &layer.shortcut})
             if (std::string within = misfit_of(*inner); !within.empty()) return within;
     }

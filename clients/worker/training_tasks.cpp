@@ -160,7 +160,7 @@ void TaskRunner::keep_local_part(const Task& task, std::uint64_t member, aggrega
                                  aggregation::ConstParamSpan start) {
     const aggregation::ParamSpan kept = plan_.channels.of(arena_.kept(task.slot), aggregation::kLocal);
     local_part_.take(kept, local);
-    if (!aggregation::all_finite(kept)) throw not_finite("the part that stays with the client", member);
+    if (!aggregation::all_finite(kept)) throw not_finite("the part that stays on the client", member);
     local_part_.hide(local, start);
 }
 

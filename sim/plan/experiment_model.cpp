@@ -47,8 +47,8 @@ void require_model_memory(const LoadedConfig& loaded, const clients::ModelSpec& 
     if (static_cast<double>(vectors) <= vectors_that_fit) return;
     throw loaded.source->error(
         vectors > 1 ? "training.cohort" : model_key(config),
-        fmt::format("{} has {:.0f} parameters, {:.3g} bytes{}, of which the arena holds {} at least; {} bytes ({}) are "
-                    "available; use a smaller model or cohort, or raise training.clients_per_slot",
+        fmt::format("{} has {:.0f} parameters, {:.3g} bytes{}, and the arena needs at least {}; {} bytes ({}) are available; "
+                    "use a smaller model or cohort, or raise training.clients_per_slot",
                     model.name.get(), count, count * sizeof(float),
                     frozen > 0 ? fmt::format(", besides {:.0f} frozen ones", frozen) : "",
                     vectors > 1 ? fmt::format("{} models and updates", vectors) : "one", available, human_bytes(available)));
@@ -109,13 +109,13 @@ struct KeepsState {
 
 KeepsState who_keeps(const RunConfig& run) {
     if (run.model.has_local_part()) return {"model.local", "model.local", "fewer patterns"};
-    if (run.keeps_residual()) return {"upload", "'error_feedback'", "leave it out"};
+    if (run.keeps_residual()) return {"upload", "'error_feedback'", "remove it"};
     return {"strategy.name", fmt::format("strategy '{}'", run.strategy.name), "another strategy"};
 }
 
 /// "strategy 'scaffold' keeps 400 bytes (400 B) for each client that is seen, of up to 10 clients 4000 bytes (4 KB)"
 std::string what_is_kept(const RunConfig& run, std::uint64_t each, std::uint64_t seen) {
-    return fmt::format("{} keeps {} bytes ({}) for each client that is seen, of up to {} clients {} bytes ({})",
+    return fmt::format("{} stores {} bytes ({}) for each client that takes part, for up to {} clients {} bytes ({})",
                        who_keeps(run).who, each, human_bytes(each), seen, seen * each, human_bytes(seen * each));
 }
 
@@ -123,22 +123,21 @@ aggregation::ClientStates make_states_in(const std::filesystem::path& folder, co
                                          std::uint64_t num_clients) {
     const std::uint64_t each = aggregation::ClientStates::bytes_each(floats), seen = clients_seen(loaded.run, num_clients);
     if (aggregation::lies_in_memory(folder))
-        throw loaded.source->error(
-            "client_state", fmt::format("{} lies in memory itself (tmpfs), and so would a file there; write memory, or put the "
-                                        "run's folder on a disk: --out",
-                                        folder.string()));
+        throw loaded.source->error("client_state",
+                                   fmt::format("{} is in main memory itself (tmpfs), and so would be a file there; set memory, "
+                                               "or put the run's folder on a disk with --out",
+                                               folder.string()));
     if (const std::uint64_t free = aggregation::free_disk_bytes(folder); seen > free / each)
         throw loaded.source->error(
-            "client_state",
-            fmt::format("{}; on the disk of {} {} bytes ({}) are free; make room there, put the run's folder on another one "
-                        "(--out), or use fewer clients or rounds, a smaller model or {}",
-                        what_is_kept(loaded.run, each, seen), folder.string(), free, human_bytes(free),
-                        who_keeps(loaded.run).instead));
+            "client_state", fmt::format("{}; on the disk of {} {} bytes ({}) are free; free space there, put the run's folder "
+                                        "on another disk (--out), or use fewer clients or rounds, a smaller model or {}",
+                                        what_is_kept(loaded.run, each, seen), folder.string(), free, human_bytes(free),
+                                        who_keeps(loaded.run).instead));
     return blame(loaded, "client_state", [&] {
         try {
             return aggregation::ClientStates::create_in(folder, num_clients, floats);
         } catch (const Fault& fault) {
-            throw ConfigError(fmt::format("{}; write memory, or put the run's folder elsewhere: --out", fault.what()));
+            throw ConfigError(fmt::format("{}; set memory, or put the run's folder elsewhere with --out", fault.what()));
         }
     });
 }
@@ -158,10 +157,10 @@ aggregation::ClientStates make_client_states(const LoadedConfig& loaded, const a
         throw loaded.source->error(
             who_keeps(loaded.run).key,
             fmt::format("{}{}; {} bytes ({}) of memory are available; use fewer clients or rounds, a smaller model or {}, or "
-                        "have it on the disk of the run's folder: client_state: file",
+                        "store it on the disk of the run's folder with client_state: file",
                         what_is_kept(loaded.run, each, seen),
-                        ranks.is_alone() ? "" : ", and twice that while ranks take a run up again", available,
-                        human_bytes(available), who_keeps(loaded.run).instead));
+                        ranks.is_alone() ? "" : ", and twice that while ranks resume a run", available, human_bytes(available),
+                        who_keeps(loaded.run).instead));
     return aggregation::ClientStates::create(num_clients, floats);
 }
 
@@ -169,15 +168,13 @@ clients::Cut make_cut(const LoadedConfig& loaded, const clients::ModelSpec& mode
     const Values& mode = loaded.run.mode.values;
     if (mode.find("cut") == nullptr) return {};
     if (model.target.kind != clients::TargetKind::Class)
-        throw loaded.source->error(
-            "mode.name",
-            fmt::format("in mode '{}' the server has one class of each example to compare with, and task '{}' tells {} "
-                        "here; allowed with it: any other mode",
-                        loaded.run.mode.name, loaded.run.task, text_of(model.target.kind)));
+        throw loaded.source->error("mode.name", fmt::format("in mode '{}' the server needs one class per example, but task "
+                                                            "'{}' has {} here; allowed with this task: any other mode",
+                                                            loaded.run.mode.name, loaded.run.task, text_of(model.target.kind)));
     if (clients::num_frozen(model) > 0)
         throw loaded.source->error(
-            "mode.name", fmt::format("mode '{}' cuts a model of which all is trained, and {} parameters that stay; allowed "
-                                     "with it: any other mode",
+            "mode.name", fmt::format("mode '{}' needs a model without frozen parameters, but {} some as frozen; allowed with "
+                                     "frozen parameters: any other mode",
                                      loaded.run.mode.name, model.frozen.any() ? "model.frozen names" : "model.file has"));
     return blame(loaded, "mode.cut", [&] { return clients::cut_after(model, layout, mode.word("cut")); });
 }
@@ -204,12 +201,11 @@ std::unique_ptr<aggregation::Arena> make_arena(const LoadedConfig& loaded, Memor
     }
     const std::uint64_t available = this_machine().available_memory;
     if (geometry.total_bytes() > available)
-        throw loaded.source->error(
-            "training.cohort",
-            fmt::format("the arena needs {} bytes ({}) for {} slots of {} floats, {} bytes ({}) are available; "
-                        "use a smaller cohort or model, or raise training.clients_per_slot",
-                        geometry.total_bytes(), human_bytes(geometry.total_bytes()), geometry.num_slots, geometry.num_floats,
-                        available, human_bytes(available)));
+        throw loaded.source->error("training.cohort",
+                                   fmt::format("the arena needs {} bytes ({}) for {} slots of {} floats, but {} bytes ({}) are "
+                                               "available; use a smaller cohort or model, or raise training.clients_per_slot",
+                                               geometry.total_bytes(), human_bytes(geometry.total_bytes()), geometry.num_slots,
+                                               geometry.num_floats, available, human_bytes(available)));
     return std::make_unique<aggregation::HostArena>(geometry);
 }
 
