@@ -214,7 +214,7 @@ TEST_SUITE("Summary") {
         const std::string differences = text.substr(text.find("## Differences"));
         CHECK_MESSAGE(holds(differences, "| 0.2 |  | 2 | 0.0000 ± 0 |"), text);
         CHECK_FALSE(holds(differences, "[1]"));
-        CHECK(holds(differences, "over the pairs. One setting that differs in more than one key is left out."));
+        CHECK(holds(differences, "over the pairs. One setting that differs in more than one key is not shown."));
     }
 
     TEST_CASE("WhatBelongsToAStrategyGoesWithIt") {
@@ -239,6 +239,6 @@ TEST_SUITE("Summary") {
         add("fedadam", "1");  // now the rate varies by itself
         CHECK(holds(differences(), "| fedadam | 1 | 2 | 0.0000 ± 0 |"));
         CHECK_FALSE(holds(differences(), "| fedadam | 0.01 |"));
-        CHECK(holds(differences(), "One setting that differs in more than one key is left out."));
+        CHECK(holds(differences(), "One setting that differs in more than one key is not shown."));
     }
 }
