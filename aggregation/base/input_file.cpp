@@ -16,9 +16,9 @@ constexpr std::size_t kPart = std::size_t{256} << 10;
 
 /// The error for a path at which there is no regular file.
 FileError not_a_file(const std::filesystem::path& file, mode_t mode) {
-    if (S_ISDIR(mode)) return {file, FileProblem::Folder, "is a folder, a file is wanted"};
+    if (S_ISDIR(mode)) return {file, FileProblem::Folder, "is a folder; name a file"};
     const char* kind = S_ISFIFO(mode) ? "a pipe" : S_ISSOCK(mode) ? "a socket" : "a device";
-    return {file, FileProblem::NotAFile, fmt::format("is not a regular file but {}; put what it gives into a file", kind)};
+    return {file, FileProblem::NotAFile, fmt::format("is not a regular file but {}; write its content to a file", kind)};
 }
 
 /// The problem behind a failed open(), by its errno.
@@ -26,7 +26,7 @@ FileError not_opened(const std::filesystem::path& file, int error) {
     struct stat status {};
     // A socket, or a device without a driver.
     if (stat(file.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) return not_a_file(file, status.st_mode);
-    if (error == ENOENT || error == ENOTDIR) return {file, FileProblem::Missing, "there is no such file"};
+    if (error == ENOENT || error == ENOTDIR) return {file, FileProblem::Missing, "no such file"};
     return {file, FileProblem::Unreadable, fmt::format("cannot be opened: {}", std::strerror(error))};
 }
 
@@ -63,7 +63,7 @@ std::size_t InputFile::read(std::span<char> to) {
 }
 
 void InputFile::too_large(std::uint64_t bytes, std::uint64_t most) const {
-    throw FileError(path_, FileProblem::TooLarge, fmt::format("has {} bytes, {} at most can be read", bytes, most));
+    throw FileError(path_, FileProblem::TooLarge, fmt::format("has {} bytes; allowed: at most {}", bytes, most));
 }
 
 void InputFile::read_rest(std::string& text, std::uint64_t most) {
@@ -81,7 +81,7 @@ void InputFile::read_rest(std::string& text, std::uint64_t most) {
             if (got < part) return;
         }
     } catch (const std::bad_alloc&) {
-        throw FileError(path_, FileProblem::TooLarge, fmt::format("has {} bytes, more than this process can take in", size_));
+        throw FileError(path_, FileProblem::TooLarge, fmt::format("has {} bytes, more than this process can read", size_));
     }
 }
 
@@ -128,7 +128,7 @@ bool LineReader::next(std::string& line) {
         looked = buffer_.size();
         if (looked > kLongestLine)
             throw FileError(file_.path(), FileProblem::TooLarge,
-                            fmt::format("has a line of more than {} bytes, so it is no table", kLongestLine));
+                            fmt::format("has a line of more than {} bytes, so it is not a table", kLongestLine));
         buffer_.resize(looked + kPart);
         buffer_.resize(looked + file_.read(std::span(buffer_).subspan(looked)));
         if (buffer_.size() > looked) continue;

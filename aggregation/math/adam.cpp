@@ -17,16 +17,13 @@ std::vector<KeySpec> adam_keys(double weight_decay, const char* decay_doc) {
     return {{.name = "lr",
              .default_value = 0.001,
              .range = above(0),
-             .doc = "Client rate, per local step, typically 0.0001–0.01 (η_l)."},
-            {.name = "beta1",
-             .default_value = 0.9,
-             .range = fraction_below_one(),
-             .doc = "Fraction of the first moment carried over from step to step (β₁)."},
-            {.name = "beta2",
-             .default_value = 0.999,
-             .range = fraction_below_one(),
-             .doc = "Fraction of the second moment carried over (β₂)."},
-            {.name = "epsilon", .default_value = 1e-8, .range = above(0), .doc = "Added to the root of the second moment (ε)."},
+             .doc = "Client rate per local step, typically 0.0001–0.01 (η_l)."},
+            {.name = "beta1", .default_value = 0.9, .range = fraction_below_one(), .doc = "Decay of the first moment (β₁)."},
+            {.name = "beta2", .default_value = 0.999, .range = fraction_below_one(), .doc = "Decay of the second moment (β₂)."},
+            {.name = "epsilon",
+             .default_value = 1e-8,
+             .range = above(0),
+             .doc = "Added to the square root of the second moment (ε)."},
             {.name = "weight_decay", .default_value = weight_decay, .range = at_least(0), .doc = decay_doc}};
 }
 

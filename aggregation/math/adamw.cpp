@@ -5,9 +5,10 @@ namespace fedhive::aggregation {
 
 OptimizerSpec adamw() {
     return {.name = "adamw",
-            .summary = "Adam with weight decay apart from the moments (Loshchilov and Hutter 2019, arXiv:1711.05101)",
-            .keys = adam_keys(
-                0.01, "Of each parameter, lr · weight_decay is taken off in every step, as torch.optim.AdamW does (λ)."),
+            .summary = "Adam with decoupled weight decay (Loshchilov and Hutter 2019, arXiv:1711.05101)",
+            .keys = adam_keys(0.01,
+                              "Decoupled weight decay (λ): each step multiplies a parameter by 1 − lr · weight_decay, as "
+                              "torch.optim.AdamW does."),
             .build = [](const Values& values) -> OptimizerOptions {
                 AdamOptions options = adam_options(values);
                 options.decoupled = true;

@@ -95,25 +95,24 @@ private:
 }  // namespace
 
 AggregatorSpec krum() {
-    return {
-        .name = "krum",
-        .summary = "the update closest to its neighbours, or the mean of several (arXiv:1703.02757)",
-        .single_updates = true,
-        .weighs = false,
-        .keys = {{.name = "byzantine",
-                  .default_value = std::optional<std::int64_t>(),
-                  .range = between(0, 1 << 20),
-                  .default_note = "as many as a round bears",
-                  .doc = "How many updates of a round may be arbitrarily wrong (f); 2 f + 3 have to arrive at least. Left out: "
-                         "(n - 3) / 2 of the n that do."},
-                 {.name = "chosen",
-                  .default_value = std::int64_t{1},
-                  .range = between(1, 1 << 20),
-                  .doc =
-                      "Of how many updates the mean is taken: 1 is Krum, more Multi-Krum, typically what arrives less f (m)."}},
-        .build = [](const Values& values) -> std::unique_ptr<Aggregator> {
-            return std::make_unique<Krum>(values.optional_integer("byzantine"), values.integer("chosen"));
-        }};
+    return {.name = "krum",
+            .summary = "the update closest to its neighbours, or the mean of several (arXiv:1703.02757)",
+            .single_updates = true,
+            .weighs = false,
+            .keys = {{.name = "byzantine",
+                      .default_value = std::optional<std::int64_t>(),
+                      .range = between(0, 1 << 20),
+                      .default_note = "the most that a round tolerates",
+                      .doc = "Number of updates in a round that may be arbitrarily wrong (f); at least 2 f + 3 must arrive. If "
+                             "it is left out: (n - 3) / 2 of the n that arrive."},
+                     {.name = "chosen",
+                      .default_value = std::int64_t{1},
+                      .range = between(1, 1 << 20),
+                      .doc = "Number of updates that are averaged (m): 1 is Krum, more is Multi-Krum, typically the number of "
+                             "arrivals minus f."}},
+            .build = [](const Values& values) -> std::unique_ptr<Aggregator> {
+                return std::make_unique<Krum>(values.optional_integer("byzantine"), values.integer("chosen"));
+            }};
 }
 
 }  // namespace fedhive::aggregation

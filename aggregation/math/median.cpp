@@ -106,7 +106,7 @@ std::unique_ptr<Aggregator> make_median() { return std::make_unique<Median>(); }
 
 AggregatorSpec median() {
     return {.name = "median",
-            .summary = "the median of each coordinate, which bears a minority of arbitrarily wrong clients (arXiv:1803.01498)",
+            .summary = "the coordinate-wise median, which tolerates a minority of arbitrarily wrong clients (arXiv:1803.01498)",
             .single_updates = true,
             .weighs = false,
             .build = [](const Values&) { return make_median(); }};

@@ -73,7 +73,7 @@ std::vector<KeySpec> adaptive_keys(double beta1) {
     return {{.name = "server_lr",
              .default_value = 0.01,
              .range = above(0),
-             .doc = "Server rate, per round, typically 0.001–0.1 (η); 1, right for FedAvg, is far too large here."},
+             .doc = "Server rate per round (η), typically 0.001–0.1; the 1 of FedAvg is far too large here."},
             {.name = "beta1",
              .default_value = beta1,
              .range = fraction_below_one(),
@@ -82,8 +82,8 @@ std::vector<KeySpec> adaptive_keys(double beta1) {
             {.name = "tau",
              .default_value = 0.001,
              .range = above(0),
-             .doc = "Degree of adaptivity, in units of an update, typically 0.001 (τ); smaller lets coordinates that "
-                    "hardly move take steps as large as the others."}};
+             .doc = "Degree of adaptivity (τ), in units of an update, typically 0.001. With a smaller value, coordinates with "
+                    "small updates take steps as large as the others."}};
 }
 
 std::vector<KeySpec> with_second_decay(std::vector<KeySpec> keys) {
@@ -111,7 +111,7 @@ std::unique_ptr<ServerOptimizer> make_server_adaptive(const ServerAdaptiveOption
 
 ServerOptimizerSpec server_adagrad() {
     return {.name = "adagrad",
-            .summary = "a rate for each coordinate that only falls (arXiv:2003.00295)",
+            .summary = "Adagrad: a decreasing rate for each coordinate (arXiv:2003.00295)",
             .adaptive = true,
             .keys = adaptive_keys(0.0),
             .build = build<SecondMoment::Sum>};
@@ -127,7 +127,7 @@ ServerOptimizerSpec server_adam() {
 
 ServerOptimizerSpec server_yogi() {
     return {.name = "yogi",
-            .summary = "Adam whose second moment moves by as much as the update's square, not towards it (arXiv:2003.00295)",
+            .summary = "Yogi: Adam with an additive change of the second moment (arXiv:2003.00295)",
             .adaptive = true,
             .keys = with_second_decay(adaptive_keys(0.9)),
             .build = build<SecondMoment::Sign>};

@@ -24,7 +24,7 @@ KeySpec averaging_rate() {
     return {.name = "server_lr",
             .default_value = 1.0,
             .range = above(0),
-            .doc = "Server rate, per round, typically 1, which is plain averaging (η_g); far above 1 it overshoots."};
+            .doc = "Server rate per round (η_g), typically 1, which is plain averaging; far above 1 it overshoots."};
 }
 
 }  // namespace fedhive::aggregation

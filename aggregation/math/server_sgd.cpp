@@ -65,26 +65,25 @@ std::unique_ptr<ServerOptimizer> make_server_sgd(const ServerSgdOptions& options
 ServerOptimizerSpec server_sgd() {
     return {
         .name = "sgd",
-        .summary = "adds what the rule gives, times a rate",
+        .summary = "adds the combined update times a rate",
         .replaceable = true,
         .keys = {averaging_rate()},
         .build = [](const Values& values) { return make_server_sgd({.lr = static_cast<float>(values.number("server_lr"))}); }};
 }
 
 ServerOptimizerSpec server_momentum() {
-    return {
-        .name = "momentum",
-        .summary = "carries a share of the last step over (arXiv:1909.06335)",
-        .keys = {averaging_rate(),
-                 {.name = "server_momentum",
-                  .default_value = 0.9,
-                  .range = fraction_below_one(),
-                  .doc = "Fraction of the last server step carried over, typically 0.9; 0 is FedAvg (β); 0.97 and more only "
-                         "with small client rates."}},
-        .build = [](const Values& values) {
-            return make_server_sgd({.lr = static_cast<float>(values.number("server_lr")),
-                                    .momentum = static_cast<float>(values.number("server_momentum"))});
-        }};
+    return {.name = "momentum",
+            .summary = "momentum: adds a share of the last server step (arXiv:1909.06335)",
+            .keys = {averaging_rate(),
+                     {.name = "server_momentum",
+                      .default_value = 0.9,
+                      .range = fraction_below_one(),
+                      .doc = "Fraction of the last server step that is added (β), typically 0.9; 0 is FedAvg; 0.97 and more "
+                             "only with small client rates."}},
+            .build = [](const Values& values) {
+                return make_server_sgd({.lr = static_cast<float>(values.number("server_lr")),
+                                        .momentum = static_cast<float>(values.number("server_momentum"))});
+            }};
 }
 
 }  // namespace fedhive::aggregation

@@ -7,7 +7,7 @@ namespace {
 
 std::optional<KeyProblem> nesterov_without_momentum(const Values& values) {
     if (!values.flag("nesterov") || values.number("momentum") > 0.0) return {};
-    return KeyProblem{"nesterov", "needs momentum above 0, typically 0.9; the momentum here is 0"};
+    return KeyProblem{"nesterov", "needs momentum above 0, typically 0.9, but momentum is 0"};
 }
 
 OptimizerOptions sgd_options(const Values& values) {
@@ -18,25 +18,24 @@ OptimizerOptions sgd_options(const Values& values) {
 }  // namespace
 
 OptimizerSpec sgd() {
-    return {
-        .name = "sgd",
-        .summary = "stochastic gradient descent",
-        .keys = {{.name = "lr",
-                  .default_value = 0.01,
-                  .range = above(0),
-                  .doc = "Client rate, per local step, typically 0.01–0.1 (η_l)."},
-                 {.name = "momentum",
-                  .default_value = 0.0,
-                  .range = fraction_below_one(),
-                  .doc = "Fraction of the last step carried over; 0 is plain SGD, typically 0.5–0.9."},
-                 {.name = "weight_decay",
-                  .default_value = 0.0,
-                  .range = at_least(0),
-                  .doc = "L2 penalty added to the gradient, as torch.optim.SGD does; typically 0–0.001."},
-                 {.name = "nesterov", .default_value = false, .doc = "Nesterov's form of momentum; needs momentum above 0."}},
-        .sgd_steps = true,
-        .check = nesterov_without_momentum,
-        .build = sgd_options};
+    return {.name = "sgd",
+            .summary = "stochastic gradient descent",
+            .keys = {{.name = "lr",
+                      .default_value = 0.01,
+                      .range = above(0),
+                      .doc = "Client rate per local step, typically 0.01–0.1 (η_l)."},
+                     {.name = "momentum",
+                      .default_value = 0.0,
+                      .range = fraction_below_one(),
+                      .doc = "Momentum: fraction of the last step that is added, typically 0.5–0.9; 0 is plain SGD."},
+                     {.name = "weight_decay",
+                      .default_value = 0.0,
+                      .range = at_least(0),
+                      .doc = "L2 penalty added to the gradient, as torch.optim.SGD does; typically 0–0.001."},
+                     {.name = "nesterov", .default_value = false, .doc = "true: Nesterov momentum; needs momentum above 0."}},
+            .sgd_steps = true,
+            .check = nesterov_without_momentum,
+            .build = sgd_options};
 }
 
 }  // namespace fedhive::aggregation

@@ -78,12 +78,12 @@ ParamSpan ClientStates::make_room(std::uint64_t client) {
     while (error == EINTR) error = posix_fallocate(descriptor_, static_cast<off_t>(offset_of(client)), bytes);
     if (error != 0 && !folder_.empty())
         throw Fault(
-            fmt::format("what client {} keeps needs {} bytes on the disk of {}, {} bytes are free there: {}; make room, and "
+            fmt::format("the state of client {} needs {} bytes on the disk of {}, but {} bytes are free: {}; free space, then "
                         "resume the run",
                         client, bytes, folder_.string(), free_disk_bytes(folder_), std::strerror(error)));
     if (error != 0)
-        throw Fault(fmt::format("what client {} keeps needs {} bytes of memory, {} bytes are available: {}", client, bytes,
-                                available_memory_bytes(), std::strerror(error)));
+        throw Fault(fmt::format("the state of client {} needs {} bytes of memory, but {} bytes are available: {}", client,
+                                bytes, available_memory_bytes(), std::strerror(error)));
     base_[client] = std::byte{1};
     return vector_of(client);
 }

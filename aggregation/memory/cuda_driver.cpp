@@ -69,7 +69,7 @@ public:
         std::memcpy(&raw, handle.bytes.data(), sizeof raw);
         void* memory = nullptr;
         check(cudaIpcOpenMemHandle(&memory, raw, cudaIpcMemLazyEnablePeerAccess),
-              "cudaIpcOpenMemHandle (`fedhive doctor` says what may be wrong)");
+              "cudaIpcOpenMemHandle (`fedhive doctor` shows possible reasons)");
         return memory;
     }
     void close_handle(void* memory) override { check(cudaIpcCloseMemHandle(memory), "cudaIpcCloseMemHandle"); }
@@ -126,7 +126,7 @@ CudaVersions cuda_versions() {
 }
 
 std::string CudaVersions::describe() const {
-    if (!built) return "not built in (no nvcc was found when fedhive was built)";
+    if (!built) return "not built in (the build found no nvcc)";
     const auto number = [](int version) {
         return version == 0 ? std::string("none") : fmt::format("{}.{}", version / 1000, version % 1000 / 10);
     };

@@ -81,7 +81,7 @@ std::uint64_t cgroup_headroom(const fs::path& root) {
 int create_memory(const std::string& name, std::size_t bytes, std::size_t length) {
     const std::uint64_t available = available_memory_bytes();
     if (bytes > available)
-        throw Fault(fmt::format("segment '{}' needs {} bytes of memory, {} bytes are available", name, bytes, available));
+        throw Fault(fmt::format("segment '{}' needs {} bytes of memory, but {} bytes are available", name, bytes, available));
     const int descriptor = memfd_create(name.c_str(), MFD_CLOEXEC);
     if (descriptor < 0) throw os_fault("memfd_create");
     int error = EINTR;
@@ -89,7 +89,7 @@ int create_memory(const std::string& name, std::size_t bytes, std::size_t length
     if (error == 0 && length > bytes && ftruncate(descriptor, static_cast<off_t>(length)) != 0) error = errno;
     if (error != 0) {
         close(descriptor);
-        throw Fault(fmt::format("segment '{}' needs {} bytes of memory, {} bytes are available: {}", name, bytes, available,
+        throw Fault(fmt::format("segment '{}' needs {} bytes of memory, but {} bytes are available: {}", name, bytes, available,
                                 std::strerror(error)));
     }
     return descriptor;

@@ -75,7 +75,7 @@ double of_channel(const std::vector<double>& list, std::size_t channel, double o
 
 void check_length(const char* name, const std::vector<double>& list, std::size_t channels) {
     if (list.size() > 1 && list.size() != channels)
-        throw ConfigError(fmt::format("{} has {} values, but the data has {} channels; give none, one, or one per channel",
+        throw ConfigError(fmt::format("{} has {} values, but the data have {} channels; give none, one, or one per channel",
                                       name, list.size(), channels));
 }
 
@@ -85,7 +85,7 @@ BatchGather::BatchGather(ExampleShape shape, const Normalization& normalization)
     : shape_(shape), alike_(normalization.mean.size() <= 1 && normalization.std.size() <= 1) {
     const auto channels = static_cast<std::size_t>(shape.channels);
     if (shape.vocabulary > 0 && !(normalization.mean.empty() && normalization.std.empty()))
-        throw ConfigError(fmt::format("{} is given, but the data's examples are tokens, which stay what they are; leave it out",
+        throw ConfigError(fmt::format("{} is given, but the data's examples are tokens, which are not normalised; remove it",
                                       normalization.mean.empty() ? "std" : "mean"));
     const double byte_unit = shape.vocabulary > 0 ? 1.0 : 255.0;
     check_length("mean", normalization.mean, channels);

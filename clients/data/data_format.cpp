@@ -29,7 +29,7 @@ std::int64_t classes_wanted(const Values& values, TargetKind wanted) {
     const std::int64_t classes = values.integer("classes");
     if (classes > 0 && wanted == TargetKind::Numbers)
         throw ConfigError(
-            fmt::format("classes is {}, but the targets of task regression are numbers; leave classes out", classes));
+            fmt::format("classes is {}, but the targets of task regression are numbers; remove classes", classes));
     return classes;
 }
 

@@ -35,13 +35,14 @@ void turn_example(Value* values, const ExampleShape& shape, std::uint32_t quarte
 
 void check_skew(const Examples& part, const FeatureSkew& skew) {
     const ExampleShape& shape = part.shape;
-    if (shape.vocabulary > 0) throw ConfigError("examples are tokens, which have no such skew; leave it out");
+    if (shape.vocabulary > 0) throw ConfigError("examples are tokens, which have no feature skew; remove it");
     if (skew.turns == 1) return;
     if (shape.height == 1 && shape.width == 1)
-        throw ConfigError("rotation: examples are features in a row, and no images; leave it out");
+        throw ConfigError("rotation: examples are features in a row, not images; remove it");
     if (skew.turns == 4 && shape.height != shape.width)
-        throw ConfigError(fmt::format("rotation: images of {} x {} pixels fit only turned by halves; allowed: none, half_turns",
-                                      shape.height, shape.width));
+        throw ConfigError(fmt::format(
+            "rotation: quarter turns need square images, but the images have {} x {} pixels; allowed: none, half_turns",
+            shape.height, shape.width));
 }
 
 void make_floats(Examples& part) {
@@ -59,8 +60,8 @@ void require_memory_for_floats(const Dataset& dataset) {
     const std::uint64_t bytes = 4 * (dataset.train.values.size() + dataset.test.values.size());
     const std::uint64_t available = aggregation::available_memory_bytes();
     if (dataset.train.type == ValueType::U8 && bytes > available / 2)
-        throw ConfigError(fmt::format("noise: the examples as floats take {} bytes, and half of {} are available for them",
-                                      bytes, available));
+        throw ConfigError(fmt::format(
+            "noise: the examples as floats need {} bytes, but only half of {} bytes may be used for them", bytes, available));
 }
 
 void add_noise(float* values, double std, const Stream& stream, std::vector<double>& normals) {

@@ -16,8 +16,7 @@ void mark_ignored(Dataset& dataset) {
         const std::uint64_t of_part = num_ignored(part->labels);
         if (of_part > 0 && of_part == part->labels.size())
             throw ConfigError(
-                fmt::format("all targets of the {} examples are {}, which counts in no loss; wanted: at least one "
-                            "class",
+                fmt::format("all targets of the {} examples are {}, which marks ignored targets; expected: at least one class",
                             name, kIgnored));
         ignored += of_part;
     }

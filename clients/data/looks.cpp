@@ -22,7 +22,7 @@ void append_looks(const Augmentation& augmentation, const LookKey& key, std::spa
 
 void check_augmentation(const Augmentation& augmentation, const ExampleShape& shape) {
     if (!augmentation.any() || (shape.vocabulary == 0 && shape.height * shape.width > 1)) return;
-    throw ConfigError(fmt::format("crops and mirrors images, and the data's examples are {}; leave crop_padding and flip out",
+    throw ConfigError(fmt::format("needs images, but the data's examples are {}; remove crop_padding and flip",
                                   shape.vocabulary > 0 ? "tokens" : fmt::format("features in a row, {}", shape.channels)));
 }
 

@@ -14,7 +14,7 @@ namespace {
 constexpr double kLargeDeviation = 20.0;
 constexpr std::size_t kSampledValues = std::size_t{1} << 18;
 constexpr std::size_t kSampledRows = 1000;
-constexpr const char* kTranspose = "mend it: x = x.transpose(0, 3, 1, 2)";
+constexpr const char* kTranspose = "fix: x = x.transpose(0, 3, 1, 2)";
 
 float float_at(const Examples& part, std::size_t index) {
     float value = 0.0F;
@@ -57,15 +57,16 @@ std::string listed_labels(const std::vector<std::int64_t>& labels) {
 std::vector<DataWarning> channels_last(const Examples& train) {
     const ExampleShape& shape = train.shape;
     if (!looks_like_channels_last(shape, train.type)) return {};
-    return {{"train",
-             fmt::format("x is read as {0} channels of {1} x {2}, and looks like images of {0} x {1} with {2} channel{3}; if "
-                         "these are, {4}",
-                         shape.channels, shape.height, shape.width, shape.width == 1 ? "" : "s", kTranspose)}};
+    return {
+        {"train",
+         fmt::format(
+             "x is read as {0} channels of {1} x {2}, but looks like images of {0} x {1} with {2} channel{3}; if it is, {4}",
+             shape.channels, shape.height, shape.width, shape.width == 1 ? "" : "s", kTranspose)}};
 }
 
 std::string channels_last_advice(const ExampleShape& shape) {
     if (!looks_like_channels_last(shape, ValueType::U8)) return "";
-    return fmt::format("; if these are images with their channels last, {}", kTranspose);
+    return fmt::format("; if the data are images with channels last, {}", kTranspose);
 }
 
 std::vector<DataWarning> missing_classes(const Dataset& dataset) {
@@ -79,10 +80,11 @@ std::vector<DataWarning> missing_classes(const Dataset& dataset) {
         if (!shown[label]) missing.push_back(static_cast<std::int64_t>(label));
     if (missing.empty()) return {};
     const bool from_one = missing.front() == 0 && std::ranges::count(dataset.test.labels, 0) == 0;
-    return {{"train", fmt::format("no training example has {} of {}; {}, or say that it is meant: data.classes: {}",
-                                  listed_labels(missing), dataset.num_classes,
-                                  from_one ? "if labels begin at 1: y - 1, in both files" : "number the classes without gaps",
-                                  dataset.num_classes)}};
+    return {
+        {"train", fmt::format("no training example has {} of {}; {}, or set data.classes: {} if this is intended",
+                              listed_labels(missing), dataset.num_classes,
+                              from_one ? "if labels begin at 1, use y - 1 in both files" : "number the classes without gaps",
+                              dataset.num_classes)}};
 }
 
 std::vector<DataWarning> large_values(const Examples& train) {
@@ -106,10 +108,10 @@ std::vector<DataWarning> large_values(const Examples& train) {
     return {
         {"normalize",
          fmt::format(
-             "values of x have a standard deviation of {:.3g}{}, and most models learn nothing from such; {}",
+             "values of x have a standard deviation of {:.3g}{}, but most models need one near 1 to learn; {}",
              largest->deviation(),
              channels == 1 ? "" : fmt::format(" in {} {} of {}", of_channel == 1 ? "feature" : "channel", channel, channels),
-             bytes ? "mend it: x = x / 255" : "bring it near 1: data.normalize, or (x - x.mean(0)) / x.std(0)")}};
+             bytes ? "fix: x = x / 255" : "set data.normalize, or use (x - x.mean(0)) / x.std(0)")}};
 }
 
 std::vector<DataWarning> index_column(const Examples& train, const std::optional<std::string>& name) {
@@ -124,10 +126,9 @@ std::vector<DataWarning> index_column(const Examples& train, const std::optional
         const bool whole = value >= 0.0F && value == std::floor(value) && seen.insert(value).second;
         if (!whole || (!name && (first > 1.0F || value != first + static_cast<float>(row)))) return {};
     }
-    return {
-        {"train", fmt::format("the first column {} and counts rows, as pandas writes its index: it is a feature here; leave it "
-                              "out: to_csv(FILE, index=False)",
-                              !name || name->empty() ? "has no name" : fmt::format("is '{}'", *name))}};
+    return {{"train", fmt::format("the first column {} and counts rows, like an index that pandas wrote; fedhive reads it as a "
+                                  "feature; to remove it, use to_csv(FILE, index=False)",
+                                  !name || name->empty() ? "has no name" : fmt::format("is '{}'", *name))}};
 }
 
 }  // namespace fedhive::clients

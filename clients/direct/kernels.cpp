@@ -45,7 +45,7 @@ const Kernels& kernels() {
         if (const char* wanted = std::getenv("FEDHIVE_KERNELS"); wanted != nullptr && *wanted != '\0') {
             if (const Kernels* found = kernels_by_name(wanted); found != nullptr) return *found;
             throw ConfigError(
-                fmt::format("FEDHIVE_KERNELS={}: this processor has no such kernels; it has: {}", wanted, names()));
+                fmt::format("FEDHIVE_KERNELS={}: this processor does not support these kernels; allowed: {}", wanted, names()));
         }
         for (const Kernels* kernels : runnable())
             if (kernels != nullptr) return *kernels;
@@ -65,7 +65,7 @@ std::string remark_on(std::string_view name) {
 #if defined(FEDHIVE_X86_KERNELS)
     return remark_on_plain(__builtin_cpu_supports("avx2") != 0, __builtin_cpu_supports("fma") != 0);
 #else
-    return ": slow, they use no vectors";
+    return ": slow, because they use no vector instructions";
 #endif
 }
 
@@ -77,7 +77,8 @@ std::string remark_on_plain(bool has_avx2, bool has_fma) {
     const std::string_view share = has_fma ? "1/40 to 1/72" : "1/560 to 1/1,000";
     if (has_avx2) return fmt::format(": slow, {} of the speed of avx2", share);
     return fmt::format(
-        ": slow, {} of the speed with AVX2, which this processor has not; training.engine: libtorch may be faster", share);
+        ": slow, {} of the speed with AVX2, which this processor does not have; training.engine: libtorch may be faster",
+        share);
 }
 
 }  // namespace fedhive::clients::direct

@@ -58,8 +58,8 @@ void abandon_recording(const c10::cuda::CUDAStream& stream) noexcept {
 /// Allocator and generator stay prepared for a recording that never ended, so the process that failed here is not to go on.
 DeviceFault recording_failed(const char* why) {
     return DeviceFault(
-        fmt::format("a local step could not be recorded as a CUDA graph: {}; training.graph: false trains without, "
-                    "with the same bits; where memory is short, fewer workers leave more of it",
+        fmt::format("a local step could not be recorded as a CUDA graph: {}; training.graph: false trains without recording "
+                    "and gives the same result; if memory is short, use fewer workers",
                     why));
 }
 

@@ -29,7 +29,7 @@ Archive::Archive(std::span<const std::byte> bytes) {
     archive_.reset(zip_open_from_source(source, ZIP_RDONLY, &error));
     if (!archive_) {
         zip_source_free(source);  // libzip takes it only where it succeeds
-        refuse(fmt::format("is no whole archive of torch.export.save ({})", zip_problem(error)), kExport);
+        refuse(fmt::format("is not a complete archive of torch.export.save ({})", zip_problem(error)), kExport);
     }
     const zip_int64_t count = zip_get_num_entries(archive_.get(), 0);
     if (count > kMostMembers) refuse(fmt::format("has {} members; allowed: {}", count, kMostMembers), kExport);
@@ -41,15 +41,15 @@ Archive::Archive(std::span<const std::byte> bytes) {
         const bool stored = member.comp_method == ZIP_CM_STORE && member.comp_size == member.size;
         if (!stored) compressed_.insert(name);
         if (member.comp_size > bytes.size() - sum)
-            refuse(fmt::format("promises more bytes in its members than the file has, {}", bytes.size()), kExport);
+            refuse(fmt::format("has members with more bytes than the file, {}", bytes.size()), kExport);
         sum += member.comp_size;
-        if (!members_.emplace(name, member.size).second) refuse("has two members of the name " + shown(name), kExport);
+        if (!members_.emplace(name, member.size).second) refuse("has two members named " + shown(name), kExport);
     }
 }
 
 void Archive::need_stored() const {
     if (!compressed_.empty())
-        refuse(shown(*compressed_.begin()) + " is compressed; torch.export.save stores members as they are", kExport);
+        refuse(shown(*compressed_.begin()) + " is compressed; torch.export.save stores members uncompressed", kExport);
 }
 
 std::string Archive::read(const std::string& name) const {
@@ -66,7 +66,7 @@ std::string Archive::read(const std::string& name) const {
         const zip_int64_t got =
             zip_fread(file.get(), full ? &beyond : content.data() + filled, full ? 1 : content.size() - filled);
         if (got < 0) refuse(fmt::format("{} is damaged ({})", shown(name), zip_file_strerror(file.get())), kExport);
-        if (got > 0 && full) refuse(shown(name) + " is longer than it says", kExport);
+        if (got > 0 && full) refuse(shown(name) + " is longer than its stated size", kExport);
         if (got == 0 && !full) refuse(shown(name) + " ends early", kExport);
         if (got == 0) return content;
         filled += static_cast<std::size_t>(got);

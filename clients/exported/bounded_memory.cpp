@@ -29,7 +29,7 @@ public:
         char* block = nullptr;
         if (bytes <= most_ - std::min(most_, used))
             block = static_cast<char*>(std::aligned_alloc(kHead, (bytes / kHead + 2) * kHead));
-        TORCH_CHECK_WITH(OutOfMemoryError, block != nullptr, bytes, " bytes are too many");
+        TORCH_CHECK_WITH(OutOfMemoryError, block != nullptr, bytes, " bytes are too much");
         used_ += bytes;
         std::memcpy(block, &bytes, sizeof(bytes));
         return {block + kHead, block + kHead, &release, c10::Device(c10::kCPU)};

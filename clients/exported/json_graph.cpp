@@ -21,7 +21,7 @@ constexpr std::size_t kMostNodes = 100'000;
 class GraphReader {
 public:
     Graph graph(const Json& json, int depth) {
-        if (depth > kMostDepth) refuse(fmt::format("has graphs in graphs, {} deep; allowed: {}", depth, kMostDepth), kExport);
+        if (depth > kMostDepth) refuse(fmt::format("has nested graphs, {} deep; allowed: {}", depth, kMostDepth), kExport);
         Graph graph;
         for (const Json& each : json.at("inputs")) graph.inputs.push_back(argument(each, depth));
         for (const Json& each : json.at("outputs")) graph.outputs.push_back(argument(each, depth));
@@ -48,8 +48,7 @@ private:
             return made;
         }
         const auto found = readers().find(kind);
-        if (found == readers().end())
-            refuse(fmt::format("has an argument of kind {}, which is not known here", shown(kind)), kExport);
+        if (found == readers().end()) refuse(fmt::format("has an argument of the unknown kind {}", shown(kind)), kExport);
         return found->second(value);
     }
 

@@ -13,11 +13,11 @@ ModelFile::ModelFile(const std::filesystem::path& path) {
     const std::uint64_t available = aggregation::available_memory_bytes();
     if (file.size() > available / 4)  // each process unpacks it once more
         throw ConfigError(
-            fmt::format("{}: has {} bytes, {} bytes of memory are available", path.string(), file.size(), available));
-    if (file.size() == 0) throw ConfigError(fmt::format("{}: is empty; mend it: {}", path.string(), kExport));
+            fmt::format("{}: has {} bytes, but only {} bytes of memory are available", path.string(), file.size(), available));
+    if (file.size() == 0) throw ConfigError(fmt::format("{}: is empty; fix: {}", path.string(), kExport));
     segment_ = std::make_shared<aggregation::SharedSegment>("fedhive-model", file.size());
     const std::span<char> bytes(reinterpret_cast<char*>(segment_->data()), file.size());
-    if (file.read(bytes) != bytes.size()) throw ConfigError(path.string() + ": became shorter while it was read");
+    if (file.read(bytes) != bytes.size()) throw ConfigError(path.string() + ": was shortened while it was read");
     Sha256 hash;
     hash.update(bytes.data(), bytes.size());
     sha256_ = hash.hex_digest();

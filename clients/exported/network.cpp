@@ -30,8 +30,9 @@ const c10::StorageImpl* storage_of(const at::Tensor& tensor) { return tensor.sto
 
 Network::Network(const Program& program, const ExampleShape& example, FrozenValues frozen)
     : input_(program.input), takes_tokens_(program.takes_tokens) {
-    if (!takes(program, example)) refuse("takes other examples than the data has");  // callers report it earlier, in detail
-    std::map<std::size_t, std::size_t> places;  // index of a program's tensor -> index in held_
+    if (!takes(program, example))
+        refuse("takes examples of another shape than the data's");  // callers report it earlier, in detail
+    std::map<std::size_t, std::size_t> places;                      // index of a program's tensor -> index in held_
     const auto hold = [&](Role role) {
         const std::size_t before = held_.size();
         for (std::size_t i = 0; i < program.tensors.size(); ++i) {

@@ -67,7 +67,7 @@ void Plan::call(const Step& step, std::vector<IValue>& stack, const Protected& f
                 const c10::StorageImpl* storage = stack[at].toTensor().storage().unsafeGetStorageImpl();
                 if (std::find(fixed.begin(), fixed.end(), storage) != fixed.end())
                     throw Fault(
-                        "writes through a view to the input, a parameter, a buffer or a constant; clone it first: h = "
+                        "writes through a view to the input, a parameter, a buffer or a constant; clone it first with h = "
                         "h.clone()");
             }
             if (step.check != nullptr) step.check(stack);
@@ -100,7 +100,7 @@ void Plan::call(const Step& step, std::vector<IValue>& stack, const Protected& f
 }
 
 void Plan::keep(const Step& step, std::vector<IValue>& stack, std::vector<IValue>& values) {
-    if (stack.size() < step.results.size()) throw Fault("gives fewer results than the file says");
+    if (stack.size() < step.results.size()) throw Fault("gives fewer results than the file states");
     for (std::size_t i = 0; i < step.results.size(); ++i) {
         const std::vector<int>& slots = step.results[i];
         if (!step.result_is_list[i]) {
@@ -108,7 +108,7 @@ void Plan::keep(const Step& step, std::vector<IValue>& stack, std::vector<IValue
             continue;
         }
         std::vector<at::Tensor> list = stack[i].toTensorVector();
-        if (list.size() != slots.size()) throw Fault("gives another number of tensors than the file says");
+        if (list.size() != slots.size()) throw Fault("gives a different number of tensors than the file states");
         for (std::size_t k = 0; k < list.size(); ++k) values[static_cast<std::size_t>(slots[k])] = std::move(list[k]);
     }
 }

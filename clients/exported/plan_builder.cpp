@@ -26,8 +26,7 @@ bool is_write(const c10::Argument& argument) { return argument.alias_info() != n
 c10::MemoryFormat memory_format_of(std::int64_t number) {
     constexpr std::array kFormats{c10::MemoryFormat::Contiguous, c10::MemoryFormat::ChannelsLast,
                                   c10::MemoryFormat::ChannelsLast3d, c10::MemoryFormat::Preserve};
-    if (number < 1 || number > static_cast<std::int64_t>(kFormats.size()))
-        refuse("has a memory format that is not known", kExport);
+    if (number < 1 || number > static_cast<std::int64_t>(kFormats.size())) refuse("has an unknown memory format", kExport);
     return kFormats[static_cast<std::size_t>(number) - 1];
 }
 
@@ -65,7 +64,7 @@ at::ScalarType scalar_type_of(int dtype) {
         case 13:
             return Type::BFloat16;
         default:
-            refuse(fmt::format("has a tensor of type {}, which is not known here", dtype), kExport);
+            refuse(fmt::format("has a tensor of the unknown type {}", dtype), kExport);
     }
 }
 
@@ -75,12 +74,12 @@ public:
 
     void build(const Graph& graph) {
         for (const Argument& input : graph.inputs) {
-            if (input.kind != Kind::Tensor) refuse("has a graph with an input that is no tensor", kExport);
+            if (input.kind != Kind::Tensor) refuse("has a graph with an input that is not a tensor", kExport);
             plan_.inputs_.push_back(fresh(input.text));
         }
         for (const Node& node : graph.nodes) add(node);
         for (const Argument& output : graph.outputs) {
-            if (output.kind != Kind::Tensor) refuse("has a graph with an output that is no tensor", kExport);
+            if (output.kind != Kind::Tensor) refuse("has a graph with an output that is not a tensor", kExport);
             plan_.outputs_.push_back(slot(output.text));
         }
         plan_.num_slots_ = static_cast<std::size_t>(next_);
@@ -90,13 +89,14 @@ public:
 private:
     int fresh(const std::string& name) {
         if (name.empty() || !slots_.emplace(name, next_).second)
-            refuse(fmt::format("is damaged: value {} is there twice", shown(name)), kExport);
+            refuse(fmt::format("is damaged: value {} exists twice", shown(name)), kExport);
         return next_++;
     }
 
     int slot(const std::string& name) const {
         const auto found = slots_.find(name);
-        if (found == slots_.end()) refuse(fmt::format("is damaged: value {} is used before it is there", shown(name)), kExport);
+        if (found == slots_.end())
+            refuse(fmt::format("is damaged: value {} is used before it is defined", shown(name)), kExport);
         return found->second;
     }
 
@@ -144,12 +144,12 @@ private:
         const std::size_t before = step.kind == Step::Kind::Autocast ? 4 : 1;  // operands before the graphs
         if (step.graphs.size() != (step.kind == Step::Kind::Condition ? 2U : 1U) ||
             step.arguments.size() != before + operands.size())
-            refuse(fmt::format("is damaged: {} has other arguments than it should", shown(node.target)), kExport);
+            refuse(fmt::format("is damaged: {} has wrong arguments", shown(node.target)), kExport);
     }
 
     std::unique_ptr<Plan> inner_plan(const Graph& graph, const std::vector<std::string>& operands, const Node& node) const {
         if (operands.size() != graph.inputs.size())
-            refuse(fmt::format("is damaged: {} gives its graph another number of values", shown(node.target)), kExport);
+            refuse(fmt::format("is damaged: {} passes a wrong number of values to its graph", shown(node.target)), kExport);
         Writables inner;
         for (std::size_t i = 0; i < operands.size(); ++i)
             if (const auto found = writables_.find(operands[i]); found != writables_.end())
@@ -176,7 +176,7 @@ private:
         else if (value.kind == Kind::None || (value.kind == Kind::Text && value.text == "cpu"))
             step.arguments.emplace_back();  // a device: the run's own is used
         else
-            refuse(fmt::format("gives {} an operand of a kind that it does not take", shown(step.target)), kExport);
+            refuse(fmt::format("gives {} an operand of a kind that it does not support", shown(step.target)), kExport);
     }
 
     // Calls of aten.
@@ -187,7 +187,7 @@ private:
         const std::size_t dot = rest.find('.');
         const std::string name = rest.substr(0, dot), overload = rest.substr(dot + 1);
         step.operation = c10::Dispatcher::singleton().findSchema({"aten::" + name, overload == "default" ? "" : overload});
-        if (!step.operation) refuse(fmt::format("has {}, which this LibTorch does not", shown(node.target)), kExport);
+        if (!step.operation) refuse(fmt::format("has {}, which this LibTorch does not have", shown(node.target)), kExport);
         const c10::FunctionSchema& schema = step.operation->schema();
         std::map<std::string, const Argument*> given;
         for (const auto& [argument, value] : node.inputs)
@@ -209,10 +209,10 @@ private:
             else if (argument.default_value())
                 step.arguments.push_back(*argument.default_value());
             else
-                refuse(fmt::format("is damaged: {} lacks the argument {}", shown(node.target), argument.name()), kExport);
+                refuse(fmt::format("is damaged: {} has no argument {}", shown(node.target), argument.name()), kExport);
             if (pass_ == Pass::Evaluation) switch_off(step, argument.name(), name, given);
         }
-        if (used != given.size()) refuse(fmt::format("gives {} an argument that it has not", shown(node.target)), kExport);
+        if (used != given.size()) refuse(fmt::format("gives {} an unknown argument", shown(node.target)), kExport);
         return true;
     }
 
@@ -223,7 +223,7 @@ private:
             const bool by_schema = is_write(argument);
             const bool known = std::ranges::find(written, argument.name()) != written.end();
             if (by_schema && !known)
-                refuse(fmt::format("has {}, which writes where it should not", shown(node.target)), kExport);
+                refuse(fmt::format("has {}, which writes to a forbidden place", shown(node.target)), kExport);
             const auto found = given.find(argument.name());
             if (!known || found == given.end() || found->second->kind != Kind::Tensor) continue;
             const auto about = writables_.find(found->second->text);
@@ -261,7 +261,7 @@ private:
                               ? push_list(step, value, *type->castRaw<c10::ListType>()->getElementType())
                               : push_number(step, value, type->kind());
         if (!done)
-            refuse(fmt::format("gives {} for {} something else than {}", shown(step.target), argument.name(), type->str()),
+            refuse(fmt::format("gives {} a value for {} that is not {}", shown(step.target), argument.name(), type->str()),
                    kExport);
     }
 

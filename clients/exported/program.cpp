@@ -22,7 +22,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr int kSchema = 8;
-constexpr std::string_view kInstall = "python3 -m pip install torch==2.11.0, and export it once more";
+constexpr std::string_view kInstall = "python3 -m pip install torch==2.11.0, and export it again";
 constexpr int kStrided = 7;  // number of the layout in files
 constexpr std::int64_t kLargestSize = std::int64_t{1} << 30;
 constexpr std::size_t kMostDimensions = 16;
@@ -43,8 +43,7 @@ const std::map<int, Dtype>& dtypes() {
 
 const Dtype& dtype_of(int number) {
     const auto found = dtypes().find(number);
-    if (found == dtypes().end())
-        refuse(fmt::format("has a tensor of type {}, which is not known here", number), "net = net.float()");
+    if (found == dtypes().end()) refuse(fmt::format("has a tensor of the unknown type {}", number), "net = net.float()");
     return found->second;
 }
 
@@ -56,7 +55,7 @@ const Dtype& dtype_of(int number) {
     };
     const std::string what = has_member("/code/")      ? "is TorchScript, which is code"
                              : has_member("/data.pkl") ? "is a pickle of torch.save, which is code"
-                                                       : "is no archive of torch.export.save: it has no models/*.json";
+                                                       : "is not an archive of torch.export.save: it has no models/*.json";
     refuse(what, kExport);
 }
 
@@ -66,7 +65,7 @@ public:
         constexpr std::string_view kZip = "PK";
         if (bytes.size() < 2 || std::memcmp(bytes.data(), kZip.data(), 2) != 0)
             refuse(!bytes.empty() && bytes[0] == std::byte{0x80} ? "is a pickle, which is code"
-                                                                 : "is no file of torch.export.save",
+                                                                 : "is not a file of torch.export.save",
                    kExport);
         program_.archive = std::make_shared<const Archive>(bytes);
         find_model();
@@ -104,8 +103,8 @@ private:
         }
         if (model_.empty()) refuse_other_file(archive());
         archive().need_stored();
-        if (archive().read(top_ + "archive_format") != "pt2") refuse("is an archive of another format than pt2", kExport);
-        if (archive().read(top_ + "byteorder") != "little") refuse("is of a big-endian machine", kExport);
+        if (archive().read(top_ + "archive_format") != "pt2") refuse("is an archive whose format is not pt2", kExport);
+        if (archive().read(top_ + "byteorder") != "little") refuse("comes from a big-endian machine", kExport);
     }
 
     Json json(const std::string& member) const {
@@ -119,17 +118,16 @@ private:
         const Json& version = model.at("schema_version");
         program_.torch_version = model.value("torch_version", "");
         if (version.at("major") != kSchema)
-            refuse(fmt::format("has version {}.{} of the schema, of PyTorch {}; read are {}.x, which PyTorch 2.11 writes",
+            refuse(fmt::format("has schema version {}.{}, from PyTorch {}; supported: {}.x, which PyTorch 2.11 writes",
                                version.at("major").dump(), version.at("minor").dump(), shown(program_.torch_version), kSchema),
                    kInstall);
         const Json& operators = model.at("opset_version");
         const Json aten = operators.value("aten", Json());
         if (aten != kAtenVersion)
-            refuse(
-                fmt::format("has version {} of PyTorch's operators (opset_version), of PyTorch {}; read is {}, which PyTorch "
-                            "2.11 writes",
-                            shown(aten.dump()), shown(program_.torch_version), kAtenVersion),
-                kInstall);
+            refuse(fmt::format("has version {} of PyTorch's operators (opset_version), from PyTorch {}; supported: {}, which "
+                               "PyTorch 2.11 writes",
+                               shown(aten.dump()), shown(program_.torch_version), kAtenVersion),
+                   kInstall);
     }
 
     void read_inputs(const Json& model) {
@@ -143,7 +141,7 @@ private:
         }
         for (const Argument& each : program_.graph.inputs) inputs.push_back(each.text);
         if (inputs != order || order.back() != input)
-            refuse("is damaged: the graph's inputs are not those of its signature", kExport);
+            refuse("is damaged: the graph's inputs differ from its signature", kExport);
         check_names();
         const GraphInput taken = read_input(module.at("graph").at("tensor_values").at(input), model.at("range_constraints"));
         program_.input = taken.sizes;
@@ -155,7 +153,7 @@ private:
         std::set<std::string> names;
         for (const StoredTensor& tensor : program_.tensors)
             if (tensor.name.empty() || !names.insert(tensor.name).second)
-                refuse(fmt::format("has two tensors of the name {}", shown(tensor.name)), kExport);
+                refuse(fmt::format("has two tensors named {}", shown(tensor.name)), kExport);
     }
 
     void read_tensor(const std::string& kind, const Json& spec) {
@@ -180,7 +178,7 @@ private:
                                     entry.at("path_name").get<std::string>());
         const Json& about = entry.at("tensor_meta");
         if (about.at("layout") != kStrided)
-            refuse(shown(tensor.name) + " is sparse; wanted: a dense tensor", "weight.to_dense()");
+            refuse(shown(tensor.name) + " is sparse; expected: a dense tensor", "weight.to_dense()");
         tensor.dtype = about.at("dtype");
         tensor.takes_gradient = tensor.kind == Stored::Parameter && about.at("requires_grad").get<bool>();
         for (const Json& size : about.at("sizes")) tensor.sizes.push_back(size.at("as_int"));

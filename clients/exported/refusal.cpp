@@ -4,7 +4,7 @@
 
 namespace fedhive::clients::exported {
 
-void refuse(const std::string& what, std::string_view line) { throw ConfigError(fmt::format("{}; mend it: {}", what, line)); }
+void refuse(const std::string& what, std::string_view line) { throw ConfigError(fmt::format("{}; fix: {}", what, line)); }
 
 void refuse(const std::string& what) { throw ConfigError(what); }
 

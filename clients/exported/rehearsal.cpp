@@ -25,8 +25,7 @@ public:
 
     void train(std::int64_t batch) {
         const at::Tensor scores = scores_of(batch, true);
-        if (!scores.requires_grad())
-            refuse("gives scores that no parameter has a part in; leave detach() and no_grad() out", kExport);
+        if (!scores.requires_grad()) refuse("gives scores that depend on no parameter; remove detach() and no_grad()", kExport);
         if (data_.target.kind == TargetKind::Numbers) {
             scores.square().mean().backward();
         } else {
@@ -52,7 +51,7 @@ private:
         std::vector<std::int64_t> wanted = data_.answers();
         wanted.insert(wanted.begin(), batch);
         if (!scores.sizes().equals(wanted))
-            refuse(fmt::format("gives [{}] for {} examples; wanted: [{}], {}", fmt::join(scores.sizes().vec(), ", "), batch,
+            refuse(fmt::format("gives [{}] for {} examples; expected: [{}], {}", fmt::join(scores.sizes().vec(), ", "), batch,
                                fmt::join(wanted, ", "), what_is_wanted()),
                    fmt::format("self.head = nn.Linear(width, {})", wanted.back()));
         return scores;
@@ -66,7 +65,7 @@ private:
 
     static void check(const aggregation::LayoutEntry& entry, const at::Tensor& tensor) {
         if (!tensor.sizes().equals(entry.shape))
-            refuse(fmt::format("gives {} another shape in forward", shown(entry.name)), kExport);
+            refuse(fmt::format("changes the shape of {} in forward", shown(entry.name)), kExport);
         const bool trained = entry.kind == aggregation::TensorKind::Parameter;
         if (!trained && tensor.requires_grad())
             refuse(fmt::format("writes values with a gradient to the buffer {}", shown(entry.name)),
@@ -96,11 +95,11 @@ void rehearse(const Program& program, const DataShape& data, std::uint64_t most_
     } catch (const ConfigError&) {
         throw;
     } catch (const c10::OutOfMemoryError&) {
-        refuse(fmt::format("needs more than {} bytes for a step on two examples", most_bytes), "a smaller network");
+        refuse(fmt::format("needs more than {} bytes for a step with two examples", most_bytes), "a smaller network");
     } catch (const c10::IndexError& error) {
         if (data.example.vocabulary == 0)
             refuse(fmt::format("cannot be computed: {}", error.what_without_backtrace()), kExport);
-        refuse(fmt::format("has no place for the data's tokens, which are 0 to {}: {}", data.example.vocabulary - 1,
+        refuse(fmt::format("does not support the data's tokens, 0 to {}: {}", data.example.vocabulary - 1,
                            error.what_without_backtrace()),
                fmt::format("nn.Embedding({}, width)", data.example.vocabulary));
     } catch (const c10::Error& error) {

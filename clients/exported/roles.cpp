@@ -77,27 +77,26 @@ std::vector<std::pair<std::size_t, std::size_t>> share_storages(std::vector<Stor
 Role role_of(const StoredTensor& tensor, bool written) {
     if (tensor.takes_gradient) {
         if (tensor.dtype != kFloat)
-            refuse(fmt::format("parameter {} is {}; wanted: F32", shown(tensor.name), name_of_dtype(tensor.dtype)),
+            refuse(fmt::format("parameter {} is {}; expected: F32", shown(tensor.name), name_of_dtype(tensor.dtype)),
                    "net = net.float()");
         if (written)
             refuse(fmt::format("writes to the parameter {} in forward", shown(tensor.name)), "weight = self.weight.clone()");
         if (tensor.repeats_itself())
-            refuse(
-                fmt::format("has the parameter {} as an expanded tensor, whose values are the same memory", shown(tensor.name)),
-                "nn.Parameter(weight.expand(…).clone())");
+            refuse(fmt::format("has the parameter {} as an expanded tensor, whose values share memory", shown(tensor.name)),
+                   "nn.Parameter(weight.expand(…).clone())");
         return Role::Trained;
     }
     if (!written) return tensor.kind == StoredTensor::Kind::Parameter && tensor.dtype == kFloat ? Role::Frozen : Role::Constant;
     if (tensor.kind != StoredTensor::Kind::Buffer)
-        refuse(fmt::format("writes to {} in forward, which is no buffer", shown(tensor.name)),
+        refuse(fmt::format("writes to {} in forward, which is not a buffer", shown(tensor.name)),
                R"(self.register_buffer("name", values))");
     if ((tensor.dtype >= kFirstInteger && tensor.dtype <= kLastInteger) || tensor.dtype == kBool) return Role::Counter;
     if (tensor.dtype != kFloat)
-        refuse(fmt::format("writes to the buffer {} in forward, which is {}; wanted: F32, or an integer", shown(tensor.name),
+        refuse(fmt::format("writes to the buffer {} in forward, which is {}; expected: F32, or an integer", shown(tensor.name),
                            name_of_dtype(tensor.dtype)),
                "net = net.float()");
     if (tensor.repeats_itself())
-        refuse(fmt::format("writes to the buffer {} in forward, an expanded tensor, whose values are the same memory",
+        refuse(fmt::format("writes to the buffer {} in forward, an expanded tensor, whose values share memory",
                            shown(tensor.name)),
                R"(self.register_buffer("name", values.expand(…).clone()))");
     return Role::Moved;
@@ -145,19 +144,17 @@ void check_mode(const Program& program, bool frozen_norms) {
     constexpr const char* kNormsAlone = R"(net.train(); [m.eval() for m in net.modules() if "Norm" in type(m).__name__])";
     if (frozen_norms) {
         if (flags.norms.all == flags.norms.on)
-            refuse("has no norm that was exported in evaluation mode, and model.frozen_norms is true", kNormsAlone);
+            refuse("has no norm that was exported in evaluation mode, but model.frozen_norms is true", kNormsAlone);
         if (flags.others.off())
             refuse(
-                "was exported in evaluation mode: its norms may stay so by model.frozen_norms, but its dropout would never "
-                "drop",
+                "was exported in evaluation mode, so its dropout has no effect; model.frozen_norms allows that only for norms",
                 kNormsAlone);
         return;
     }
     if (flags.norms.on + flags.others.on > 0 || flags.norms.all + flags.others.all == 0) return;
-    refuse(flags.norms.all == 0
-               ? "was exported in evaluation mode: its dropout would never drop"
-               : "was exported in evaluation mode: its dropout and its norms would never train; model.frozen_norms: "
-                 "true says of norms that this is meant",
+    refuse(flags.norms.all == 0 ? "was exported in evaluation mode, so its dropout has no effect"
+                                : "was exported in evaluation mode, so its dropout and norms do not work as in training; if "
+                                  "this is intended for norms, set model.frozen_norms: true",
            kExport);
 }
 
@@ -167,7 +164,7 @@ void find_roles(Program& program, bool frozen_norms) {
     check_mode(program, frozen_norms);
     const Writes writes(program);
     if (writes.written().contains(Writes::kInput))
-        refuse("writes to its input in forward, which belongs to the data", "x = x.clone()");
+        refuse("writes to its input in forward, but the input belongs to the data", "x = x.clone()");
     const auto different = share_storages(program.tensors);
     for (std::size_t i = 0; i < program.tensors.size(); ++i) {
         StoredTensor& tensor = program.tensors[i];
@@ -179,12 +176,12 @@ void find_roles(Program& program, bool frozen_norms) {
             return program.tensors[i].role == Role::Trained || program.tensors[i].role == Role::Moved;
         };
         if (moves(one) || moves(other))
-            refuse(fmt::format("{} and {} share memory in different shapes or ways; give one of them memory of its own",
+            refuse(fmt::format("{} and {} share memory with different shapes or strides; give one of them its own memory",
                                shown(program.tensors[one].name), shown(program.tensors[other].name)),
                    "weight = nn.Parameter(weight.clone())");
     }
     if (std::ranges::none_of(program.tensors, [](const StoredTensor& one) { return one.role == Role::Trained; }))
-        refuse("has no parameter that takes a gradient", "net.requires_grad_(True)");
+        refuse("has no parameter that needs a gradient", "net.requires_grad_(True)");
 }
 
 void freeze(Program& program, const NamePatterns& names) {

@@ -59,7 +59,7 @@ std::string line_of_parts(const std::vector<std::string>& names, const std::vect
         const std::string quoted = shown(name);
         printable.push_back(quoted.substr(1, quoted.size() - 2));
     }
-    refuse(fmt::format("takes {} inputs, {}; an example is one tensor, of which they can be parts", names.size(),
+    refuse(fmt::format("takes {} inputs, {}; an example is one tensor, so make them parts of one tensor", names.size(),
                        fmt::join(printable, ", ")),
            "def forward(self, x): " + line_of_parts(printable, inputs));
 }
@@ -71,16 +71,16 @@ std::string input_name(const Json& graph_module) {
     for (const Json& spec : graph_module.at("signature").at("input_specs")) {
         const std::string& kind = spec.begin().key();
         if (kind == "constant_input")
-            refuse(fmt::format("takes an input that is no tensor, {}, whose value is in the graph already; leave it to its "
-                               "default",
-                               shown(spec.begin().value().at("name").get<std::string>())),
+            refuse(fmt::format(
+                       "takes an input that is not a tensor, {}; its value is already in the graph, so use its default value",
+                       shown(spec.begin().value().at("name").get<std::string>())),
                    kExport);
         if (kind != "user_input") continue;
         const Json& argument = spec.begin().value().at("arg");
-        if (!argument.contains("as_tensor")) refuse("takes an input that is no tensor", kExport);
+        if (!argument.contains("as_tensor")) refuse("takes an input that is not a tensor", kExport);
         names.push_back(argument.at("as_tensor").at("name"));
     }
-    if (names.empty()) refuse("takes no input; wanted: one, the examples", kExport);
+    if (names.empty()) refuse("takes no input; expected: one, the examples", kExport);
     if (names.size() > 1) refuse_several(graph_module, names);
     return names.front();
 }
@@ -92,19 +92,20 @@ GraphInput read_input(const Json& tensor, const Json& ranges) {
                "x = x.float(), or for tokens x = x.long(), before it is exported");
     const Json& sizes = tensor.at("sizes");
     if (sizes.empty() || !sizes[0].contains("as_expr"))
-        refuse("has a fixed batch: the size of its input's first dimension is not free", kExport);
+        refuse("has a fixed batch size: the first dimension of its input is not dynamic", kExport);
     GraphInput input{.sizes = {}, .tokens = dtype == kInteger};
     for (std::size_t i = 1; i < sizes.size(); ++i) {
         if (!sizes[i].contains("as_int"))
-            refuse(fmt::format("leaves size {} of its input free; wanted: the batch alone", i), kExport);
+            refuse(fmt::format("has a dynamic dimension {} of its input; expected: only the batch dimension", i), kExport);
         input.sizes.push_back(sizes[i].at("as_int"));
     }
     const Json range = ranges.value(symbol_in(sizes[0].at("as_expr").at("expr_str")), Json::object());
     const Json least = range.value("min_val", Json()), most = range.value("max_val", Json());
     // torch.export writes 2 where nothing is specified; a batch of 1 works as well.
     if (least.is_number() && least > 2)
-        refuse(fmt::format("takes batches of {} examples and more; the last batch of a client may have 1", least.dump()),
-               kExport);
+        refuse(
+            fmt::format("takes only batches of {} or more examples, but the last batch of a client may have 1", least.dump()),
+            kExport);
     if (most.is_number()) input.most_batch = most;
     return input;
 }
@@ -114,14 +115,15 @@ void check_outputs(const Json& specs) {
     for (const Json& spec : specs) {
         const std::string& kind = spec.begin().key();
         if (kind.ends_with("_mutation"))
-            refuse("writes buffers by way of its outputs, as decomposed graphs do; export without run_decompositions()",
-                   kExport);
+            refuse("writes buffers through its outputs, like a decomposed graph; export without run_decompositions()", kExport);
         if (kind != "user_output") refuse(fmt::format("gives something of kind {}; allowed: scores", shown(kind)), kExport);
-        if (!spec.begin().value().at("arg").contains("as_tensor")) refuse("gives something that is no tensor", "return scores");
+        if (!spec.begin().value().at("arg").contains("as_tensor"))
+            refuse("gives something that is not a tensor", "return scores");
         ++outputs;
     }
     if (outputs != 1)
-        refuse(fmt::format("gives {} tensors; wanted: one, a score for each class of each example", outputs), "return scores");
+        refuse(fmt::format("gives {} tensors; expected: one, with a score for each class of each example", outputs),
+               "return scores");
 }
 
 }  // namespace fedhive::clients::exported

@@ -64,20 +64,20 @@ void refuse_operation(const std::string& target, const Json& graph) {
     const std::string whole = aten ? target.substr(kAten.size()) : target;
     const std::string name = whole.substr(0, whole.find('.'));
     if (aten && (name.starts_with("native_") || name.starts_with("_native_")))
-        refuse(shown("aten." + whole) + " is of a decomposed graph; export without run_decompositions()", kExport);
+        refuse(shown("aten." + whole) + " belongs to a decomposed graph; export without run_decompositions()", kExport);
     const std::string place = place_of(target, graph);
     const std::string what =
-        fmt::format("has the operation {}{}, which is not among those allowed", shown(aten ? "aten." + whole : target),
+        fmt::format("has the operation {}{}, which is not supported", shown(aten ? "aten." + whole : target),
                     place.empty() ? "" : fmt::format(" ({})", shown(place)));
     const bool in_place = aten && name.ends_with('_');
     const std::string plain = in_place ? name.substr(0, name.size() - 1) : name;
     const std::vector<std::string> others = aten ? allowed_of(plain) : std::vector<std::string>{};
-    if (in_place && !others.empty()) refuse(what, fmt::format("h = h.{0}(…) in place of h.{0}_(…)", plain));
+    if (in_place && !others.empty()) refuse(what, fmt::format("h = h.{0}(…) instead of h.{0}_(…)", plain));
     if (whole.ends_with(".out") && !others.empty()) refuse(what, fmt::format("h = torch.{}(…) without out=", plain));
-    if (!others.empty()) refuse(fmt::format("{}; allowed of that name: {}", what, fmt::join(others, ", ")));
+    if (!others.empty()) refuse(fmt::format("{}; supported operations of that name: {}", what, fmt::join(others, ", ")));
     if (!aten && target.starts_with("torch.ops.") && !target.starts_with(kHigherOrder))
-        refuse(what + ": only PyTorch's own are computed here; write it in forward with those");
-    refuse(what + " (docs/models.md, \"Any network of PyTorch\"); write it in forward with others");
+        refuse(what + ": only PyTorch's own operations are supported; write it in forward with those");
+    refuse(what + " (docs/models.md, \"Any network of PyTorch\"); write it in forward with supported ones");
 }
 
 }  // namespace fedhive::clients::exported

@@ -50,7 +50,7 @@ std::string misfit_of_tokens(const NamedModel& model, const ExampleShape& input,
         if (other.takes_tokens != model.takes_tokens && tells(other, kind)) others.push_back(other.name);
     const char* const wanted = model.takes_tokens ? "tokens" : "numbers";
     const char* const found = model.takes_tokens ? "numbers" : "tokens";
-    return fmt::format("{} takes {}, the data's examples are {}; for such data use {}, or model.layers", model.name, wanted,
+    return fmt::format("{} takes {}, but the data's examples are {}; for such data use {}, or model.layers", model.name, wanted,
                        found, fmt::join(others, ", "));
 }
 
@@ -61,9 +61,8 @@ std::string misfit_of_target(const NamedModel& model, TargetKind kind) {
     for (const NamedModel& other : model_catalog())
         if (tells(other, kind) && other.takes_tokens == model.takes_tokens) others.push_back(other.name);
     others.emplace_back("model.layers");
-    return fmt::format(
-        "{} does not tell {}, which is what each of the data's examples has for its target; for such data use {}", model.name,
-        text_of(kind), fmt::join(others, ", "));
+    return fmt::format("{} does not support the data's targets, {}; for such data use {}", model.name, text_of(kind),
+                       fmt::join(others, ", "));
 }
 
 }  // namespace

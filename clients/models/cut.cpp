@@ -34,15 +34,14 @@ double floats_after(const std::vector<PlannedLayer>& plan, std::size_t num_layer
 
 /// Number of the client's layers with parameters in a cut after `layer`.
 std::size_t layers_below(const std::string& model, const std::vector<std::string>& layers, std::string_view layer) {
-    if (layers.size() < 2) throw ConfigError(fmt::format("{} cannot be cut, it has one layer: {}", model, layers.front()));
+    if (layers.size() < 2)
+        throw ConfigError(fmt::format("{} cannot be cut, because it has only one layer: {}", model, layers.front()));
     const std::string possible = fmt::format("{}", fmt::join(layers.begin(), layers.end() - 1, ", "));
     const auto found = std::find(layers.begin(), layers.end(), layer);
-    if (found == layers.end())
-        throw ConfigError(fmt::format("{} has no layer '{}'; it can be cut after: {}", model, layer, possible));
+    if (found == layers.end()) throw ConfigError(fmt::format("{} has no layer '{}'; allowed: {}", model, layer, possible));
     if (found + 1 == layers.end())
-        throw ConfigError(
-            fmt::format("after '{}', the last layer of {}, nothing is left for the server; it can be cut after: {}", layer,
-                        model, possible));
+        throw ConfigError(fmt::format("'{}' is the last layer of {}, so no layer is left for the server; allowed: {}", layer,
+                                      model, possible));
     return static_cast<std::size_t>(found - layers.begin()) + 1;
 }
 
@@ -62,7 +61,7 @@ std::size_t offset_of(const aggregation::Layout& layout, const std::vector<Plann
         if (entry.kind == aggregation::TensorKind::Buffer)
             throw Fault(fmt::format("a model with buffers cannot be cut: '{}'", entry.name));
         const auto found = layer_of.find(entry.name);
-        FEDHIVE_CHECK(found != layer_of.end() && found->second >= layer_before, "'{}' does not lie in the order of the layers",
+        FEDHIVE_CHECK(found != layer_of.end() && found->second >= layer_before, "'{}' is not in the order of the layers",
                       entry.name);
         if (found->second >= num_layers) offset = std::min(offset, entry.offset);
         layer_before = found->second;

@@ -29,14 +29,14 @@ const Argument* GraphCall::asked(const std::string& name) {
 std::string GraphCall::tensor(const std::string& name) {
     const Argument* argument = asked(name);
     if (argument == nullptr) return "";
-    if (argument->kind != Kind::Tensor) refuse(fmt::format("takes for {} what is no tensor", name));
+    if (argument->kind != Kind::Tensor) refuse(fmt::format("takes as {} a value that is not a tensor", name));
     return argument->text;
 }
 
 std::int64_t GraphCall::integer(const std::string& name, std::int64_t otherwise) {
     const Argument* argument = asked(name);
     if (argument == nullptr) return otherwise;
-    if (argument->kind != Kind::Int) refuse(fmt::format("takes for {} what is no number of the file's", name));
+    if (argument->kind != Kind::Int) refuse(fmt::format("takes as {} a value that is not a number in the file", name));
     return argument->number;
 }
 
@@ -44,21 +44,21 @@ double GraphCall::real(const std::string& name, double otherwise) {
     const Argument* argument = asked(name);
     if (argument == nullptr) return otherwise;
     if (argument->kind == Kind::Int) return static_cast<double>(argument->number);
-    if (argument->kind != Kind::Float) refuse(fmt::format("takes for {} what is no number of the file's", name));
+    if (argument->kind != Kind::Float) refuse(fmt::format("takes as {} a value that is not a number in the file", name));
     return argument->real;
 }
 
 bool GraphCall::flag(const std::string& name, bool otherwise) {
     const Argument* argument = asked(name);
     if (argument == nullptr) return otherwise;
-    if (argument->kind != Kind::Bool) refuse(fmt::format("takes for {} what is neither true nor false", name));
+    if (argument->kind != Kind::Bool) refuse(fmt::format("takes as {} a value that is neither true nor false", name));
     return argument->number != 0;
 }
 
 std::string GraphCall::word(const std::string& name, const std::string& otherwise) {
     const Argument* argument = asked(name);
     if (argument == nullptr) return otherwise;
-    if (argument->kind != Kind::Text) refuse(fmt::format("takes for {} what is no word", name));
+    if (argument->kind != Kind::Text) refuse(fmt::format("takes as {} a value that is not a word", name));
     return argument->text;
 }
 
@@ -66,7 +66,7 @@ std::vector<std::int64_t> GraphCall::integers(const std::string& name) {
     const Argument* argument = asked(name);
     if (argument == nullptr) return {};
     if (argument->kind == Kind::Int) return {argument->number};
-    if (argument->kind != Kind::Ints) refuse(fmt::format("takes for {} what are no numbers of the file's", name));
+    if (argument->kind != Kind::Ints) refuse(fmt::format("takes as {} values that are not numbers in the file", name));
     return argument->ints;
 }
 
@@ -74,14 +74,14 @@ std::int64_t GraphCall::side(const std::string& name, std::int64_t otherwise) {
     const std::vector<std::int64_t> sides = integers(name);
     if (sides.empty()) return otherwise;
     if (std::ranges::any_of(sides, [&](std::int64_t one) { return one != sides.front(); }) || sides.size() > 2)
-        refuse(fmt::format("has {} [{}], and layers are square", name, fmt::join(sides, ", ")));
+        refuse(fmt::format("has {} [{}], but layers are square", name, fmt::join(sides, ", ")));
     return sides.front();
 }
 
 void GraphCall::check_all_asked() const {
     for (const exported::NamedArgument& argument : node_.inputs)
         if (!asked_.contains(argument.name) && argument.value.kind != Kind::None)
-            refuse(fmt::format("has the argument {}, which no layer has", shown(argument.name)));
+            refuse(fmt::format("has the argument {}, which layers do not have", shown(argument.name)));
 }
 
 }  // namespace fedhive::clients

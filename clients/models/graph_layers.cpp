@@ -61,7 +61,7 @@ public:
         if (values_.takes_rows()) all.add(listed_layer(LayerKind::Flatten), "");
         all.add(between(values_.input(), values_.output()));
         for (const auto& [name, step] : values_.steps())
-            if (!passed_.contains(name)) refuse(step, "gives what nobody uses");
+            if (!passed_.contains(name)) refuse(step, "gives an unused value");
         name_residuals(all.layers);
         return all.layers;
     }
@@ -75,7 +75,7 @@ private:
         for (const std::string& value : way) {
             const GraphStep& step = values_.steps().at(value);
             if (!passed_.insert(value).second)
-                refuse(step, "gives a value that is used several times, and not as a residual does");
+                refuse(step, "gives a value that is used several times, but not as in a residual");
             if (step.is_sum()) {
                 segment.add(residual(value, step));
                 continue;

@@ -20,12 +20,13 @@ std::string difference(const aggregation::Layout& of_file, const aggregation::La
     const auto& layers = of_layers.entries();
     for (std::size_t i = 0; i < file.size(); ++i) {
         const auto found = std::ranges::find(layers, file[i].name, &aggregation::LayoutEntry::name);
-        if (found == layers.end()) return fmt::format("{} is of no layer", exported::shown(file[i].name));
+        if (found == layers.end()) return fmt::format("{} belongs to no layer", exported::shown(file[i].name));
         if (found->shape != file[i].shape || found->kind != file[i].kind)
-            return fmt::format("{} has another shape than that of its layer", exported::shown(file[i].name));
+            return fmt::format("the shape of {} differs from that of its layer", exported::shown(file[i].name));
         if (found != layers.begin() + static_cast<std::ptrdiff_t>(i))
-            return fmt::format("{} lies in the file where {} would, as forward uses them; declare modules in that order",
-                               exported::shown(file[i].name), exported::shown(layers[i].name));
+            return fmt::format(
+                "{} is in the file where forward uses {}; declare modules in the order in which forward uses them",
+                exported::shown(file[i].name), exported::shown(layers[i].name));
     }
     return "";
 }
@@ -49,7 +50,7 @@ std::string kept_as_graph(const ModelSpec& spec, const exported::Program& progra
         const auto of_file = exported::layout_of(program, {Role::Trained, Role::Frozen, Role::Moved});
         return difference(of_file, whole_layout(layers));
     } catch (const LayerMisfit& misfit) {
-        return fmt::format("as layers it does not fit: {}", misfit.what());
+        return fmt::format("the list of layers does not fit: {}", misfit.what());
     } catch (const ConfigError& error) {
         return error.what();
     }

@@ -28,7 +28,7 @@ Values arguments_of(const LayerSpec& kind, const Values& given) {
         const bool left_out = std::holds_alternative<std::optional<std::int64_t>>(key.default_value) && argument == 0.0;
         if (!left_out && !std::holds_alternative<bool>(key.default_value) && !key.range.contains(argument))
             throw ConfigError(
-                fmt::format("has for {} {}; a layer ({}) takes {}", key.name, argument, kind.name, key.range.text()));
+                fmt::format("has {0} {1}; layer {2} allows {3}", key.name, argument, kind.name, key.range.text()));
     }
     return values;
 }
@@ -65,7 +65,7 @@ GraphValues::GraphValues(const exported::Program& program, const Shape& input) :
     takes_rows_ = program.input != input && program.input.size() == 1;
     values_[this->input()] = {program.input, true, program.input != input && !takes_rows_};
     for (const Node& node : program.graph.nodes) read(node);
-    if (!values_.contains(output())) throw ConfigError("its answer is computed from no example");
+    if (!values_.contains(output())) throw ConfigError("its output does not depend on the examples");
 }
 
 void GraphValues::read(const Node& node) {
@@ -77,11 +77,11 @@ void GraphValues::read(const Node& node) {
         if (stored != tensors_.end() && program_.tensors[stored->second].role == Role::Counter) return;  // no layer counts
     }
     const GraphReader reader = graph_reader(node.target);
-    if (reader == nullptr) call.refuse("is no layer");
-    if (node.outputs.size() != 1 || !node.outputs.front().is_value()) call.refuse("gives other than one value");
-    if (steps_.size() == kMostSteps) call.refuse(fmt::format("is one too many: layers are up to {}", kMostSteps));
+    if (reader == nullptr) call.refuse("is not a layer");
+    if (node.outputs.size() != 1 || !node.outputs.front().is_value()) call.refuse("does not give exactly one value");
+    if (steps_.size() == kMostSteps) call.refuse(fmt::format("is one layer too many; allowed: {}", kMostSteps));
     if (in_place && values_.contains(self->text) && values_.at(self->text).shared)
-        call.refuse(fmt::format("writes to {}, which is used otherwise, too", shown(self->text)));
+        call.refuse(fmt::format("writes to {}, which has other uses", shown(self->text)));
     try {
         reader(*this, call);
         call.check_all_asked();
@@ -97,13 +97,13 @@ void GraphValues::read(const Node& node) {
 const GraphValues::Value& GraphValues::operand(GraphCall& call, const char* name) const {
     const std::string value = call.tensor(name);
     const auto found = values_.find(value);
-    if (found == values_.end()) call.refuse(fmt::format("takes for {} what is not computed from the examples", name));
+    if (found == values_.end()) call.refuse(fmt::format("takes as {} a value that does not depend on the examples", name));
     return found->second;
 }
 
 const exported::StoredTensor& GraphValues::tensor(GraphCall& call, const std::string& value, const char* name) const {
     const exported::StoredTensor* found = value.empty() ? nullptr : find_tensor(value);
-    if (found == nullptr) call.refuse(fmt::format("has no {} of its own", name));
+    if (found == nullptr) call.refuse(fmt::format("has no {}", name));
     return *found;
 }
 
@@ -115,12 +115,13 @@ std::string GraphValues::take(GraphCall& call, const std::map<std::string, std::
         const bool buffer = name.starts_with("running_");
         const bool known = buffer ? found.role == Role::Moved : found.role == Role::Trained || found.role == Role::Frozen;
         if (!known)
-            call.refuse(fmt::format("has {} as its {}, which is none that is trained or moved", shown(found.name), name));
+            call.refuse(
+                fmt::format("has {} as its {}, which is neither a trained parameter nor a buffer", shown(found.name), name));
         if (!taken_.insert(found.same_as).second) call.refuse(fmt::format("uses {} a second time", shown(found.name)));
         const std::string end = "." + name;
         const std::string of = found.name.ends_with(end) ? found.name.substr(0, found.name.size() - end.size()) : "";
         if (of.empty() || (!module.empty() && of != module))
-            call.refuse(fmt::format("has {} as its {}; a layer's tensors are called MODULE.{}", shown(found.name), name, name));
+            call.refuse(fmt::format("has {} as its {}; expected the name MODULE.{}", shown(found.name), name, name));
         module = of;
         first = std::min(first, tensors_.at(value));
     }
@@ -146,7 +147,7 @@ void GraphValues::keep(GraphCall& call, const char* operand, const std::vector<L
     bool aliasing = true;  // the result aliases the operand
     for (const auto& [kind, given] : layers) {
         if (value.squeezed && kind != LayerKind::Flatten)
-            call.refuse(fmt::format("takes examples of {}, which lack sizes of 1 that the data's have", text_of(value.shape)));
+            call.refuse(fmt::format("takes examples of {}, without the sizes of 1 in the data's shape", text_of(value.shape)));
         const LayerSpec& found = layer_spec(kind);
         const Values arguments = arguments_of(found, given);
         value.shape = found.fit(arguments, value.shape).out;

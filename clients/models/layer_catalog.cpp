@@ -75,16 +75,17 @@ LayerFit fit_each_value(const Values&, const Shape& in) { return {.out = in, .pa
 
 void require_sequence(const Shape& in) {
     if (in.size() != 2)
-        throw ConfigError(fmt::format(
-            "takes a sequence, positions x features, as embedding and lstm with all_positions give; what comes in is {}",
-            text_of(in)));
+        throw ConfigError(
+            fmt::format("takes a sequence, positions x features, such as the output of embedding or of lstm with "
+                        "all_positions, but its input is {}",
+                        text_of(in)));
 }
 
 void require_no_sequence(const Shape& in) {
     if (in.size() == 2)
         throw ConfigError(
-            fmt::format("takes no sequence, and what comes in is one, {}: positions x features; put lstm or last_position "
-                        "before it, which give those of the last position",
+            fmt::format("does not take a sequence, but its input is {}, positions x features; put lstm or last_position before "
+                        "it to get the features of the last position",
                         text_of(in)));
 }
 
@@ -92,8 +93,8 @@ void require_image(const Shape& in) {
     require_no_sequence(in);
     if (in.size() != 3)
         throw ConfigError(
-            fmt::format("takes images, channels x height x width; what comes in is {} in a row, which only "
-                        "flatten or linear before it can have made",
+            fmt::format("takes images, channels x height x width, but its input is {} in a row; remove the flatten or linear "
+                        "layer before it",
                         text_of(in)));
 }
 

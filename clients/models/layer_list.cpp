@@ -40,7 +40,7 @@ LayerList& LayerList::mark(std::uint8_t kind, std::string_view name) {
 LayerList& LayerList::append(const ListedLayer& layer) {
     if (size_ == kCapacity)
         throw ConfigError(fmt::format(
-            "too many layers; allowed: {}, where the end of a residual and its shortcut count as one each", kCapacity));
+            "too many layers; allowed: {}, where the end of a residual and its shortcut each count as one", kCapacity));
     entries_[size_++] = layer;
     return *this;
 }

@@ -25,45 +25,45 @@ LayerMisfit at(const PlannedLayer& layer, const std::string& path, const std::st
 }
 
 std::string wrong_answers(const ModelSpec& spec, const Shape& shape, const Shape& answers) {
-    return fmt::format("is the last one and gives {}, {}; {}", text_of(shape), wanted_by(spec),
-                       shape.size() == 2 && answers.size() == 1
-                           ? "for one answer to all positions put flatten or last_position before linear, or "
-                             "leave out all_positions of lstm"
-                           : "end with linear, without out");
+    return fmt::format(
+        "is the last layer and gives {}, but {}; {}", text_of(shape), wanted_by(spec),
+        shape.size() == 2 && answers.size() == 1
+            ? "for one output for all positions, put flatten or last_position before linear, or remove all_positions of lstm"
+            : "end with linear, without out");
 }
 
 std::string takes_tokens(const Shape& in) {
     return fmt::format(
-        "takes tokens, and what comes in are numbers, {}; it is the first layer on data of tokens, such as "
-        "data.format text, and only there",
+        "takes tokens, but its input is numbers, {}; use it only as the first layer for data of tokens, such as data.format "
+        "text",
         text_of(in));
 }
 
 std::string takes_numbers(const Shape& in) {
-    return fmt::format("takes numbers, and what comes in are {} tokens; put embedding before it", text_of(in));
+    return fmt::format("takes numbers, but its input is {} tokens; put embedding before it", text_of(in));
 }
 
 std::string changes_shape(const Shape& in, const Shape& made) {
     return fmt::format(
-        "takes {} and its layers make {} of it, which cannot be added; let them keep the shape, by "
-        "padding and as many channels, or give it a shortcut whose layers make {} too",
+        "cannot add its input of {} to the output of its layers, {}; keep the shape with padding and the same number of "
+        "channels, or add a shortcut that also gives {}",
         text_of(in), text_of(made), text_of(made));
 }
 
 std::string differs_from_shortcut(const Shape& in, const Shape& made, const Shape& beside) {
     return fmt::format(
-        "takes {}, of which its layers make {} and its shortcut {}, which cannot be added; let both "
-        "make the same of it, by strides, padding and as many channels",
+        "turns {} into {} by its layers and into {} by its shortcut, which cannot be added; make both shapes equal with "
+        "strides, padding and channels",
         text_of(in), text_of(made), text_of(beside));
 }
 
 std::string needs(const ModelSpec& spec, const std::string& key) {
-    return fmt::format("needs {}; only the last layer can do without, whose units are the {}", key,
+    return fmt::format("needs {}; only the last layer may leave it out, where it is the number of {}", key,
                        spec.target.kind == TargetKind::Numbers ? "targets' numbers" : "classes");
 }
 
 std::string has_too_few_rows(std::int64_t given, std::int64_t tokens) {
-    return fmt::format("has rows for {} tokens, and the data know {}; allowed: at least as many, or leave tokens out", given,
+    return fmt::format("has rows for {} tokens, but the data have {}; give at least that number, or remove tokens", given,
                        tokens);
 }
 

@@ -26,7 +26,7 @@ public:
     std::vector<PlannedLayer> plan() {
         Shape shape = input_shape(spec_.input);
         std::vector<PlannedLayer> layers = plan_up_to_end({}, shape);
-        FEDHIVE_CHECK(next_ == entries_.size(), "entry {} ends a residual, or begins its shortcut, where none is open",
+        FEDHIVE_CHECK(next_ == entries_.size(), "entry {} ends a residual or begins its shortcut, but no residual is open",
                       next_ - 1);
         if (layers.empty()) throw LayerMisfit("has no layers; write at least flatten and linear", "");
         if (shape != answers_)

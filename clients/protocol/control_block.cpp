@@ -76,7 +76,7 @@ ControlBlock ControlBlock::open(int descriptor) {
     auto view = std::make_shared<aggregation::SharedSegmentView>(descriptor, sizeof(Header));
     ControlBlock block(view, view->data(), descriptor);
     const Header& header = block.header();
-    if (header.magic != kMagic) throw Fault("the inherited segment is not a control block of this version of fedhive");
+    if (header.magic != kMagic) throw Fault("the inherited shared memory is not a control block of this version of fedhive");
     if (!plausible(header.geometry) || Map(header.geometry).total > view->size())
         throw Fault("the control block's sizes do not fit its segment");
     return block;

@@ -8,7 +8,7 @@ KeySpec at() {
     return {.name = "at",
             .default_value = "training",
             .choices = {"training", "update"},
-            .doc = "training: after the first local step; update: when the update is written, but not yet handed over."};
+            .doc = "training: after the first local step; update: after the update is written, before it is handed over."};
 }
 
 KeySpec seconds() { return {.name = "seconds", .default_value = 1.0, .range = between(0, 1e6), .doc = "Length of the pause."}; }
@@ -17,12 +17,12 @@ KeySpec seconds() { return {.name = "seconds", .default_value = 1.0, .range = be
 
 const std::vector<FaultSpec>& fault_catalog() {
     static const std::vector<FaultSpec> catalog = {
-        {.name = "kill", .summary = "SIGKILL for the worker", .kind = FaultKind::Kill, .keys = {at()}},
-        {.name = "hang", .summary = "it stops answering", .kind = FaultKind::Hang, .keys = {at()}},
+        {.name = "kill", .summary = "kills the worker with SIGKILL", .kind = FaultKind::Kill, .keys = {at()}},
+        {.name = "hang", .summary = "the worker stops answering", .kind = FaultKind::Hang, .keys = {at()}},
         {.name = "throw", .summary = "an exception", .kind = FaultKind::Throw, .keys = {at()}},
-        {.name = "nan", .summary = "a NaN in the update", .kind = FaultKind::Nan},
+        {.name = "nan", .summary = "puts a NaN into the update", .kind = FaultKind::Nan},
         {.name = "slow", .summary = "a pause", .kind = FaultKind::Slow, .keys = {at(), seconds()}},
-        {.name = "oom", .summary = "an allocation fails", .kind = FaultKind::OutOfMemory, .keys = {at()}},
+        {.name = "oom", .summary = "lets an allocation fail", .kind = FaultKind::OutOfMemory, .keys = {at()}},
         {.name = "drop", .summary = "the client does not take part"}};
     return catalog;
 }

@@ -12,13 +12,12 @@ NamePatterns NamePatterns::of(const std::vector<std::string>& patterns) {
     std::string text;
     for (const std::string& pattern : patterns) {
         if (pattern.empty() || pattern.find('\n') != std::string::npos)
-            throw ConfigError("a pattern is empty, or has a line break in it");
+            throw ConfigError("a pattern is empty, or contains a line break");
         text += (text.empty() ? "" : "\n") + pattern;
     }
     if (text.size() >= kMostText)
-        throw ConfigError(
-            fmt::format("the patterns have {} characters together; allowed: {}; write * for what they have in common",
-                        text.size(), kMostText - 1));
+        throw ConfigError(fmt::format("the patterns have {} characters in total; allowed: {}; shorten them with *", text.size(),
+                                      kMostText - 1));
     NamePatterns result;
     result.lines.set(text);
     return result;

@@ -170,7 +170,7 @@ void ChildProcess::kill() {
 void follow_parent(pid_t parent) {
     signal(SIGINT, SIG_IGN);
     // The parent may have died before the signal was requested; then none will ever come.
-    if (getppid() != parent) throw Fault("the coordinator has gone");
+    if (getppid() != parent) throw Fault("the coordinator has ended");
 }
 
 }  // namespace fedhive::clients

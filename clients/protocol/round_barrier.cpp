@@ -293,17 +293,17 @@ ClientFailure RoundBarrier::overdue(std::size_t worker) const {
         const TaskCell& claimed = block_.task(*task);
         if (watcher_.awake_ns_since(cell.heartbeat_ns.load(std::memory_order_relaxed)) < kAliveNs)
             failure.kind = FailureKind::Late;
-        failure.message = fmt::format("no result {:.1f} s after it began, allowed were {:.1f} s (failures.deadline_s)",
+        failure.message = fmt::format("no result {:.1f} s after its start; the limit is {:.1f} s (failures.deadline_s)",
                                       seconds(watcher_.awake_ns_since(claimed.started_ns.load(std::memory_order_relaxed))),
                                       claimed.task.deadline_s);
     } else if (cell.state.load(std::memory_order_relaxed) == WorkerState::Starting) {
         failure.message = fmt::format(
-            "starting, has not got ready within {:.1f} s, the time that a worker has for it (or failures.deadline_s, "
-            "where that is longer); take fewer workers where the machine is busy",
+            "starting, was not ready after {:.1f} s, the limit for a starting worker (or failures.deadline_s, if that is "
+            "longer); use fewer workers if the machine is busy",
             seconds(start_ns_));
     } else {
         failure.message =
-            fmt::format("{}, has not answered its bell for {:.1f} s", to_string(cell.state.load(std::memory_order_relaxed)),
+            fmt::format("{}, has not answered for {:.1f} s", to_string(cell.state.load(std::memory_order_relaxed)),
                         seconds(watcher_.awake_ns_since(expected_[worker].silent_since_ns)));
     }
     return failure;

@@ -10,7 +10,7 @@ namespace fedhive::clients {
 
 LearningTask next_token() {
     return {.name = "next_token",
-            .summary = "the next token at each position of a sequence, or behind it, by cross-entropy",
+            .summary = "the next token at each position of a sequence, or after the sequence, by cross-entropy",
             .source = "nn.CrossEntropyLoss over positions",
             .targets = {TargetKind::ClassEach, TargetKind::Class},
             .losses = {"cross_entropy", "focal"},

@@ -15,7 +15,7 @@ namespace {
 
 void require_layout(const aggregation::Layout& layout, const WorkerPlan& plan) {
     if (layout.fingerprint() != plan.layout_fingerprint)
-        throw Fault("this worker's model has another layout than the coordinator's: are both the same build?");
+        throw Fault("this worker's model layout differs from the coordinator's; check that both are the same build");
 }
 
 class DirectTrainer final : public Trainer {

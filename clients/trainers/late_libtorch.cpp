@@ -27,13 +27,13 @@ const LibtorchEngine& load() {
     void* entry = loaded == nullptr ? nullptr : dlsym(loaded, symbol);
     if (entry == nullptr)
         throw ConfigError(
-            fmt::format("LibTorch cannot be loaded: {}; build fedhive again (scripts/run does it), or use a model "
-                        "that training.engine: direct trains",
+            fmt::format("LibTorch cannot be loaded: {}; build fedhive again (scripts/run does that), or use a model that "
+                        "training.engine: direct supports",
                         dlerror()));
     const LibtorchEngine& engine = reinterpret_cast<const LibtorchEngine& (*)()>(entry)();
     if (engine.plan_bytes != sizeof(WorkerPlan))
-        throw ConfigError(
-            fmt::format("{} is of another build than this program; build both again (scripts/run does it)", library.string()));
+        throw ConfigError(fmt::format("{} comes from another build than this program; build both again (scripts/run does that)",
+                                      library.string()));
     return engine;
 }
 

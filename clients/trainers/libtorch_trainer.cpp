@@ -27,7 +27,7 @@ public:
           step_(model_, dataset.train(plan.space), plan.normalization.get(), plan.optimizer, plan.precision),
           evaluation_(model_, plan.data.shape, plan.normalization.get()) {
         if (model_.layout().fingerprint() != plan.layout_fingerprint)
-            throw Fault("this worker's model has another layout than the coordinator's: are both the same build?");
+            throw Fault("this worker's model layout differs from the coordinator's; check that both are the same build");
         step_.set_loss(plan.loss);
         if (plan.graph) recorded_ = make_recorded_step(step_, plan.training.batch_size);
     }

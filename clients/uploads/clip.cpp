@@ -16,12 +16,12 @@ void clip_update(Upload& upload, const UploadStep& step) {
 
 UploadSpec clip() {
     return {.name = "clip",
-            .summary = "an update that is longer than `norm` is scaled down to it (McMahan et al. 2018, arXiv:1710.06963)",
+            .summary = "scales an update that is longer than `norm` down to it (McMahan et al. 2018, arXiv:1710.06963)",
             .keys = {{.name = "norm",
                       .default_value = 1.0,
                       .range = above(0),
-                      .doc = "Longest Euclidean norm an update leaves with, up to the rounding of f32; often the median of "
-                             "update_norm in clients.csv (S)."}},
+                      .doc = "Largest Euclidean norm of an update after this step, up to f32 rounding (S); often the median of "
+                             "update_norm in clients.csv."}},
             .bounds = true,
             .apply = clip_update};
 }

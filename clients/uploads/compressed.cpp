@@ -41,7 +41,7 @@ KeySpec key_of_kept_share() {
         .name = "kept",
         .default_value = 0.01,
         .range = fraction(),
-        .doc = "Share of the parameters whose values are sent, rounded, at least one of them; typically 0.001–0.1 (k / P)."};
+        .doc = "Share of the parameters whose values are sent, rounded, at least one parameter; typically 0.001–0.1 (k / P)."};
 }
 
 std::uint64_t count_of_share(double share, std::uint64_t parameters) {

@@ -11,14 +11,13 @@
 namespace fedhive::clients {
 
 UploadSpec error_feedback() {
-    return {
-        .name = "error_feedback",
-        .summary =
-            "what the steps behind it take off an update stays with the client, which adds it to its next one (Stich et al. "
-            "2018, arXiv:1809.07599; Karimireddy et al. 2019, arXiv:1901.09847)",
-        .keys = {},
-        .memories = {
-            {.name = "residual", .owner = aggregation::MemoryOwner::Client, .change = aggregation::MemoryChange::Set}}};
+    return {.name = "error_feedback",
+            .summary =
+                "the client stores what later steps remove from its update, and adds it to its next update (Stich et al. 2018, "
+                "arXiv:1809.07599; Karimireddy et al. 2019, arXiv:1901.09847)",
+            .keys = {},
+            .memories = {
+                {.name = "residual", .owner = aggregation::MemoryOwner::Client, .change = aggregation::MemoryChange::Set}}};
 }
 
 }  // namespace fedhive::clients

@@ -14,20 +14,19 @@ void add_share_of_noise(Upload& upload, const UploadStep& step) {
 }  // namespace
 
 UploadSpec gaussian_noise() {
-    return {
-        .name = "gaussian_noise",
-        .summary =
-            "normal noise, each client its share: the sum of a server step's updates has noise of `multiplier` times the "
-            "clip's norm (the Gaussian mechanism of arXiv:1710.06963, distributed over clients)",
-        .keys = {{.name = "multiplier",
-                  .default_value = 1.0,
-                  .range = above(0),
-                  .doc =
-                      "Noise of the sum, as a multiple of the norm of the clip before it: with m updates to a server step each "
-                      "gets a standard deviation of multiplier · norm / √m, and the server adds what failed clients or "
-                      "staleness take off (z)."}},
-        .noise_of_sum = true,
-        .apply = add_share_of_noise};
+    return {.name = "gaussian_noise",
+            .summary =
+                "each client adds its share of normal noise; the sum of the updates of a server step then has noise with a "
+                "standard deviation of `multiplier` times the norm of clip (the Gaussian mechanism of arXiv:1710.06963, "
+                "distributed over clients)",
+            .keys = {{.name = "multiplier",
+                      .default_value = 1.0,
+                      .range = above(0),
+                      .doc = "Standard deviation of the noise in the sum, as a multiple of the norm of the clip step before it "
+                             "(z). With m updates per server step, each gets noise with standard deviation multiplier · norm / "
+                             "√m; the server adds the noise that is missing because of failed clients or staleness."}},
+            .noise_of_sum = true,
+            .apply = add_share_of_noise};
 }
 
 }  // namespace fedhive::clients

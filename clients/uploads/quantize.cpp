@@ -38,14 +38,13 @@ UploadSpec quantize() {
     return {
         .name = "quantize",
         .summary =
-            "each value rounded, up or down by chance so that its mean stays, to a level between 0 and the largest of its "
-            "tensor (QSGD, Alistarh et al. 2017, arXiv:1610.02132)",
+            "rounds each value to a level between 0 and the largest magnitude of its tensor, up or down at random, so that its "
+            "expectation is unchanged (QSGD, Alistarh et al. 2017, arXiv:1610.02132)",
         .keys =
             {{.name = "bits",
               .default_value = std::int64_t{8},
               .range = between(2, 16),
-              .doc =
-                  "Of each value, its sign one of them: 2^(bits−1) − 1 levels above 0; typically 4 or 8 (log₂(s + 1) + 1)."}},
+              .doc = "Bits per value, including its sign: 2^(bits−1) − 1 levels above 0; typically 4 or 8 (log₂(s + 1) + 1)."}},
         .apply = round_to_levels,
         .shrink = [](UploadSize& size, const UploadStep& step) {
             size.bits_each = static_cast<std::uint64_t>(step.numbers[0]);

@@ -27,9 +27,9 @@ void keep_drawn_ones(Upload& upload, const UploadStep& step) {
 UploadSpec random_k() {
     return {.name = "random_k",
             .summary =
-                "of an update values at places that are drawn, 1 / `kept` times as long but behind error_feedback, the others "
-                "are 0; the "
-                "server knows the places by their seed (Konečný et al. 2016, arXiv:1610.05492, section 3, subsampling)",
+                "keeps values of an update at randomly drawn places and sets the others to 0; without error_feedback before "
+                "it, the kept values are divided by `kept`; the server knows the places from the seed (Konečný et al. 2016, "
+                "arXiv:1610.05492, section 3, subsampling)",
             .keys = {key_of_kept_share()},
             .leaves_out = true,
             .apply = keep_drawn_ones,

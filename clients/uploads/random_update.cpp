@@ -16,15 +16,16 @@ void send_noise(Upload& upload, const UploadStep& step) {
 
 UploadSpec random_update() {
     return {.name = "random_update",
-            .summary = "an attack: a share of the clients send normal noise (Blanchard et al. 2017, arXiv:1703.02757)",
+            .summary = "an attack: a share of the clients sends normal noise (Blanchard et al. 2017, arXiv:1703.02757)",
             .keys = {{.name = "share",
                       .default_value = 0.2,
                       .range = between(0, 1),
-                      .doc = "Of all clients, rounded: those who attack, the same in every round, drawn from seeds.sampling."},
+                      .doc = "Share of all clients that attack, rounded. The attackers are drawn from seeds.sampling and are "
+                             "the same in every round."},
                      {.name = "std",
                       .default_value = 1.0,
                       .range = above(0),
-                      .doc = "Standard deviation of each value they send."}},
+                      .doc = "Standard deviation of each value that attackers send."}},
             .apply = send_noise};
 }
 

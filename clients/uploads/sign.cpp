@@ -34,8 +34,8 @@ void keep_signs(Upload& upload, const UploadStep&) {
 UploadSpec sign() {
     return {.name = "sign",
             .summary =
-                "of each value its sign, times the mean magnitude of its tensor (Bernstein et al. 2018, arXiv:1802.04434; the "
-                "scale of Karimireddy et al. 2019, arXiv:1901.09847)",
+                "replaces each value by its sign times the mean magnitude of its tensor (Bernstein et al. 2018, "
+                "arXiv:1802.04434; the scale of Karimireddy et al. 2019, arXiv:1901.09847)",
             .keys = {},
             .apply = keep_signs,
             .shrink = [](UploadSize& size, const UploadStep&) {

@@ -28,7 +28,8 @@ void keep_large_ones(Upload& upload, const UploadStep& step) {
 
 UploadSpec top_k() {
     return {.name = "top_k",
-            .summary = "of an update only the largest values, the others are 0 (Aji and Heafield 2017, arXiv:1704.05021)",
+            .summary =
+                "keeps only the largest values of an update and sets the others to 0 (Aji and Heafield 2017, arXiv:1704.05021)",
             .keys = {key_of_kept_share()},
             .leaves_out = true,
             .apply = keep_large_ones,

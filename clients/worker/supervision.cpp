@@ -58,7 +58,7 @@ void Supervision::fire(const InjectedFault& fault, aggregation::ParamSpan number
 }
 
 void Supervision::die(FailureKind kind, const char* what) const {
-    if (!own_process_) throw TaskFailed(kind, fmt::format("injected: {}; there is no worker process here", what));
+    if (!own_process_) throw TaskFailed(kind, fmt::format("injected: {}; this run has no worker process", what));
     if (kind == FailureKind::Signalled) ::kill(getpid(), SIGKILL);
     for (;;) ::pause();
 }

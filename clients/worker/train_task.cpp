@@ -154,7 +154,7 @@ void TrainTask::write_update(const Task& task, std::uint64_t place, aggregation:
     const LocalPart& local_part = worker_.local_part;
     if (!local_part.empty()) {
         if (!aggregation::all_finite(local_part.take(memories, local)))
-            throw worker_.not_finite("the part that stays with the client", member);
+            throw worker_.not_finite("the part that stays on the client", member);
         local_part.hide(local, start);
     }
     aggregation::ConstParamSpan trained = slot;  // the update, before a chain changes it

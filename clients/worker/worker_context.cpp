@@ -62,8 +62,9 @@ void WorkerContext::accept(std::uint64_t member, const ClientResult& result) con
     if (result.finite == 0) throw not_finite("the update", member);
     const double most = training.max_update_norm;
     if (most > 0.0 && result.update_norm > most)
-        throw TaskFailed(FailureKind::NonFinite, fmt::format("the update's norm is {:.6g}, failures.max_update_norm is {:.6g}",
-                                                             result.update_norm, most));
+        throw TaskFailed(
+            FailureKind::NonFinite,
+            fmt::format("the update's norm is {:.6g}, above failures.max_update_norm {:.6g}", result.update_norm, most));
 }
 
 TaskFailed WorkerContext::not_finite(const char* what, std::uint64_t member) const {

@@ -51,7 +51,7 @@ struct Arguments {
 
 /// Rejects an empty name, which is an unset shell variable rather than an omitted option.
 CLI::Validator named() {
-    return {[](const std::string& name) { return name.empty() ? "is empty; a name is wanted" : ""; }, ""};
+    return {[](const std::string& name) { return name.empty() ? "is empty; expected a name" : ""; }, ""};
 }
 
 CLI::Option* add_file(CLI::App* command, const char* name, std::filesystem::path& file, const char* what) {
@@ -79,22 +79,24 @@ void add_run(CLI::App& app, Arguments& given) {
     CLI::App* command = app.add_subcommand("run", "run an experiment");
     add_config(command, run);
     CLI::Option* out =
-        add_folder(command, "--out", run.out, "folder for the results; default results/runs/<name>-<date>-<time>");
-    CLI::Option* overwrite = command->add_flag("--overwrite", run.overwrite, "replace the run in a folder that is not empty");
-    CLI::Option* first = add_file(command, "--init", given.init, "start from this safetensors model; --set model.init=FILE");
+        add_folder(command, "--out", run.out, "folder for the results; default: results/runs/<name>-<date>-<time>");
+    CLI::Option* overwrite =
+        command->add_flag("--overwrite", run.overwrite, "replace the run in the folder if it is not empty");
+    CLI::Option* first =
+        add_file(command, "--init", given.init, "begin with this safetensors model; same as --set model.init=FILE");
     CLI::Option* log = add_file(command, "--arrivals", given.arrivals,
-                                "follow this arrivals.csv of a run on the wall clock; --set arrivals=FILE");
-    CLI::Option* resume = add_folder(command, "--resume", run.resume, "go on with the run in this folder; needs no config")
+                                "replay the order in arrivals.csv of a run on the wall clock; same as --set arrivals=FILE");
+    CLI::Option* resume = add_folder(command, "--resume", run.resume, "resume the run in this folder; needs no config")
                               ->excludes(out)
                               ->excludes(overwrite)
                               ->excludes(first)
                               ->excludes(log);
-    command->add_flag("--allow-other-bits", run.allow_other_bits, "resume on another LibTorch, CPU capability or device")
+    command->add_flag("--allow-other-bits", run.allow_other_bits, "resume even if LibTorch, CPU capability or device differ")
         ->needs(resume);
-    command->add_option("--until", run.until, "pause after this round, with a checkpoint; --resume goes on")
+    command->add_option("--until", run.until, "pause after this round with a checkpoint; continue with --resume")
         ->type_name("ROUND")
         ->check(CLI::Range(std::int64_t{1}, kNoRound).description("1 or more"));
-    command->add_flag("--quiet", run.quiet, "print nothing but errors");
+    command->add_flag("--quiet", run.quiet, "print only errors");
     command->callback([&given, &run] {
         if (run.config.empty() && run.resume.empty()) throw CLI::RequiredError("config, or --resume DIR,");
         // Quoted as in YAML, so that any file name works.
@@ -106,21 +108,20 @@ void add_run(CLI::App& app, Arguments& given) {
 
 void add_sweep(CLI::App& app, Arguments& given) {
     SweepCommand& sweep = given.sweep;
-    CLI::App* command = app.add_subcommand("sweep", "run all experiments that a sweep file describes");
-    add_file(command, "file", sweep.file, "a base config and what varies in it, a YAML file");
+    CLI::App* command = app.add_subcommand("sweep", "run all experiments of a sweep file");
+    add_file(command, "file", sweep.file, "the sweep, a YAML file with a base config and the keys that vary");
     command->add_option("--set", sweep.overrides, "change a key of the base, such as rounds=5; may be repeated")
         ->type_name("KEY=VALUE")
         ->allow_extra_args(false);
     CLI::Option* out =
-        add_folder(command, "--out", sweep.out, "folder for the results; default results/runs/<name>-<date>-<time>");
-    add_folder(command, "--resume", sweep.resume,
-               "go on with the sweep in this folder; with a file: with its runs as they are now")
+        add_folder(command, "--out", sweep.out, "folder for the results; default: results/runs/<name>-<date>-<time>");
+    add_folder(command, "--resume", sweep.resume, "resume the sweep in this folder; with a file: with the runs of that file")
         ->excludes(out);
-    command->add_option("--jobs", sweep.jobs, "runs at a time on each host; default: as many as cores and memory allow")
+    command->add_option("--jobs", sweep.jobs, "number of runs at a time on each host; default: as cores and memory allow")
         ->type_name("N")
         ->check(CLI::Range(1, 10000).description("1 to 10000"));
-    command->add_flag("--dry-run", sweep.dry_run, "print the runs and the estimated time, and start nothing");
-    command->add_flag("--quiet", sweep.quiet, "print nothing but errors");
+    command->add_flag("--dry-run", sweep.dry_run, "print the runs and the estimated time without starting them");
+    command->add_flag("--quiet", sweep.quiet, "print only errors");
     command->callback([&given, &sweep] {
         if (sweep.file.empty() && sweep.resume.empty()) throw CLI::RequiredError("file, or --resume DIR,");
         given.exit_code = sweep_command(sweep);
@@ -138,25 +139,26 @@ void add_config_commands(CLI::App& app, Arguments& given) {
     CLI::App* validate = app.add_subcommand("validate", "check a config, its data and its memory without running it");
     add_config(validate, given.run)->required();
     add_json(validate, given);
-    validate->add_option("--ranks", given.ranks, "also whether so many coordinators can run it, under mpirun")
+    validate->add_option("--ranks", given.ranks, "also check whether this number of ranks can run it with mpirun")
         ->type_name("N")
         ->check(CLI::Range(1, 100000).description("1 to 100000"));
     validate->callback([&given] {
         given.exit_code = validate_command({given.run.config, given.run.overrides, given.ranks, given.json});
     });
 
-    CLI::App* show = app.add_subcommand("show-config", "print the resolved config, itself a valid input");
+    CLI::App* show = app.add_subcommand("show-config", "print the resolved config, which is a valid config itself");
     add_config(show, given.run)->required();
     show->callback([&given] { given.exit_code = show_config_command(given.run.config, given.run.overrides); });
 
-    CLI::App* model = app.add_subcommand("show-model", "print a config's model layer by layer, with shapes and parameters");
+    CLI::App* model =
+        app.add_subcommand("show-model", "print the model of a config layer by layer, with shapes and parameters");
     add_config(model, given.run)->required();
     model->callback([&given] { given.exit_code = show_model_command(given.run.config, given.run.overrides); });
 
-    CLI::App* partition = app.add_subcommand("partition", "print who holds how many examples of which label");
+    CLI::App* partition = app.add_subcommand("partition", "print the number of examples of each label on each client");
     add_config(partition, given.run)->required();
-    add_file(partition, "--csv", given.csv, "also write it as a run's partition.csv");
-    add_file(partition, "--plot", given.plot, "also draw it, as SVG, PNG or PDF; without --csv its table lies beside it");
+    add_file(partition, "--csv", given.csv, "also write it as partition.csv, as a run does");
+    add_file(partition, "--plot", given.plot, "also draw it as SVG, PNG or PDF; without --csv, its table is written beside it");
     partition->callback([&given] {
         given.exit_code = partition_command({given.run.config, given.run.overrides, given.csv, given.plot});
     });
@@ -168,15 +170,15 @@ void add_folder_commands(CLI::App& app, Arguments& given) {
     add_json(evaluate, given);
     evaluate->callback([&given] { given.exit_code = evaluate_command(given.folder, given.json); });
 
-    CLI::App* watch = app.add_subcommand("watch", "follow a run or a sweep from another terminal, until it ends");
-    add_folder(watch, "folder", given.folder, "folder of a run or of a sweep")->required();
+    CLI::App* watch = app.add_subcommand("watch", "show the progress of a run or sweep from another terminal until it ends");
+    add_folder(watch, "folder", given.folder, "folder of a run or sweep")->required();
     watch->callback([&given] { given.exit_code = watch_command(given.folder); });
 
     ReplayOptions& options = given.replay;
-    CLI::App* replay = app.add_subcommand("replay", "run one client's training of one round of a run again, step by step");
+    CLI::App* replay = app.add_subcommand("replay", "repeat the training of one client in one round of a run, step by step");
     add_folder(replay, "run", options.folder, "folder of a run")->required();
-    replay->add_option("--round", options.round, "as in clients.csv, from 1")->required();
-    replay->add_option("--client", options.client, "as in clients.csv, from 0")->required();
+    replay->add_option("--round", options.round, "round number as in clients.csv, from 1")->required();
+    replay->add_option("--client", options.client, "client number as in clients.csv, from 0")->required();
     replay->callback([&given, &options] { given.exit_code = replay_command(options); });
 }
 
@@ -187,12 +189,12 @@ void add_facts(CLI::App& app, Arguments& given) {
     CLI::App* columns = app.add_subcommand("columns", "print the columns of all result tables, in Markdown");
     add_json(columns, given);
     columns->callback([&given] { given.exit_code = columns_command(given.json); });
-    CLI::App* doctor = app.add_subcommand("doctor", "say what this machine can do: cores, memory, LibTorch, CUDA, IPC");
+    CLI::App* doctor = app.add_subcommand("doctor", "show what this machine supports: cores, memory, LibTorch, CUDA, IPC");
     add_json(doctor, given);
     doctor->callback([&given] { given.exit_code = doctor_command(given.json); });
 
-    CLI::App* completion = app.add_subcommand("completion", "print a script that lets a shell complete fedhive's arguments");
-    completion->add_option("shell", given.shell, "bash, zsh or fish; the script's first lines say where to put it")
+    CLI::App* completion = app.add_subcommand("completion", "print a script for shell completion of fedhive's arguments");
+    completion->add_option("shell", given.shell, "bash, zsh or fish; the first lines of the script say where to put it")
         ->required()
         ->check(CLI::IsMember(std::vector<std::string>(kShells.begin(), kShells.end())));
     completion->callback([&app, &given] { fmt::print("{}", completion_script(app, given.shell)); });
@@ -240,14 +242,14 @@ int answer(const CLI::App& app, const CLI::ParseError& request) {
 }  // namespace
 
 int run_cli(int argc, char** argv) {
-    CLI::App app{"fedhive: federated learning simulated with many processes on one machine"};
+    CLI::App app{"fedhive: simulates federated learning with many processes on one machine"};
     app.set_version_flag("--version", std::string("fedhive ") + kVersion + " (" + kCommit + ")");
     app.require_subcommand(1);
     Arguments given;
     add_run(app, given);
     add_sweep(app, given);
-    add_script(app, "report", "scripts/report", "draw a report of runs and sweeps; fedhive report -h says more");
-    add_script(app, "bench", "tools/bench", "measure how fast this is against other programs; fedhive bench -h says more");
+    add_script(app, "report", "scripts/report", "write a report of runs and sweeps; see fedhive report -h");
+    add_script(app, "bench", "tools/bench", "compare the speed with other programs; see fedhive bench -h");
     add_config_commands(app, given);
     add_folder_commands(app, given);
     add_facts(app, given);

@@ -175,7 +175,8 @@ std::string warning_lines(const Experiment& run) {
 
 int validate(const ValidateOptions& options, Ranks& ranks) {
     if (options.ranks != 0 && !ranks.is_alone() && options.ranks != ranks.size())
-        throw ConfigError(fmt::format("--ranks {}: {} were started; leave it out, or start one", options.ranks, ranks.size()));
+        throw ConfigError(
+            fmt::format("--ranks {}: {} ranks were started; remove --ranks, or start one rank", options.ranks, ranks.size()));
     const std::uint32_t num_ranks = options.ranks == 0 ? ranks.size() : options.ranks;
     const LoadedConfig loaded = load_config(options.config, options.overrides);
     const Experiment run = Experiment::to_inspect(loaded, ranks, num_ranks);
@@ -235,8 +236,8 @@ int show_model_command(const std::filesystem::path& config, const std::vector<st
 int partition_command(const PartitionOptions& options) {
     const std::string ending = options.plot.extension().string();
     if (!options.plot.empty() && ending != ".svg" && ending != ".png" && ending != ".pdf")
-        throw ConfigError(
-            fmt::format("--plot {}: cannot be drawn; allowed: a name that ends in .svg, .png or .pdf", options.plot.string()));
+        throw ConfigError(fmt::format("--plot {}: not a supported format; allowed: a name that ends in .svg, .png or .pdf",
+                                      options.plot.string()));
     const LoadedConfig loaded = load_config(options.config, options.overrides);
     const ExperimentData data = load_data(loaded, aggregation::MemorySpace::Host);
     fmt::print("{}", partition_table(loaded.run, data));
@@ -246,7 +247,7 @@ int partition_command(const PartitionOptions& options) {
     try {
         write_partition(table, data.dataset, loaded.run.data.skew.resolved(), data.owners);
     } catch (const Fault& problem) {
-        throw ConfigError(fmt::format("{}; name a file in a folder that can be written", problem.what()));
+        throw ConfigError(fmt::format("{}; name a file in a writable folder", problem.what()));
     }
     fmt::print("written: {}\n", escaped(table.string()));
     if (options.plot.empty()) return 0;
@@ -263,8 +264,8 @@ int evaluate_command(const std::filesystem::path& run_folder, bool json) {
     const LoadedConfig loaded = load_config(run_folder / "config.yaml", {"workers=auto"});
     if (loaded.run.model.has_local_part())
         throw loaded.source->error("model.local",
-                                   "there is no model to evaluate but the clients', which are in checkpoints and not in "
-                                   "model.safetensors; fairness.csv has what they came to");
+                                   "the run has only the clients' own models, which are in its checkpoints and not in "
+                                   "model.safetensors; fairness.csv has their results");
     FirstModel found;
     const Experiment run = Experiment::to_evaluate(loaded, [&](const Experiment& begun) {
         found = parted(begun.model.spec, read_model(run_folder / "model.safetensors", clients::whole_layout(begun.model.spec),

@@ -32,10 +32,10 @@ void print_gpu(const Findings& found) {
     fmt::print("training    {}\n",
                found.facts.torch.cuda_built
                    ? fmt::format("LibTorch with CUDA, {} usable device(s)", found.facts.torch_devices)
-                   : "LibTorch without CUDA: training runs on the CPU (scripts/setup --cuda brings the CUDA build)");
+                   : "LibTorch without CUDA: training runs on the CPU (scripts/setup --cuda installs the CUDA build)");
     fmt::print(
         "mps         {}; {}\n", found.facts.ipc.mps_pipe.empty() ? "not running" : "running, pipe " + found.facts.ipc.mps_pipe,
-        found.why_no_mps.empty() ? "a run can have a daemon of its own (mps: on)" : "none for a run: " + found.why_no_mps);
+        found.why_no_mps.empty() ? "a run can start its own daemon (mps: on)" : "not available for a run: " + found.why_no_mps);
     if (found.facts.cuda.devices == 0) {
         fmt::print("ipc         not probed: there is no CUDA device; host memory is used\n");
     } else if (found.ipc_problem.empty()) {
@@ -49,9 +49,10 @@ void print_gpu(const Findings& found) {
     without.ipc_problem = found.ipc_problem;
     without.libtorch_trains = false;
     const bool direct = !why.empty() && why_no_cuda(without).empty();
-    fmt::print("device      {}\n", why.empty() ? "cuda can be had"
-                                   : direct ? "cuda can be had by device: cuda, for models of the direct engine; else: " + why
-                                            : "cuda cannot be had: " + why);
+    fmt::print("device      {}\n",
+               why.empty() ? "cuda is available"
+               : direct ? "cuda is available with device: cuda for models that the direct engine supports; for others: " + why
+                        : "cuda is not available: " + why);
 }
 
 void print_json(const Findings& found) {

@@ -56,8 +56,9 @@ std::string listed(const std::vector<RecordedClient>& cohort) {
 std::vector<RecordedClient> recorded_clients(const ReplayOptions& options, const std::vector<RecordedRound>& record) {
     const std::string folder = options.folder.string();
     if (options.round < 1 || options.round > static_cast<std::int64_t>(record.size()))
-        throw ConfigError(fmt::format("{}: round {} is not in its record; allowed: {}", folder, options.round,
-                                      record.empty() ? "none, no round has ended" : fmt::format("1 to {}", record.size())));
+        throw ConfigError(
+            fmt::format("{}: round {} is not recorded; allowed: {}", folder, options.round,
+                        record.empty() ? "none, because no round has ended" : fmt::format("1 to {}", record.size())));
     const std::vector<RecordedClient>& cohort = record[static_cast<std::size_t>(options.round - 1)].clients;
     std::vector<RecordedClient> found;
     std::string failure;
@@ -72,7 +73,7 @@ std::vector<RecordedClient> recorded_clients(const ReplayOptions& options, const
         throw ConfigError(fmt::format("{}: client {} did not train in round {}; its cohort: {}", folder, options.client,
                                       options.round, listed(cohort)));
     if (found.empty())
-        throw ConfigError(fmt::format("{}: client {} failed in round {} ({}), so there is no update to compare with", folder,
+        throw ConfigError(fmt::format("{}: client {} failed in round {} ({}), so it has no update to compare with", folder,
                                       options.client, options.round, failure));
     return found;
 }
@@ -194,8 +195,8 @@ bool replay_row(const ReplayOptions& options, const std::vector<RecordedRound>& 
     // The order of arrivals is part of the record.
     if (start.loaded.run.clock == "wall") start.loaded.run.arrivals = options.folder / "arrivals.csv";
     if (!make_mode(start.loaded.run).trains_alone())
-        throw ConfigError(fmt::format("{}: in mode {} no client trains by itself; replay is for {}", options.folder.string(),
-                                      start.loaded.run.mode.name, fmt::join(replayed_modes(), ", ")));
+        throw ConfigError(fmt::format("{}: in mode {} clients do not train separately; replay supports {}",
+                                      options.folder.string(), start.loaded.run.mode.name, fmt::join(replayed_modes(), ", ")));
     const auto begin = [&](Experiment& begun) { take_up(begun, start, true); };
     Experiment run = Experiment::to_replay(start.loaded, begin, options.folder);
     for (const std::string& other : start.past.other_bits) say("other bits  " + other);
@@ -204,17 +205,16 @@ bool replay_row(const ReplayOptions& options, const std::vector<RecordedRound>& 
                     start.from ? start.from->path.filename().string() : "the beginning",
                     first == recorded.sent_round - 1
                         ? ""
-                        : fmt::format(", rounds {} to {} run again", first + 1, recorded.sent_round - 1)));
+                        : fmt::format(", after running rounds {} to {} again", first + 1, recorded.sent_round - 1)));
     const std::string difference = run_recorded_rounds(run, record, recorded.sent_round - 1);
     const clients::ClientResult result =
         train_recorded(run, record[static_cast<std::size_t>(options.round - 1)].clients, recorded, say);
     if (result.update_hash == recorded.update_hash) {
-        say(fmt::format("update_hash {:016x}: the bits of the run", result.update_hash));
+        say(fmt::format("update_hash {:016x}: the same bits as in the run", result.update_hash));
         return true;
     }
-    say(fmt::format("update_hash {:016x}, in the run {:016x}: not the bits of the run{}", result.update_hash,
-                    recorded.update_hash,
-                    difference.empty() ? "" : "; the first update that differs is that of " + difference));
+    say(fmt::format("update_hash {:016x}, but {:016x} in the run: different bits{}", result.update_hash, recorded.update_hash,
+                    difference.empty() ? "" : "; the first different update is that of " + difference));
     return false;
 }
 

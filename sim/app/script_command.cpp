@@ -17,7 +17,7 @@ fs::path find_script(const std::string& script) {
     const fs::path program = fs::read_symlink("/proc/self/exe");
     for (fs::path folder = program.parent_path(); folder != folder.root_path(); folder = folder.parent_path())
         if (fs::exists(folder / script) && fs::exists(folder / "sim")) return folder / script;
-    throw ConfigError(fmt::format("{}: there is no {} in a folder above {}; call that of the checkout",
+    throw ConfigError(fmt::format("{}: no {} in a folder above {}; call the script in the checkout",
                                   fs::path(script).filename().string(), script, program.string()));
 }
 

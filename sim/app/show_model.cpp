@@ -96,9 +96,10 @@ std::string graph_text(const clients::ModelSpec& model, const std::string& kept)
     rows.push_back({"", "", "", ""});
     rows.push_back({"operation", "", "", "times"});
     for (const auto& [name, count] : program.operations()) rows.push_back({name, "", "", grouped(static_cast<double>(count))});
-    return fmt::format("{}, written by PyTorch {}, takes {}; runs as a graph: {}\n{}FLOPs of a graph are not counted\n",
-                       model.name.get(), program.torch_version, program.takes_tokens ? "tokens (I64)" : "numbers (F32)", kept,
-                       graph_table(rows));
+    return fmt::format(
+        "{}, written by PyTorch {}, takes {}; runs as a graph: {}\n{}fedhive does not count the FLOPs of a graph\n",
+        model.name.get(), program.torch_version, program.takes_tokens ? "tokens (I64)" : "numbers (F32)", kept,
+        graph_table(rows));
 }
 
 std::string table(const std::vector<Row>& rows) {

@@ -123,14 +123,13 @@ std::string partition_table(const RunConfig& run, const ExperimentData& data) {
         skew += label_distance(counts, all) / static_cast<double>(map.num_clients);
     }
     if (shown < map.num_clients) rows += fmt::format("{:>8} and {} more\n", "…", map.num_clients - shown);
-    const std::string held_out = map.num_held_out == 0 ? "" : fmt::format(", {} more held out by them", map.num_held_out);
-    const std::string of_labels =
-        has_labels(map)
-            ? fmt::format(
-                  "; labels of a client: {} of {}\nlabel skew {:.3f}: the mean distance of a client's labels from those "
-                  "of all; 0 alike, 1 nothing in common\n",
-                  range_of(labels), classes, skew)
-            : "\n";
+    const std::string held_out = map.num_held_out == 0 ? "" : fmt::format("; the clients hold out {} more", map.num_held_out);
+    const std::string of_labels = has_labels(map)
+                                      ? fmt::format(
+                                            "; labels of a client: {} of {}\nlabel skew {:.3f}: mean distance of a client's "
+                                            "label proportions from those of all clients; 0: equal, 1: no common label\n",
+                                            range_of(labels), classes, skew)
+                                      : "\n";
     return fmt::format(
         "{}: {} of {} training examples to {} clients by {}{}, seed {}\n{}{}{}"
         "examples of a client: {}{}"

@@ -71,8 +71,8 @@ std::string axes_of(const SweepConfig& sweep) {
 
 std::string stopping_of(const EarlyStoppingConfig& stopping) {
     if (stopping.rule == "none") return "";
-    const std::string how = stopping.rule == "halving" ? fmt::format("one in {} goes on", stopping.factor)
-                                                       : std::string("who is below the median is stopped");
+    const std::string how = stopping.rule == "halving" ? fmt::format("one in {} continues", stopping.factor)
+                                                       : std::string("runs below the median stop");
     return fmt::format("stopping    {}: from round {} on, {}\n", stopping.rule, stopping.first_round, how);
 }
 
@@ -105,7 +105,7 @@ std::string plan_of(const SweepConfig& sweep, const Estimates& estimates, const 
     return fmt::format("sweep       {} · {} runs · {}\n{}{}", sweep.name, sweep.runs.size(), sweep.file.string(),
                        axes_of(sweep), stopping_of(sweep.early_stopping)) +
            fmt::format("{}{} at a time · about {} each\n", machines_of(hosts), at_once, human_bytes(largest.host_bytes)) +
-           fmt::format("estimate    {} · {} of one core · from a short trial of {} that differ in cost\n",
+           fmt::format("estimate    {} · {} of one core · from a short trial of {} with different cost\n",
                        clock_time(std::max(total / cores, largest.core_seconds)), clock_time(total), estimates.tried);
 }
 

@@ -77,7 +77,7 @@ std::string as_key(const std::string& given, const CLI::App& command, const std:
         value = given.substr(equals + 1);
     else if (next < arguments.end() && !next->starts_with("--"))
         value = *next;
-    return fmt::format("keys of the config go by --set {}={}", key, value);
+    return fmt::format("set keys of the config with --set {}={}", key, value);
 }
 
 std::string unknown_option(const std::string& given, const CLI::App& command, const std::vector<std::string>& arguments) {
@@ -87,7 +87,7 @@ std::string unknown_option(const std::string& given, const CLI::App& command, co
         return fmt::format("{}: unknown option; {};", typed, key);
     const std::string near = nearest_word(typed, known);
     if (!near.empty()) return fmt::format("{}: unknown option; did you mean '{}'?", typed, near);
-    return fmt::format("{}: unknown option; known here: {};", typed,
+    return fmt::format("{}: unknown option; known options: {};", typed,
                        known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", ")));
 }
 
@@ -105,7 +105,7 @@ bool may_be_value(const std::vector<std::string>& arguments, std::size_t at) {
 std::string parted_brackets(const std::string& key, const std::vector<std::string>& arguments, std::size_t next) {
     std::string whole = key;
     for (; may_be_value(arguments, next); ++next) whole += " " + arguments[next];
-    return whole == key ? "" : fmt::format("--set {0}: a value with blanks in it wants quotes: --set '{0}'", whole);
+    return whole == key ? "" : fmt::format("--set {0}: put a value with spaces in quotes: --set '{0}'", whole);
 }
 
 /// "--set rounds 3", "--set rounds = 3".
@@ -114,7 +114,7 @@ std::string parted_value(const std::string& key, const std::vector<std::string>&
     if (!sign.empty()) ++next;
     if (!may_be_value(arguments, next)) return "";
     const std::string& value = arguments[next];
-    return fmt::format("--set {}{} {}: --set wants KEY=VALUE, together: --set {}={}", key, sign, value,
+    return fmt::format("--set {}{} {}: expected KEY=VALUE without spaces: --set {}={}", key, sign, value,
                        key.substr(0, key.find_first_of("=:")), value.substr(value.starts_with("=") ? 1 : 0));
 }
 
@@ -156,7 +156,7 @@ std::vector<std::string> long_names(const CLI::App& command) {
 
 std::string command_problem(const CLI::App& app, const std::vector<std::string>& arguments) {
     const std::vector<std::string> names = names_of(shown_commands(app));
-    const std::string list = fmt::format("commands: {}; fedhive -h says what each does", fmt::join(names, ", "));
+    const std::string list = fmt::format("commands: {}; fedhive -h describes them", fmt::join(names, ", "));
     if (arguments.empty()) return "a command is missing; " + list;
     const std::string& typed = arguments.front();
     const auto is_it = [&](const CLI::App* command) { return command->get_name() == typed; };
@@ -164,7 +164,7 @@ std::string command_problem(const CLI::App& app, const std::vector<std::string>&
     if (const auto named = app.get_subcommands(is_it); !named.empty())
         return takes_keys(*named.front()) ? parted_assignment(arguments) : "";
     if (is_file(typed))
-        return fmt::format("{}: is a file, a command comes before it; did you mean 'fedhive run {}'? {}", typed, typed, list);
+        return fmt::format("{}: is a file; write a command before it; did you mean 'fedhive run {}'? {}", typed, typed, list);
     const std::string near = meant_command(typed, names);
     return fmt::format("{}: unknown command;{} {}", typed, near.empty() ? "" : fmt::format(" did you mean '{}'?", near), list);
 }
@@ -179,7 +179,7 @@ std::string usage_problem(const CLI::App& app, const CLI::ParseError& error, con
         std::find_if(extras.begin(), extras.end(), [](const std::string& text) { return text.starts_with("-"); });
     if (option != extras.end()) return fmt::format("{} {}", unknown_option(*option, command, arguments), help);
     if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr && !extras.empty())
-        return fmt::format("{}: one argument too many; {}; {}", extras.front(), positionals_of(command), help);
+        return fmt::format("{}: unexpected argument; {}; {}", extras.front(), positionals_of(command), help);
     return fmt::format("{}; {}", error.what(), help);
 }
 

@@ -106,8 +106,8 @@ std::optional<std::int64_t> ModeConfig::quorum() const {
 LoadedConfig load_config(const std::filesystem::path& file, const std::vector<std::string>& overrides) {
     Node root = read_tree(file);
     if (const Node* base = root.find("base"))
-        throw ConfigError(fmt::format("{}: base: belongs to a sweep, which is more than one run; call: fedhive sweep {}",
-                                      base->where(), file.string()));
+        throw ConfigError(
+            fmt::format("{}: base: belongs to a sweep, not to one run; call: fedhive sweep {}", base->where(), file.string()));
     for (const std::string& assignment : overrides) apply_override(root, assignment);
     return load_tree(std::move(root));
 }

@@ -30,45 +30,38 @@ std::vector<std::string> engine_choices() {
 // clang-format off
 void describe_run(Visitor& visitor, RunConfig& run) {
     visitor.field({.name = "name", .target = &run.name, .default_note = "the file's name without `.yaml`",
-                   .doc = "Names the run and its folder under results/runs; letters, digits, `.`, `_` and `-`."});
+                   .doc = "Name of the run and of its folder under results/runs: letters, digits, `.`, `_` and `-`."});
     visitor.field({.name = "seed", .target = &run.seed, .range = at_least(0),
-                   .doc = "Key of every random stream: data, partition, initial model, cohorts, batches, dropout; `seeds` keys parts of them otherwise."});
+                   .doc = "Seed of all random streams: data, partition, initial model, cohorts, batches, dropout. `seeds` sets the seed of single parts."});
     visitor.field({.name = "rounds", .target = &run.rounds, .range = between(1, kMost), .may_change = true,
-                   .doc = "Turns of the loop: sample a cohort, train it, aggregate, step (T)."});
+                   .doc = "Number of rounds (T). A round samples a cohort, trains it, aggregates its updates and takes a server step."});
     visitor.field({.name = "device", .target = &run.device, .choices = {"auto", "cpu", "cuda"},
-                   .doc = "Where parameters live and clients train; auto is cuda where a usable GPU is found, else cpu."});
+                   .doc = "Device that stores parameters and trains clients. auto: cuda if a usable GPU is found, else cpu."});
     visitor.field({.name = "workers", .target = &run.workers, .range = between(0, 1024), .empty_word = "auto", .may_change = true,
-                   .doc = "Processes that train clients; auto is what a short probe before a long run finds fastest, else one per usable core and thread, at "
-                          "most one per slot; 0 trains in the coordinator, for a debugger. Never changes a result."});
+                   .doc = "Number of processes that train clients. auto: for a long run the number that a short probe finds fastest, else one per usable core divided by threads, at most one per slot. 0: the coordinator trains, for debugging. Never changes a result."});
     visitor.field({.name = "mps", .target = &run.mps, .choices = {"auto", "on", "off"}, .may_change = true,
-                   .doc = "NVIDIA's Multi-Process Service, which lets workers use the GPU at the same time, by a daemon of the run's own; auto is "
-                          "on where the probe finds that faster. Never changes a result."});
+                   .doc = "NVIDIA's Multi-Process Service lets workers use the GPU at the same time; the run starts its own daemon. auto: on if the probe finds it faster. Never changes a result."});
     visitor.field({.name = "threads", .target = &run.threads, .range = between(1, 1024),
-                   .doc = "Threads inside each worker; 1 is best as long as there are as many clients as cores. Can change the last bit."});
+                   .doc = "Threads in each worker; 1 is best if there are at least as many clients as cores. Can change the last bits of a result."});
     visitor.field({.name = "client_state", .target = &run.client_state, .choices = {"memory", "file"}, .may_change = true,
-                   .doc = "Where that lies which clients keep for a strategy or an upload step (docs/strategies.md). file: on the disk of the run's folder, in a file "
-                          "without a name, of which nothing is left when the run ends; it need not fit the memory. Never changes a result."});
+                   .doc = "Where per-client state (control variates, residuals, docs/strategies.md) is stored. memory: in main memory; file: in an unlinked temporary file on the disk of the run's folder, which may exceed main memory and disappears when the run ends. Never changes a result."});
     visitor.field({.name = "clock", .target = &run.clock, .choices = {"virtual", "wall"},
-                   .doc = "virtual: updates arrive in the order of simulated time, which gives the same bits for any number of workers; wall: as they "
-                          "really come."});
-    visitor.field({.name = "arrivals", .target = &run.arrivals, .when = Condition{run.clock, "clock", {"wall"}}, .default_note = "as they come",
-                   .doc = "arrivals.csv of an earlier run of the same experiment: updates are taken in its order, which gives its bits; relative to the "
-                          "config file. `fedhive run --arrivals FILE` sets it."});
+                   .doc = "virtual: updates arrive in the order of simulated time, so results are the same for any number of workers; wall: updates arrive in the order in which workers really finish."});
+    visitor.field({.name = "arrivals", .target = &run.arrivals, .when = Condition{run.clock, "clock", {"wall"}}, .default_note = "in the order of real time",
+                   .doc = "Replays arrivals.csv of an earlier run of the same experiment: updates arrive in the recorded order, which reproduces that run bit for bit. Relative to the config file. `fedhive run --arrivals FILE` sets it."});
 }
 
 void describe_seeds(Visitor& visitor, SeedsConfig& seeds) {
     const auto part = [&](const char* name, std::optional<std::uint64_t>& seed, const char* doc) {
-        visitor.field({.name = name, .target = &seed, .range = at_least(0), .default_note = "the same as seed", .doc = doc});
+        visitor.field({.name = name, .target = &seed, .range = at_least(0), .default_note = "the value of seed", .doc = doc});
     };
     visitor.begin({.name = "seeds", .flow = true,
-                   .doc = "Seeds of parts of the randomness, to vary one of them alone: with `seeds: {data: 1, partition: 1}`, runs of many "
-                          "seeds share their split, and the spread of their results is that of training. Each changes what it names and "
-                          "nothing else."});
-    part("data", seeds.data, "Drawn examples: data.format glyphs and synthetic.");
-    part("partition", seeds.partition, "Which client holds which examples.");
-    part("model", seeds.model, "Initial parameters, where model.init gives none.");
-    part("sampling", seeds.sampling, "Who takes part, and when: cohorts, speeds and availability of devices, faults by rate.");
-    part("training", seeds.training, "What happens inside local training: order of the examples, so which batches there are, and dropout.");
+                   .doc = "Seeds of single parts of the randomness. Each key changes only the part that it names. With `seeds: {data: 1, partition: 1}`, runs with different `seed` share one split of the data, and only training varies between them."});
+    part("data", seeds.data, "Generated examples: data.format glyphs and the synthetic formats.");
+    part("partition", seeds.partition, "The split of the examples among clients.");
+    part("model", seeds.model, "Initial parameters, if model.init is not given.");
+    part("sampling", seeds.sampling, "Participation: cohorts, speeds and availability of devices, faults with a rate.");
+    part("training", seeds.training, "Local training: order of the examples, and so the batches, and dropout.");
     visitor.end();
 }
 
@@ -81,13 +74,13 @@ std::vector<std::string> tasks_with(const std::string& metric) {
 }
 
 void describe_stop(Visitor& visitor, RunConfig& run) {
-    visitor.begin({.name = "stop", .flow = true, .doc = "Ends a run before its last round."});
+    visitor.begin({.name = "stop", .flow = true, .doc = "Conditions that end a run before its last round."});
     for (const clients::Metric& metric : clients::metric_catalog())
         visitor.field({.name = "test_" + metric.name, .target = &run.stop.test[metric.name], .range = metric.range,
                        .when = Condition{run.task, "task", tasks_with(metric.name)}, .default_note = "–", .may_change = true,
-                       .doc = fmt::format("Stop after an evaluated round whose {} on the test examples{} is at {} this.{}", metric.meaning,
+                       .doc = fmt::format("Stops after an evaluated round if {} on the test examples{} is at {} this value.{}", metric.meaning,
                                           metric.range.high == 1.0 ? ", a fraction," : "", metric.higher_is_better ? "least" : "most",
-                                          metric.over_classes == 0 ? "" : fmt::format(" Only with more than {} classes.", metric.over_classes)) +
+                                          metric.over_classes == 0 ? "" : fmt::format(" Needs more than {} classes.", metric.over_classes)) +
                               (metric.is_asked_for() ? " Only with that metric in evaluation.metrics." : "")});
     visitor.end();
 }
@@ -95,41 +88,32 @@ void describe_stop(Visitor& visitor, RunConfig& run) {
 void describe_task(Visitor& visitor, RunConfig& run) {
     const auto& catalog = clients::task_catalog();
     visitor.field({.name = "task", .target = &run.task, .choices = names_of(catalog),
-                   .doc = "What is learned from the data, so the loss and the metrics: " + summaries_of(catalog) + " docs/data.md."});
+                   .doc = "The learning task; it decides the loss and the metrics: " + summaries_of(catalog) + " docs/data.md."});
 }
 
 void describe_model(Visitor& visitor, ModelConfig& model) {
-    visitor.begin({.name = "model", .flow = true, .doc = "Which network is trained; its input and output sizes come from the data."});
+    visitor.begin({.name = "model", .flow = true, .doc = "The network that is trained. Its input and output sizes come from the data."});
     visitor.field({.name = "name", .target = &model.name, .choices = names_of(clients::model_catalog()), .required = true, .or_else = {"layers", "file"},
                    .doc = summaries_of(clients::model_catalog())});
     describe_keys(visitor, "name", model.name, model.values, choices_of(clients::model_catalog()));
     visitor.field({.name = "layers", .target = &model.layers, .when = Condition{model.name, "name", {}}, .default_note = "–",
-                   .doc = "A network layer by layer, in place of a named one: `[flatten, {linear: 50}, relu, linear]`; the last layer gives a score for "
-                          "each class, or the numbers of task regression. docs/models.md."});
+                   .doc = "A network as a list of layers, instead of name: `[flatten, {linear: 50}, relu, linear]`. The last layer gives a score for each class, or the numbers of task regression. docs/models.md."});
     // Only if neither of the others is given.
     const Condition alone = model.name.empty() && !model.layers.empty() ? Condition{"a list", "layers", {}} : Condition{model.name, "name", {}};
     visitor.field({.name = "file", .target = &model.file, .when = alone, .default_note = "–", .may_change = true,
-                   .doc = "A network that PyTorch has written with torch.export.save, in place of a named one; relative to the config file. It is read as data, "
-                          "begins with its own weights where init names no others, and is trained on the CPU. docs/models.md."});
-    visitor.field({.name = "file_sha256", .target = &model.file_sha256, .when = alone, .default_note = "that of the file",
-                   .doc = "SHA-256 of model.file, in hex: another file is refused. The resolved config of a run has it, so that a run is resumed with the "
-                          "file that it began with."});
+                   .doc = "A network file written by PyTorch's torch.export.save, instead of name; relative to the config file. The file is read as data, not run as code. Training begins with the file's weights unless init names others, and runs on the CPU. docs/models.md."});
+    visitor.field({.name = "file_sha256", .target = &model.file_sha256, .when = alone, .default_note = "computed from the file",
+                   .doc = "SHA-256 of model.file in hex; a file with another hash is refused. The resolved config of a run stores it, so that a resumed run uses the same file."});
     visitor.field({.name = "graph", .target = &model.graph, .choices = {"auto", "keep"}, .when = alone, .default_note = "auto",
-                   .doc = "auto: where every operation of model.file is what a layer computes, the file is run as that list of layers, with its own names and "
-                          "values, by every engine; by the graph alone, on any machine. keep: it is run operation by operation, by LibTorch. The two differ "
-                          "in last bits and in dropout. docs/models.md."});
+                   .doc = "auto: if a list of layers computes every operation of model.file, any engine runs the file as that list, with the file's names and values; the choice depends only on the file, not on the machine. keep: LibTorch runs the file operation by operation. The two differ in the last bits and in dropout. docs/models.md."});
     visitor.field({.name = "frozen_norms", .target = &model.frozen_norms, .when = alone, .default_note = "false",
-                   .doc = "The batch and instance norms of model.file were exported in eval() on purpose: they normalise by the file's running statistics, "
-                          "which stay. Their weights are trained where they take a gradient. docs/models.md."});
+                   .doc = "true: the batch and instance norms of model.file were exported in eval() on purpose. They normalise by the file's running statistics, which stay fixed; their weights are trained if they need a gradient. docs/models.md."});
     visitor.field({.name = "init", .target = &model.init, .default_note = "drawn from the seed",
-                   .doc = "A safetensors file with the first global model, names and shapes as in model.safetensors; relative to the config file. "
-                          "`fedhive run --init FILE` sets it."});
+                   .doc = "A safetensors file with the initial global model, with names and shapes as in model.safetensors; relative to the config file. `fedhive run --init FILE` sets it."});
     visitor.field({.name = "frozen", .target = &model.frozen, .default_note = "–",
-                   .doc = "Parameters that nobody trains, by patterns of their names as a shell has them: `[\"conv*\", fc1.weight]`; they keep the values of "
-                          "init, of file, or those drawn. They live once, neither travel nor take slots. Trained by LibTorch. docs/models.md."});
+                   .doc = "Parameters that are not trained, as shell patterns of their names: `[\"conv*\", fc1.weight]`. They keep the values from init, from file, or drawn from the seed. They are stored once, are not sent and take no slot. Needs engine libtorch. docs/models.md."});
     visitor.field({.name = "local", .target = &model.local, .default_note = "–",
-                   .doc = "Parameters and buffers of which every client has its own, by patterns likewise: `[\"fc*\"]` (FedPer), `[\"bn*\"]` (FedBN). They are trained "
-                          "with the rest, and never leave the client; what is left is averaged. Mode synchronous; evaluated on clients. docs/models.md."});
+                   .doc = "Parameters and buffers that stay on each client, as shell patterns of their names: `[\"fc*\"]` (FedPer), `[\"bn*\"]` (FedBN). A client trains them with the rest and never sends them; only the other parameters are averaged. Needs mode synchronous and evaluation.clients. docs/models.md."});
     visitor.end();
 }
 
@@ -148,53 +132,40 @@ void describe_loss(Visitor& visitor, const std::string& task, Chosen& loss) {
 
 void describe_training(Visitor& visitor, const std::string& task, TrainingConfig& training) {
     Chosen& optimizer = training.optimizer;
-    visitor.begin({.name = "training", .doc = "What a client does in a round."});
+    visitor.begin({.name = "training", .doc = "Local training of a client in a round."});
     visitor.field({.name = "cohort", .target = &training.cohort, .range = between(1, kMost), .default_note = "all clients",
-                   .doc = "Clients asked to train in a round, at most partition.clients; give it or participation (|S|)."});
+                   .doc = "Number of clients that train in a round (|S|), at most partition.clients. Give cohort or participation."});
     visitor.field({.name = "participation", .target = &training.participation, .range = fraction(), .default_note = "–",
-                   .doc = "The cohort as a fraction of all clients, rounded, at least one client; typically 0.1 (C)."});
+                   .doc = "The cohort as a fraction of all clients (C), rounded, at least one client; typically 0.1."});
     visitor.field({.name = "local_epochs", .target = &training.local_epochs, .range = between(1, kMost), .default_note = "`1`",
-                   .doc = "Passes a client makes over its own examples in a round; typically 1–5; more drifts apart on skewed data (E)."});
+                   .doc = "Passes of a client over its own examples in a round (E); typically 1–5. With more passes, clients drift apart on skewed data."});
     visitor.field({.name = "local_steps", .target = &training.local_steps, .range = between(1, kMost), .default_note = "–",
-                   .doc = "In place of local_epochs: batches a client trains on in a round, as many for each client; where its examples are used up, "
-                          "the next pass begins (τ)."});
+                   .doc = "Instead of local_epochs: the number of batches that each client trains on in a round (τ). After its last example, a client begins the next pass."});
     visitor.field({.name = "batch_size", .target = &training.batch_size, .range = between(1, kMost),
-                   .doc = "Examples per local step; a client with fewer uses all it has (B)."});
+                   .doc = "Examples per local step (B); a client with fewer examples uses all of them."});
     visitor.field({.name = "clients_per_slot", .target = &training.clients_per_slot, .range = between(1, 1 << 20), .empty_word = "auto", .may_change = true,
-                   .doc = "Consecutive cohort members whose updates one slot sums, a power of two; above 1 for strategies that average only. auto: on "
-                          "the CPU up to 16, fewer towards the end of the cohort, where it has 32 clients or more, or its updates would not fit into 16 MiB; otherwise "
-                          "as many as clients_at_once, or, where a GPU trains a client by a thread block, a worker's share, up to 64. Never changes a result."});
+                   .doc = "Number of consecutive cohort members whose updates one slot sums, a power of two. Above 1 only for strategies that only average. auto: on the CPU up to 16, fewer towards the end of the cohort, if the cohort has 32 clients or more or its updates exceed 16 MiB; if a GPU thread block trains a client, a worker's share, up to 64; otherwise clients_at_once. Never changes a result."});
     visitor.field({.name = "clients_at_once", .target = &training.clients_at_once, .range = between(1, 1 << 20),
-                   .doc = "Clients of one slot that are trained in one batched step, a power of two, at most clients_per_slot where that is given; typically 16–64 for lr "
-                          "and clients of tens of examples, 1 for other models on a CPU. Other values differ in the last bits and in dropout."});
+                   .doc = "Number of clients of one slot that one batched step trains together, a power of two, at most clients_per_slot if that is given. Typically 16–64 for model lr and clients with tens of examples, 1 for other models on a CPU. Results of different values differ in the last bits and in dropout."});
     visitor.field({.name = "engine", .target = &training.engine, .choices = engine_choices(),
-                   .doc = "What local steps and evaluations are computed by. direct: kernels of our own, several times as fast for small models on "
-                          "the CPU; on a GPU one thread block a client, of which an example has to fit its shared memory. libtorch: every model, every device. "
-                          "auto: direct where it has every layer of the model (clients_at_once 1, threads 1, not bf16, no mode that cuts the model; on a GPU neither tf32 "
-                          "nor graph), else libtorch; it never depends on how fast a machine is. The two differ in the last bits and in dropout."});
+                   .doc = "Engine that computes local steps and evaluations. direct: fedhive's own kernels, several times as fast for small models on the CPU; on a GPU one thread block trains one client, and the values of one example must fit into its shared memory. libtorch: every model, every device. auto: direct if it supports every layer of the model, with clients_at_once 1, threads 1, no bf16 and no mode that cuts the model, and on a GPU without tf32 and graph; else libtorch. The choice never depends on the speed of a machine. The two engines differ in the last bits and in dropout."});
     visitor.field({.name = "precision", .target = &training.precision, .choices = {"f32", "tf32", "bf16"},
-                   .doc = "Of a local step's forward and backward pass; parameters, optimiser, updates and evaluation are f32 in any case. tf32: products "
-                          "may round their inputs to 10 bits, on a GPU that can (on the CPU the same as f32); bf16: products and convolutions in "
-                          "bfloat16 by autocast. Part of the experiment: each gives other bits."});
+                   .doc = "Precision of the forward and backward pass of a local step; parameters, optimiser, updates and evaluation are always f32. tf32: products may round their inputs to 10 bits on a GPU that supports it (on the CPU the same as f32). bf16: autocast computes products and convolutions in bfloat16. The precision changes results."});
     visitor.field({.name = "graph", .target = &training.graph, .may_change = true,
-                   .doc = "On a GPU: record a local step once for each size of a batch, as a CUDA graph, and run that; for small models, whose steps are "
-                          "mostly launches. No effect on the CPU. With clients_at_once above 1 it is recorded once for each number of clients, "
-                          "batches are filled up and clients that have ended are computed on, so the last bits and dropout differ from steps that "
-                          "are not recorded, and a resumed run has to keep the value. All else holds for 1: it never changes a result."});
+                   .doc = "On a GPU: records a local step as a CUDA graph, once for each batch size, and replays it. This helps small models, whose steps are mostly kernel launches. No effect on the CPU. With clients_at_once 1 it never changes a result. Above 1 a step is recorded once for each number of clients, with padded batches and with clients that have already finished; then the last bits and dropout differ from unrecorded steps, and a resumed run must keep the value."});
     visitor.field({.name = "clip_norm", .target = &training.clip_norm, .range = above(0), .default_note = "–",
-                   .doc = "A local step's gradient that is longer is scaled down to this, as torch.nn.utils.clip_grad_norm_ does (arXiv:1211.5063); "
-                          "typically 1–10."});
-    visitor.begin({.name = "optimizer", .flow = true, .doc = "The client's optimiser; it starts fresh each round."});
+                   .doc = "Largest Euclidean norm of a local step's gradient; a longer gradient is scaled down to it, as torch.nn.utils.clip_grad_norm_ does (arXiv:1211.5063); typically 1–10."});
+    visitor.begin({.name = "optimizer", .flow = true, .doc = "The client's optimiser. Its state starts anew in each round."});
     const auto& optimizers = aggregation::optimizer_catalog();
     visitor.field({.name = "name", .target = &optimizer.name, .choices = names_of(optimizers), .doc = summaries_of(optimizers)});
     describe_keys(visitor, "name", optimizer.name, optimizer.values, choices_of(optimizers));
     visitor.end();
     LrScheduleConfig& schedule = training.lr_schedule;
-    visitor.begin({.name = "lr_schedule", .flow = true, .doc = "What becomes of optimizer.lr from round to round: in which a client is sent out."});
+    visitor.begin({.name = "lr_schedule", .flow = true, .doc = "How optimizer.lr changes with the round in which a client starts to train."});
     const auto& schedules = lr_schedule_catalog();
     visitor.field({.name = "name", .target = &schedule.name, .choices = names_of(schedules), .doc = summaries_of(schedules)});
     visitor.field({.name = "warmup_rounds", .target = &schedule.warmup_rounds, .range = between(0, kMost),
-                   .doc = "First rounds, in which the rate rises in equal steps to where the schedule begins (arXiv:1706.02677)."});
+                   .doc = "Number of first rounds in which the rate rises in equal steps to the first rate of the schedule (arXiv:1706.02677)."});
     describe_keys(visitor, "name", schedule.name, schedule.values, choices_of(schedules));
     visitor.end();
     describe_loss(visitor, task, training.loss);
@@ -210,23 +181,13 @@ void describe_sampling(Visitor& visitor, Chosen& sampling) {
     visitor.end();
 }
 
-void describe_sampling(Visitor& visitor, Chosen& sampling) {
-    const auto& catalog = sampler_catalog();
-    visitor.begin({.name = "sampling", .flow = true,
-                   .doc = "Which clients form a cohort, of those that are idle and available; training.cohort says how many. docs/modes.md."});
-    visitor.field({.name = "name", .target = &sampling.name, .choices = names_of(catalog), .doc = summaries_of(catalog)});
-    describe_keys(visitor, "name", sampling.name, sampling.values, choices_of(catalog));
-    visitor.end();
-}
-
 void describe_strategy(Visitor& visitor, StrategyConfig& strategy) {
     std::string weighting = strategy.weighting == Weighting::Examples ? "examples" : "uniform";
     visitor.begin({.name = "strategy", .flow = true,
-                   .doc = "How updates become the next global model: a named strategy, of which each part may be replaced by another one; their keys "
-                          "stand beside them."});
+                   .doc = "How updates become the next global model. name chooses a strategy; local, aggregator and server replace its parts. The keys of the parts stand beside them."});
     visitor.field({.name = "name", .target = &strategy.name, .choices = names_of(strategy_catalog()), .doc = "One of the strategies below."});
     visitor.field({.name = "weighting", .target = &weighting, .choices = {"examples", "uniform"}, .default_note = "the strategy's own",
-                   .doc = "How much an update counts: examples, by its client's number of training examples (n_k); uniform, all alike."});
+                   .doc = "Weight of an update. examples: the number of its client's training examples (n_k); uniform: equal weights."});
     strategy.weighting = weighting == "uniform" ? Weighting::Uniform : Weighting::Examples;
     strategy.parts = parts_of(strategy.name, std::move(strategy.parts));
     const auto part = [&](const char* key, Chosen& choice, const auto& catalog, const char* doc) {
@@ -234,9 +195,9 @@ void describe_strategy(Visitor& visitor, StrategyConfig& strategy) {
                        .doc = doc + summaries_of(catalog)});
         describe_keys(visitor, key, choice.name, choice.values, choices_of(catalog));
     };
-    part("local", strategy.parts.local, local_rule_catalog(), "What clients minimise. ");
-    part("aggregator", strategy.parts.aggregator, aggregation::aggregator_catalog(), "The rule that makes one update of a round's. ");
-    part("server", strategy.parts.server, aggregation::server_optimizer_catalog(), "The server's step with it. ");
+    part("local", strategy.parts.local, local_rule_catalog(), "The local objective that clients minimise. ");
+    part("aggregator", strategy.parts.aggregator, aggregation::aggregator_catalog(), "The rule that combines the updates of a round into one. ");
+    part("server", strategy.parts.server, aggregation::server_optimizer_catalog(), "The server's optimiser, which applies the combined update. ");
     visitor.end();
 }
 
@@ -248,7 +209,7 @@ void describe_upload(Visitor& visitor, Chosen& step) {
 
 void describe_mode(Visitor& visitor, ModeConfig& mode) {
     const auto& catalog = mode_catalog();
-    visitor.begin({.name = "mode", .flow = true, .doc = "Who waits for whom; docs/modes.md tells what a round, a version and a client mean in each."});
+    visitor.begin({.name = "mode", .flow = true, .doc = "When the server waits for which clients. docs/modes.md defines a round, a version and a client in each mode."});
     visitor.field({.name = "name", .target = &mode.name, .choices = names_of(catalog), .doc = summaries_of(catalog)});
     describe_keys(visitor, "name", mode.name, mode.values, choices_of(catalog));
     visitor.end();
@@ -256,24 +217,18 @@ void describe_mode(Visitor& visitor, ModeConfig& mode) {
 
 void describe_failures(Visitor& visitor, FailuresConfig& failures) {
     visitor.begin({.name = "failures", .flow = true,
-                   .doc = "A client whose worker dies, hangs, throws or returns numbers that are not finite. A client that runs out of memory is "
-                          "tried again with fewer workers first, whatever the policy."});
+                   .doc = "What happens when a client's worker dies, hangs, throws or returns numbers that are not finite. With every policy, a client that runs out of memory is first tried again with fewer workers."});
     visitor.field({.name = "policy", .target = &failures.policy, .choices = {"abort", "drop", "retry"}, .may_change = true,
-                   .doc = "abort: end the run and name the failure; drop: go on without the client's update, weights renormalised; retry: run the "
-                          "client again, with the same bits as if it had not failed."});
+                   .doc = "abort: ends the run and names the failure; drop: goes on without the client's update and renormalises the weights; retry: trains the client again, with the same result as without the failure."});
     visitor.field({.name = "attempts", .target = &failures.attempts, .range = between(1, 1000), .may_change = true,
-                   .doc = "With retry, times one client is tried in one round, then the run ends; with drop and retry the same for a chunk of "
-                          "the evaluation."});
+                   .doc = "With retry: how often a client is tried in one round before the run ends. With drop and retry: the same for a chunk of the evaluation."});
     visitor.field({.name = "min_updates", .target = &failures.min_updates, .range = between(1, kMost),
-                   .doc = "A round with fewer accepted clients is skipped: it counts as a round, but the model stays."});
+                   .doc = "A round with fewer accepted updates is skipped: it counts as a round, but the model does not change."});
     visitor.field({.name = "deadline_s", .target = &failures.deadline_s, .range = {.low = 0, .high = 1e6, .low_excluded = true},
                    .empty_word = "auto", .may_change = true,
-                   .doc = "Seconds that one client, or one chunk of the evaluation, may take before its worker counts as hung (or late, where "
-                          "it is still making steps); so does a worker that does not answer for as long. auto: 30 s and twenty times "
-                          "what the slowest step so far would make of it. A worker that is being started has 60 s, or this where it is "
-                          "longer. Time while the coordinator is stopped does not count."});
+                   .doc = "Seconds that one client or one chunk of the evaluation may take. After that its worker counts as hung, or as late if it is still making steps. A worker that does not answer for this time counts as hung, too. auto: 30 s plus twenty times the time that the slowest step so far predicts. A starting worker has 60 s, or this time if it is longer. Time while the coordinator is stopped does not count."});
     visitor.field({.name = "max_update_norm", .target = &failures.max_update_norm, .range = above(0), .default_note = "–",
-                   .doc = "An update whose Euclidean norm is larger is refused as one with a NaN is."});
+                   .doc = "Largest Euclidean norm of an update; a larger update is refused like one with a NaN."});
     visitor.end();
 }
 
@@ -281,36 +236,35 @@ void describe_fault(Visitor& visitor, FaultConfig& fault) {
     const auto& catalog = clients::fault_catalog();
     visitor.field({.name = "kind", .target = &fault.kind, .choices = names_of(catalog), .required = true, .doc = summaries_of(catalog)});
     visitor.field({.name = "round", .target = &fault.round, .range = between(1, kMost), .default_note = "every round",
-                   .doc = "As in rounds.csv, from 1."});
+                   .doc = "The round, counted from 1 as in rounds.csv."});
     visitor.field({.name = "client", .target = &fault.client, .range = between(0, kMost), .default_note = "every client",
-                   .doc = "As in clients.csv, from 0."});
+                   .doc = "The client, counted from 0 as in clients.csv."});
     visitor.field({.name = "rate", .target = &fault.rate, .range = fraction(),
-                   .doc = "Probability for each matching client in each matching round, drawn from the seed."});
+                   .doc = "Probability of the fault for each matching client in each matching round, drawn from the seed."});
     visitor.field({.name = "attempts", .target = &fault.attempts, .choices = {"first", "all"},
-                   .doc = "first: a client that is tried again succeeds; all: it fails again."});
+                   .doc = "first: only the first attempt fails; all: every attempt fails."});
     describe_keys(visitor, "kind", fault.kind, fault.values, choices_of(catalog));
 }
 
 void describe_clients_evaluation(Visitor& visitor, ClientsEvaluationConfig& clients) {
     visitor.begin({.name = "clients", .flow = true,
-                   .doc = "On what each client holds out (data.partition.holdout): fairness.csv, docs/fairness.md."});
+                   .doc = "Evaluation on the examples that each client holds out (data.partition.holdout): fairness.csv, docs/fairness.md."});
     visitor.field({.name = "every", .target = &clients.every, .range = between(1, kMost), .empty_word = "never",
-                   .doc = "Rounds from one such evaluation to the next; the last round is always one of them, unless this is never."});
+                   .doc = "Number of rounds between two such evaluations; the last round is always evaluated, unless this is never."});
     visitor.field({.name = "sample", .target = &clients.sample, .range = between(1, kMost), .empty_word = "all",
-                   .doc = "How many clients, drawn from the seed of sampling once for the whole run, so that rounds compare the same ones."});
+                   .doc = "Number of clients that are evaluated. They are drawn once per run from the seed of sampling, so that all rounds compare the same clients."});
     visitor.field({.name = "personalized", .target = &clients.personalized,
-                   .doc = "Also evaluate, for each of them, the model that it makes of the global one in a local epoch on its own examples, which is "
-                          "thrown away again (arXiv:1910.10252)."});
+                   .doc = "true: also evaluates the personalized model of each client: the global model after one local epoch on the client's own examples (arXiv:1910.10252). It is discarded afterwards."});
     visitor.end();
 }
 
 void describe_loop(Visitor& visitor, RunConfig& run) {
     describe_mode(visitor, run.mode);
-    visitor.begin({.name = "evaluation", .doc = "The global model on examples that nobody trains on."});
+    visitor.begin({.name = "evaluation", .doc = "Evaluation of the global model on the test examples, and of models on clients."});
     visitor.field({.name = "every", .target = &run.evaluation.every, .range = between(1, kMost),
-                   .doc = "Rounds from one evaluation on the test examples to the next; the last round is always evaluated."});
+                   .doc = "Number of rounds between two evaluations on the test examples; the last round is always evaluated."});
     visitor.field({.name = "chunk_size", .target = &run.evaluation.chunk_size, .range = between(1, kMost),
-                   .doc = "Examples per forward pass; smaller takes less memory. Can change the last bit of a metric."});
+                   .doc = "Examples per forward pass; a smaller number needs less memory. Can change the last bits of a metric."});
     visitor.field({.name = "metrics", .target = &run.evaluation.metrics, .choices = clients::asked_metric_names(), .default_note = "–",
                    .doc = "Metrics besides the task's usual ones, each a column at the end of rounds.csv: `[macro_f1]`."});
     visitor.field({.name = "confusion", .target = &run.evaluation.confusion,
@@ -321,14 +275,12 @@ void describe_loop(Visitor& visitor, RunConfig& run) {
     describe_failures(visitor, run.failures);
     visitor.begin({.name = "checkpoint", .flow = true, .doc = "What `fedhive run --resume` and `fedhive replay` start from."});
     visitor.field({.name = "every", .target = &run.checkpoint.every, .range = between(1, kMost), .empty_word = "auto", .may_change = true,
-                   .doc = "Rounds from one checkpoint to the next; auto writes after the first round, then once a second, or less often where that would cost more than a fiftieth of the time. One is written "
-                          "at the end and after Ctrl-C in any case. Never changes a result: a resumed run repeats the rounds since."});
+                   .doc = "Number of rounds between two checkpoints. auto: after the first round, then once a second, or less often if that would take more than 1/50 of the time. A checkpoint is always written at the end and after Ctrl-C. Never changes a result: a resumed run repeats the rounds after the checkpoint."});
     visitor.field({.name = "keep", .target = &run.checkpoint.keep, .range = between(2, kMost), .may_change = true,
-                   .doc = "Newest checkpoints that stay; with two, a damaged one falls back to the one before."});
+                   .doc = "Number of newest checkpoints to keep; with two, a run can be resumed from the older one if the newest is damaged."});
     visitor.end();
     visitor.items({.name = "faults",
-                   .doc = "Failures to inject, to study dropouts or to test a setup; each fires where its round, client and rate match, the "
-                          "first in the list that does.",
+                   .doc = "Failures to inject, to study dropouts or to test a setup. The first fault in the list whose round, client and rate match fires.",
                    .size = [&run] { return run.faults.size(); },
                    .resize = [&run](std::size_t size) { run.faults.assign(size, {}); },
                    .item = [&run](Visitor& each, std::size_t index) { describe_fault(each, run.faults[index]); },
@@ -393,18 +345,17 @@ void describe(Visitor& visitor, RunConfig& run) {
     describe_training(visitor, run.task, run.training);
     describe_sampling(visitor, run.sampling);
     describe_strategy(visitor, run.strategy);
-    visitor.items(
-        {.name = "upload",
-         .doc = "What happens to a client's update on its way to the server, step after step; nothing, where it is left out. "
-                "docs/strategies.md.",
-         .size = [&run] { return run.upload.size(); },
-         .resize = [&run](std::size_t size) { run.upload.assign(size, {}); },
-         .item = [&run](Visitor& each, std::size_t index) { describe_upload(each, run.upload[index]); },
-         .example =
-             [](Visitor& each) {
-                 Chosen step;
-                 describe_upload(each, step);
-             }});
+    visitor.items({.name = "upload",
+                   .doc = "Steps that process a client's update on its way to the server, in their order. If it is left out, "
+                          "updates stay unchanged. docs/strategies.md.",
+                   .size = [&run] { return run.upload.size(); },
+                   .resize = [&run](std::size_t size) { run.upload.assign(size, {}); },
+                   .item = [&run](Visitor& each, std::size_t index) { describe_upload(each, run.upload[index]); },
+                   .example =
+                       [](Visitor& each) {
+                           Chosen step;
+                           describe_upload(each, step);
+                       }});
     describe_loop(visitor, run);
     describe_devices(visitor, run);
 }

@@ -24,9 +24,9 @@ public:
 
     void read_list(const Node& list, const std::string& path) {
         if (list.kind != Node::Kind::List)
-            return reading_.report(list, path,
-                                   fmt::format("wants a list of layers, found {}; write [flatten, linear], say", found(list)));
-        if (list.children.empty()) return reading_.report(list, path, "is empty; write [flatten, linear], say");
+            return reading_.report(
+                list, path, fmt::format("expected a list of layers, found {}; for example: [flatten, linear]", found(list)));
+        if (list.children.empty()) return reading_.report(list, path, "is empty; for example: [flatten, linear]");
         for (std::size_t i = 0; i < list.children.size(); ++i) read_layer(list.children[i], fmt::format("{}[{}]", path, i));
     }
 
@@ -37,14 +37,15 @@ private:
         if (!word && (node.kind != Node::Kind::Map || node.children.size() != 1))
             return reading_.report(
                 node, path,
-                fmt::format("wants one layer, found {}; write relu, {{linear: 50}} or {{conv2d: {{out: 10, kernel: 5}}}}, say",
-                            found(node)));
+                fmt::format(
+                    "expected one layer, found {}; for example: relu, {{linear: 50}} or {{conv2d: {{out: 10, kernel: 5}}}}",
+                    found(node)));
         const std::string& name = word ? node.text : node.children.front().key;
         const auto& catalog = clients::layer_catalog();
         const auto kind = std::ranges::find(catalog, name, &LayerSpec::name);
         if (name == "shortcut")
             return reading_.report(node, path,
-                                   "shortcut belongs to a residual, in the same map; write {residual: […], shortcut: […]}");
+                                   "a shortcut needs a residual in the same map; write {residual: […], shortcut: […]}");
         if (kind == catalog.end()) {
             const std::string near = nearest_word(name, names_of(catalog));
             return reading_.report(node, path,
@@ -91,7 +92,7 @@ private:
     }
 
     void read_residual(const Node& node, const Node* inner, const std::string& path) {
-        if (inner == nullptr) return reading_.report(node, path, "wants its layers; write {residual: [relu, …]}, say");
+        if (inner == nullptr) return reading_.report(node, path, "expected its layers; for example: {residual: [relu, …]}");
         layers_.add("residual");
         read_list(*inner, path);
         layers_.end();
@@ -107,8 +108,8 @@ private:
         if (no_keys && (kind.keys.empty() || given->kind == Node::Kind::List)) {
             reading_.report(*given, path,
                             kind.keys.empty()
-                                ? fmt::format("has no arguments, found {}; write {}", found(*given), kind.name)
-                                : fmt::format("wants arguments, found a list; write {{{}: …}}", kind.keys.front().name));
+                                ? fmt::format("takes no arguments, found {}; write {}", found(*given), kind.name)
+                                : fmt::format("expected arguments, found a list; write {{{}: …}}", kind.keys.front().name));
             return {};
         }
         if (no_keys) {
@@ -187,15 +188,15 @@ std::string text_of(const LayerList& layers) {
 
 std::string layers_markdown() {
     std::string text =
-        "\n### model: layers\n\nEach is a word, `relu`; or with its first argument, `{linear: 50}`; or with several, `{conv2d: "
-        "{out: 10, kernel: 5}}`. [docs/models.md](../docs/models.md) has examples.\n\n"
-        "| Layer, its arguments | Values | Default | Meaning |\n|---|---|---|---|\n";
+        "\n### model: layers\n\nWrite a layer as a word, `relu`; with its first argument, `{linear: 50}`; or with several, "
+        "`{conv2d: {out: 10, kernel: 5}}`. [docs/models.md](../docs/models.md) has examples.\n\n| Layer, its arguments | "
+        "Values | Default | Meaning |\n|---|---|---|---|\n";
     for (const LayerSpec& kind : clients::layer_catalog()) {
         text += fmt::format("| `{}` | {} | | {} |\n", kind.name, kind.holds_layers ? "list of layers" : "", kind.summary);
         if (kind.holds_layers)
             text += fmt::format(
-                "| `{} … shortcut` | list of layers | what went in, as it is | Beside `{}`, as its second key: the "
-                "layers on the other way, such as a 1 × 1 convolution that changes the shape. |\n",
+                "| `{} … shortcut` | list of layers | the input, unchanged | The second key beside `{}`: the layers of the "
+                "shortcut, such as a 1 × 1 convolution that changes the shape. |\n",
                 kind.name, kind.name);
         for (const KeySpec& key : kind.keys) {
             std::string values = std::holds_alternative<double>(key.default_value) ? "number, " : "integer, ";

@@ -96,9 +96,9 @@ const std::vector<OtherWords>& other_words() {
 
 namespace {
 
-constexpr const char* kMnistFamily = "the MNIST family's files, which scripts/data fetches, are";
-constexpr const char* kArchive = "docs/data.md has the lines of Python that make archives of it,";
-constexpr const char* kExported = "a network of PyTorch is exported to a file (docs/models.md), and is";
+constexpr const char* kMnistFamily = "for the MNIST family (scripts/data fetches its files) write";
+constexpr const char* kArchive = "docs/data.md shows how Python converts it to archives; then write";
+constexpr const char* kExported = "to use a PyTorch network, export it to a file (docs/models.md) and write";
 
 }  // namespace
 
@@ -112,9 +112,9 @@ const std::vector<OtherValues>& other_values() {
         {"task", "lm language_model language_modeling next_character next_word", "next_token"},
         {"task", "multiclass binary", "classification"},
         {"data.format", "mnist fashion_mnist kmnist qmnist emnist", "", kMnistFamily, "data: {format: idx, root: FOLDER}"},
-        {"data.format", "femnist", "", "FEMNIST as LEAF writes it (docs/data.md) is",
+        {"data.format", "femnist", "", "for FEMNIST as LEAF writes it (docs/data.md) write",
          "data: {format: leaf, train: FOLDER, test: FOLDER}"},
-        {"data.format", "shakespeare tiny_shakespeare", "", "plays as one text (docs/data.md) are",
+        {"data.format", "shakespeare tiny_shakespeare", "", "for plays as one text (docs/data.md) write",
          "data: {format: text, train: FILE}"},
         {"data.format",
          "parquet arrow feather huggingface hf hf_datasets datasets torchvision tfds pandas sklearn scikit_learn libsvm hdf5 "
@@ -131,7 +131,7 @@ const std::vector<OtherValues>& other_values() {
         {"data.partition.scheme", "quantity_skew", "dirichlet_sizes"},
         {"data.partition.scheme", "user users by_user owner owners", "natural"},
         {"data.partition.scheme", "file csv", "from_file"},
-        {"model.name", "cnn convnet", "", "the convolutional ones are mnist_cnn, cnn_m and mcmahan_cnn"},
+        {"model.name", "cnn convnet", "", "convolutional models: mnist_cnn, cnn_m and mcmahan_cnn"},
         {"model.name", "2nn nn dnn ann", "mlp"},
         {"model.name", "logistic logistic_regression softmax softmax_regression logreg", "lr"},
         {"model.name", "rnn", "char_lstm"},
@@ -148,14 +148,15 @@ const std::vector<OtherValues>& other_values() {
         {"strategy.name", "lg_fedavg lg", "", "LG-FedAvg is", R"(model: {local: ["conv*"]}; docs/models.md)"},
         {"strategy.name", "fedbuff", "", "FedBuff is", "mode: {name: semi_async, quorum: 10}; docs/modes.md"},
         {"strategy.name", "fedasync", "", "FedAsync is", "mode: {name: async}; docs/modes.md"},
-        {"strategy.name", "dp_fedavg dp", "", "DP-FedAvg is strategy: {name: fedavg, weighting: uniform} and",
+        {"strategy.name", "dp_fedavg dp", "", "for DP-FedAvg write strategy: {name: fedavg, weighting: uniform} and",
          "upload: [{name: clip, norm: 1}, {name: gaussian_noise, multiplier: 1}]; docs/strategies.md"},
         {"strategy.name", "qsgd fedpaq", "", "QSGD is", "upload: [{name: quantize}]; docs/strategies.md"},
         {"strategy.name", "sign_sgd", "", "signs are", "upload: [{name: sign}]; docs/strategies.md"},
-        {"strategy.name", "topk", "", "the largest values are", "upload: [{name: top_k}]; docs/strategies.md"},
-        {"strategy.name", "multi_krum", "", "Multi-Krum is krum with chosen above 1,", "strategy: {name: krum, chosen: 3}"},
-        {"strategy.name", "fedopt", "", "FedOpt's are fedadam, fedyogi and fedadagrad"},
-        {"strategy.name", "split_fed split_nn split_learning", "", "split models are",
+        {"strategy.name", "topk", "", "for the largest values write", "upload: [{name: top_k}]; docs/strategies.md"},
+        {"strategy.name", "multi_krum", "",
+         "for Multi-Krum use krum with chosen above 1:", "strategy: {name: krum, chosen: 3}"},
+        {"strategy.name", "fedopt", "", "FedOpt's strategies: fedadam, fedyogi and fedadagrad"},
+        {"strategy.name", "split_fed split_nn split_learning", "", "for split models write",
          "mode: {name: split, cut: LAYER}; docs/modes.md"},
         {"strategy.aggregator", "fedavg average avg weighted_average weighted_mean", "mean"},
         {"strategy.weighting", "samples size data_size num_examples weighted", "examples"},

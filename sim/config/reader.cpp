@@ -43,7 +43,7 @@ public:
         levels_.pop_back();
         if (level.other != nullptr)
             add(kValue, *level.other, level.path,
-                fmt::format("wants keys below it, found {}{}", found(*level.other), how_to_write(level)));
+                fmt::format("expected keys below it, found {}{}", found(*level.other), how_to_write(level)));
     }
 
     void items(const ItemList& list) override {
@@ -52,7 +52,8 @@ public:
         const Node* node = present(list.name);
         if (node == nullptr) return;
         const std::string path = path_of(list.name);
-        if (node->kind != Node::Kind::List) return wrong_type(*node, path, "a list", "", "write - and one map a line");
+        if (node->kind != Node::Kind::List)
+            return wrong_type(*node, path, "a list", "", "write one map per line, each after '- '");
         list.resize(node->children.size());
         for (std::size_t i = 0; i < node->children.size(); ++i) {
             const Node& item = node->children[i];
@@ -163,7 +164,7 @@ private:
     /// For a name in place of a section that begins with a choice: "; write strategy: {name: fedavg}".
     static std::string how_to_write(const Level& level) {
         const Node& node = *level.other;
-        if (node.kind == Node::Kind::Null) return "; write them or take the line out";
+        if (node.kind == Node::Kind::Null) return "; write them or remove the line";
         if (level.choices.empty() || !is_word(node)) return "";
         const std::string& key = level.known.front().name;
         const ValueMeant meant = value_meant(level.path + "." + key, node.text, level.choices);
@@ -279,7 +280,7 @@ private:
     void wrong_type(const Node& node, const std::string& path, const std::string& wanted, const std::string& allowed,
                     const std::string& advice = "") {
         add(kValue, node, path,
-            fmt::format("wants {}, found {}{}{}", wanted, found(node), allowed.empty() ? "" : "; allowed: " + allowed,
+            fmt::format("expected {}, found {}{}{}", wanted, found(node), allowed.empty() ? "" : "; allowed: " + allowed,
                         advice.empty() ? "" : "; " + advice));
     }
 
@@ -295,7 +296,7 @@ private:
             const Number number = parse_number(node.text);
             std::string advice;
             if (number.valid && std::abs(number.value) < 1e15 && number.value == std::floor(number.value))
-                advice = node.kind == Node::Kind::Quoted ? "take the quotes off" : fmt::format("write {:.0f}", number.value);
+                advice = node.kind == Node::Kind::Quoted ? "remove the quotes" : fmt::format("write {:.0f}", number.value);
             return wrong_type(node, path, "an integer", allowed, advice);
         }
         const char* begin = node.text.data() + (node.text[0] == '+' ? 1 : 0);
@@ -314,7 +315,7 @@ private:
         const Number number = parse_number(node.text);
         if (node.kind != Node::Kind::Plain || !number.valid)
             return wrong_type(node, path, "a number", allowed,
-                              node.kind == Node::Kind::Quoted && number.valid ? "take the quotes off" : "");
+                              node.kind == Node::Kind::Quoted && number.valid ? "remove the quotes" : "");
         if (!fits_float(number.value)) {
             const bool words = node.text.find_first_of("iInN") != std::string::npos;
             if (words) return wrong_type(node, path, "a finite number", allowed);
@@ -329,7 +330,7 @@ private:
     void read(const Node& node, const std::string& path, const Field&, bool& target) {
         const bool is_one = node.text == "true" || node.text == "false";
         if (node.kind != Node::Kind::Plain || !is_one)
-            return wrong_type(node, path, "true or false", "", is_one ? "take the quotes off" : "");
+            return wrong_type(node, path, "true or false", "", is_one ? "remove the quotes" : "");
         target = node.text == "true";
     }
 

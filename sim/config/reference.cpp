@@ -106,13 +106,13 @@ public:
 
     void field(const Field& field) override {
         std::string meaning = only(field.when) + field.doc;
-        if (field.may_change) meaning += " May be changed when a run is resumed.";
+        if (field.may_change) meaning += " A resumed run may change it.";
         text_ +=
             fmt::format("| {} | {} | {} | {} |\n", code(field.name), values_of(field), default_of(field), cell_text(meaning));
     }
 
     void items(const ItemList& list) override {
-        begin({.name = list.name, .doc = list.doc + " A list; the keys of each item:"});
+        begin({.name = list.name, .doc = list.doc + " A list of maps with these keys:"});
         list.example(*this);
         end();
     }
@@ -127,9 +127,8 @@ private:
     void add_strategies() {
         for (const StrategySpec& spec : strategy_catalog()) {
             text_ += fmt::format(
-                "\n### strategy: {}\n\n{}\n\nSource: {}. Unless given: local `{}`, aggregator `{}`, server `{}`, weighting "
-                "`{}`. "
-                "Modes: {}.\n",
+                "\n### strategy: {}\n\n{}\n\nSource: {}. Default parts: local `{}`, aggregator `{}`, server `{}`, weighting "
+                "`{}`. Modes: {}.\n",
                 spec.name, spec.note, spec.source, spec.local, spec.aggregator, spec.server,
                 spec.default_weighting == Weighting::Examples ? "examples" : "uniform",
                 code_list(modes_of(parts_of(spec.name))));

@@ -45,7 +45,7 @@ void check_data(const DataConfig& data, const ConfigSource& source) {
     const std::size_t stds = data.normalize.std.size();
     if (means != stds)
         throw source.error(means > stds ? "data.normalize.mean" : "data.normalize.std",
-                           fmt::format("mean has {} numbers, std has {}; give each as many", means, stds));
+                           fmt::format("mean has {} numbers, std has {}; give both the same number", means, stds));
 
     if (const auto check = clients::data_format(data.format).check) report("data", check(data.values), source);
     if (const auto check = clients::partition_scheme(data.partition.scheme).check)
@@ -93,11 +93,12 @@ void check_task(const RunConfig& run, const ConfigSource& source) {
         if (go_together(one, given)) tasks.push_back(one.name);
     for (const clients::DataFormat& format : clients::data_catalog())
         if (go_together(task, format)) formats.push_back(format.name);
-    throw source.error("task",
-                       fmt::format("task '{}' tells {} of each example, data.format '{}' has {}; allowed with it: {}; or "
-                                   "data.format: {}",
-                                   task.name, text_of(task.targets.front()), given.name, text_of(given.targets.front()),
-                                   fmt::join(tasks, ", "), fmt::join(formats, ", ")));
+    throw source.error(
+        "task",
+        fmt::format(
+            "task '{}' needs {} as target, data.format '{}' has {}; allowed for this format: {}; or choose data.format: {}",
+            task.name, text_of(task.targets.front()), given.name, text_of(given.targets.front()), fmt::join(tasks, ", "),
+            fmt::join(formats, ", ")));
 }
 
 /// If every client trains on all examples, holding some out at one client has no effect.
@@ -107,25 +108,23 @@ void check_holdout(const RunConfig& run, const ConfigSource& source) {
     const bool own = spec.build({.values = completed(run.mode.values, spec.keys), .cohort = cohort}).pass == Pass::Own;
     if (run.data.partition.holdout > 0.0 && !own)
         throw source.error("data.partition.holdout",
-                           fmt::format("in mode {} every client trains on the examples of all, so that nothing would be held "
-                                       "out; allowed: 0, or a mode in which clients train on their own",
+                           fmt::format("in mode {} every client trains on all examples, so none can be held out; allowed: 0, "
+                                       "or a mode whose clients train on their own examples",
                                        spec.name));
 }
 
 void check_evaluation(const RunConfig& run, const ConfigSource& source) {
     const ClientsEvaluationConfig& on_clients = run.evaluation.clients;
     if (on_clients.every && run.data.partition.holdout == 0.0)
-        throw source.error(
-            "evaluation.clients.every",
-            "no client has examples to be evaluated on, since data.partition.holdout is 0; give it the share that "
-            "each holds out, such as 0.2, or write never here");
+        throw source.error("evaluation.clients.every",
+                           "clients have no examples to evaluate on, because data.partition.holdout is 0; set it to the share "
+                           "that each client holds out, such as 0.2, or write never here");
     for (const auto& [key, given] :
          {std::pair("sample", on_clients.sample.has_value()), {"personalized", on_clients.personalized}})
         if (given && !on_clients.every)
             throw source.error(
                 fmt::format("evaluation.clients.{}", key),
-                "nobody is evaluated, since evaluation.clients.every is never; give it a number of rounds, or leave "
-                "this out");
+                "has no effect, because evaluation.clients.every is never; set that to a number of rounds, or remove this key");
     if (on_clients.sample.value_or(1) > run.num_clients())
         throw source.error("evaluation.clients.sample",
                            fmt::format("{} is more than data.partition.clients; allowed: all, 1 to {}", *on_clients.sample,
@@ -165,27 +164,27 @@ void check_sampling(const RunConfig& run, const ConfigSource& source) {
 void check_clients_at_once(const TrainingConfig& training, const ModeConfig& mode, const ConfigSource& source) {
     const auto at_once = static_cast<std::uint64_t>(training.clients_at_once);
     if (at_once > 1 && (!mode_spec(mode.name).whole_cohort || mode.quorum()))
-        throw source.error(
-            "training.clients_at_once",
-            fmt::format("only a cohort that arrives as a whole can be trained at once (mode {} without a quorum); "
-                        "allowed: 1",
-                        whole_cohort_modes()));
+        throw source.error("training.clients_at_once",
+                           fmt::format("clients can be trained at once only if the server waits for the whole cohort (mode {} "
+                                       "without a quorum); allowed: 1",
+                                       whole_cohort_modes()));
     if (!std::has_single_bit(at_once))
         throw source.error("training.clients_at_once",
                            fmt::format("{} is not a power of two; allowed: 1, 2, 4, 8, ...; write {} or {}", at_once,
                                        std::bit_floor(at_once), std::bit_ceil(at_once)));
     if (training.clients_at_once > training.least_per_slot())
         throw source.error("training.clients_at_once",
-                           fmt::format("{} is more than training.clients_per_slot, and clients trained at once share a slot; "
+                           fmt::format("{} is more than training.clients_per_slot, but clients trained at once share a slot; "
                                        "allowed: 1 to {}, or raise clients_per_slot",
                                        at_once, *training.clients_per_slot));
     if (at_once > 1 && !aggregation::optimizer_spec(training.optimizer.name).sgd_steps)
-        throw source.error("training.optimizer.name",
-                           fmt::format("clients trained at once step by SGD; allowed with clients_at_once above 1: {}, not {}",
-                                       fmt::join(aggregation::optimizers_with_sgd_steps(), ", "), training.optimizer.name));
+        throw source.error(
+            "training.optimizer.name",
+            fmt::format("clients trained at once support only SGD; allowed with clients_at_once above 1: {}, not {}",
+                        fmt::join(aggregation::optimizers_with_sgd_steps(), ", "), training.optimizer.name));
     if (at_once > 1 && training.precision == "bf16")
         throw source.error("training.precision",
-                           "clients trained at once are not computed in bf16; allowed with clients_at_once above 1: f32, tf32");
+                           "clients trained at once do not support bf16; allowed with clients_at_once above 1: f32, tf32");
 }
 
 /// Rules for clients with state, each from its own training.
@@ -196,17 +195,18 @@ void check_client_state(const RunConfig& run, const std::string& who, const Conf
     };
     if (run.strategy.state_of_steps() && !aggregation::optimizer_spec(optimizer.name).sgd_steps)
         refuse("training.optimizer.name",
-               fmt::format("takes its clients' steps for plain SGD's; allowed: {}, not {}, or strategy.option 1",
+               fmt::format("assumes that clients take plain SGD steps; allowed: {}, not {}; or set strategy.option: 1",
                            fmt::join(aggregation::optimizers_with_sgd_steps(), ", "), optimizer.name));
     if (run.strategy.state_of_steps() && optimizer.values.number_or("momentum", 0.0) > 0.0)
-        refuse("training.optimizer.momentum", "takes its clients' steps for plain SGD's; allowed: 0, or strategy.option 1");
+        refuse("training.optimizer.momentum",
+               "assumes that clients take plain SGD steps; allowed: 0; or set strategy.option: 1");
     if (run.training.least_per_slot() > 1)
         refuse(run.training.clients_per_slot ? "training.clients_per_slot" : "training.clients_at_once",
-               "needs every client's own update; allowed: 1");
+               "needs the update of every single client; allowed: 1");
     if (run.strategy.weighting != Weighting::Uniform)
-        refuse("strategy.weighting", "keeps the mean of what its clients keep, all alike; allowed: uniform");
+        refuse("strategy.weighting", "averages its clients' state with equal weights; allowed: uniform");
     if (!aggregation::aggregator_spec(run.strategy.parts.aggregator.name).replaceable)
-        refuse("strategy.aggregator", "keeps the mean of what its clients keep; allowed: mean");
+        refuse("strategy.aggregator", "averages its clients' state; allowed: mean");
 }
 
 /// Checks the strategy's own parts together, then each replaced part by itself, so that the message blames the right key.
@@ -226,8 +226,9 @@ void check_parts_with_mode(const RunConfig& run, const StrategySpec& strategy, c
     const auto check = [&](const char* key, const char* what, const auto& part, const std::string& its_own) {
         const std::vector<std::string> modes = modes_of(part);
         if (part.name == its_own || contains(modes, run.mode.name)) return;
-        throw source.error(key, fmt::format("{} '{}' does not go with mode '{}'; allowed: {}, or modes {}", what, part.name,
-                                            run.mode.name, its_own, fmt::join(modes, ", ")));
+        throw source.error(
+            key, fmt::format("{} '{}' does not work in mode '{}'; allowed in this mode: {}; or choose a mode: {}", what,
+                             part.name, run.mode.name, its_own, fmt::join(modes, ", ")));
     };
     check("strategy.local", "local rule", local, strategy.local);
     check("strategy.aggregator", "aggregator", rule, strategy.aggregator);
@@ -251,12 +252,12 @@ void check_strategy(const RunConfig& run, const StrategySpec& strategy, const Co
     const aggregation::AggregatorSpec& rule = aggregation::aggregator_spec(run.strategy.parts.aggregator.name);
     if (run.training.least_per_slot() > 1 && rule.single_updates)
         throw source.error(run.training.clients_per_slot ? "training.clients_per_slot" : "training.clients_at_once",
-                           fmt::format("aggregator '{}' looks at every client's own update; allowed: 1", rule.name));
+                           fmt::format("aggregator '{}' needs the update of every single client; allowed: 1", rule.name));
     const std::size_t least = rule.build(completed(run.strategy.parts.aggregator.values, rule.keys))->least_updates();
     if (const std::int64_t most = most_arrivals(run); std::cmp_less(most, least))
         throw source.error(
             run.mode.quorum() ? "mode.quorum" : "training.cohort",
-            fmt::format("aggregator '{}' needs {} updates, {} arrive in a round; allowed with its keys here: {} or more",
+            fmt::format("aggregator '{}' needs {} updates, but {} arrive in a round; allowed with these keys: {} or more",
                         rule.name, least, most, least));
 }
 
@@ -267,7 +268,7 @@ void check_limits(const RunConfig& run, const ModeSpec& mode, const ConfigSource
     for (const KeyLimit& limit : mode.limits) {
         const auto found = std::find_if(leaves.begin(), leaves.end(), [&](const Leaf& leaf) { return leaf.key == limit.key; });
         if (found == leaves.end() || contains(limit.allowed, found->text)) continue;
-        throw source.error(limit.key, limit.allowed.empty() ? fmt::format("{}; leave it out in mode {}", limit.why, mode.name)
+        throw source.error(limit.key, limit.allowed.empty() ? fmt::format("{}; remove it in mode {}", limit.why, mode.name)
                                                             : fmt::format("{}; allowed in mode {}: {}", limit.why, mode.name,
                                                                           fmt::join(limit.allowed, ", ")));
     }
@@ -279,9 +280,9 @@ void check_server_part(const RunConfig& run, const ModeSpec& mode, const ConfigS
     const bool plain = aggregation::server_optimizer_spec(server.name).replaceable;  // others are refused by name
     if (!mode.rate_key.empty() && plain && server.values.number_or("server_lr", 1.0) != 1.0)
         throw source.error("strategy.server_lr",
-                           fmt::format("mode {} has no server rate, {} takes its place; allowed: 1", mode.name, mode.rate_key));
+                           fmt::format("mode {} has no server rate and uses {} instead; allowed: 1", mode.name, mode.rate_key));
     if (!mode.weighs_updates && run.strategy.weighting != Weighting::Examples)
-        throw source.error("strategy.weighting", fmt::format("mode {} weighs nothing; allowed: examples", mode.name));
+        throw source.error("strategy.weighting", fmt::format("mode {} does not weight updates; allowed: examples", mode.name));
 }
 
 void check_mode(const RunConfig& run, const ConfigSource& source) {
@@ -291,18 +292,20 @@ void check_mode(const RunConfig& run, const ConfigSource& source) {
     const std::int64_t clients = run.num_clients();
     if (mode.needs_quorum && !quorum)
         throw source.error("mode.quorum",
-                           fmt::format("mode {} needs it: the arrivals that end a round; allowed: 1 to {}", mode.name, cohort));
+                           fmt::format("is missing; mode {} needs the number of arrivals that end a round; allowed: 1 to {}",
+                                       mode.name, cohort));
     if (quorum.value_or(1) > cohort)
         throw source.error("mode.quorum", fmt::format("{} is more than the cohort; allowed: 1 to {}", *quorum, cohort));
     if (run.training.clients_per_slot.value_or(1) > 1 && !run.waits_for_all())
-        throw source.error("training.clients_per_slot",
-                           fmt::format("only a cohort that arrives as a whole can share slots (mode {} without a quorum); "
-                                       "allowed: 1",
-                                       whole_cohort_modes()));
+        throw source.error(
+            "training.clients_per_slot",
+            fmt::format(
+                "clients can share slots only if the server waits for the whole cohort (mode {} without a quorum); allowed: 1",
+                whole_cohort_modes()));
     check_server_part(run, mode, source);
     if (mode.all_clients && run.data.partition.clients && cohort != clients)
-        throw source.error("training.cohort", fmt::format("in mode {} all clients work together, {} of them; allowed: {}",
-                                                          mode.name, clients, clients));
+        throw source.error("training.cohort",
+                           fmt::format("in mode {} all {} clients work together; allowed: {}", mode.name, clients, clients));
     check_limits(run, mode, source);
 }
 
@@ -310,15 +313,16 @@ void check_failures(const RunConfig& run, const ConfigSource& source) {
     const std::int64_t most = most_arrivals(run);
     if (run.failures.min_updates > most)
         throw source.error("failures.min_updates",
-                           fmt::format("{} is more than arrive in a round; allowed: 1 to {}", run.failures.min_updates, most));
+                           fmt::format("{} is more than the updates that arrive in a round; allowed: 1 to {}",
+                                       run.failures.min_updates, most));
     for (std::size_t i = 0; i < run.faults.size(); ++i) {
         const FaultConfig& fault = run.faults[i];
         if (fault.client && *fault.client >= run.num_clients())
-            throw source.error("faults", fmt::format("item {}: there is no client {}; allowed: 0 to {}", i, *fault.client,
+            throw source.error("faults", fmt::format("item {}: client {} does not exist; allowed: 0 to {}", i, *fault.client,
                                                      run.num_clients() - 1));
         if (fault.round && *fault.round > run.rounds)
             throw source.error("faults",
-                               fmt::format("item {}: there is no round {}; allowed: 1 to {}", i, *fault.round, run.rounds));
+                               fmt::format("item {}: round {} does not exist; allowed: 1 to {}", i, *fault.round, run.rounds));
     }
 }
 
@@ -359,7 +363,8 @@ std::string name_problem(const std::string& name) {
         return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '_' || c == '-';
     });
     if (!name.empty() && name.size() <= 100 && allowed && name[0] != '.' && name[0] != '-') return "";
-    return fmt::format("'{}' cannot name a folder; allowed: 1 to 100 of A-Z a-z 0-9 . _ -, not beginning with . or -", name);
+    return fmt::format(
+        "'{}' is not a valid folder name; allowed: 1 to 100 characters of A-Z a-z 0-9 . _ -, not beginning with . or -", name);
 }
 
 }  // namespace fedhive::sim

@@ -77,7 +77,7 @@ std::string no_such_yaml(const fs::path& file) {
     std::error_code ignored;
     const fs::path folder = file.parent_path();
     if (!folder.empty() && !fs::is_directory(folder, ignored))
-        return fmt::format("no such file: there is no folder {}{}", folder.string(), nearest_folder(folder));
+        return fmt::format("no such file: the folder {} does not exist{}", folder.string(), nearest_folder(folder));
     const std::vector<std::string> names = names_in(folder, [](const auto& entry) { return is_yaml(entry.path()); });
     std::vector<std::string> stems;
     stems.reserve(names.size());
@@ -86,7 +86,7 @@ std::string no_such_yaml(const fs::path& file) {
     const auto found = std::find(stems.begin(), stems.end(), near);
     if (found != stems.end())
         return "no such file" + did_you_mean(folder / names[static_cast<std::size_t>(found - stems.begin())]);
-    if (names.empty()) return "no such file; its folder has no YAML file at all";
+    if (names.empty()) return "no such file; its folder has no YAML file";
     std::vector<std::string> shown(names.begin(),
                                    names.begin() + static_cast<std::ptrdiff_t>(std::min(names.size(), kMostNames)));
     if (names.size() > kMostNames) shown.push_back(fmt::format("and {} more", names.size() - kMostNames));

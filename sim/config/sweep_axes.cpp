@@ -21,10 +21,10 @@ constexpr std::uint64_t kMostCounted = 1'000'000'000'000'000'000;
 void check_list(const Node& list, const std::string& path) {
     if (list.kind != Node::Kind::List)
         throw sweep_error(list, path,
-                          fmt::format("wants a list of values, found {}{}", found(list),
+                          fmt::format("expected a list of values, found {}{}", found(list),
                                       is_word(list) ? fmt::format("; write [{}]", list.text) : ""));
     if (list.children.empty())
-        throw sweep_error(list, path, "is an empty list, which would leave no run; write its values or take it out");
+        throw sweep_error(list, path, "is an empty list, which leaves no run; write its values or remove it");
 }
 
 AxisKey key_of(const std::string& block, const KeyNode& key) { return {key.key, block + "." + key.key, key.node->where()}; }
@@ -49,7 +49,7 @@ void add_zip(const Node& zip, std::vector<Axis>& axes) {
         const std::size_t size = entry.node->children.size();
         if (size != axis.size)
             throw sweep_error(*entry.node, axis.keys.back().path,
-                              fmt::format("has {} values, {} ({}) has {}; lists that go side by side are equally long", size,
+                              fmt::format("has {} values, but {} ({}) has {}; the lists of zip must have the same length", size,
                                           axis.keys[0].path, axis.keys[0].where, axis.size));
     }
     axis.option = [entries](std::uint64_t i) {
@@ -68,7 +68,7 @@ std::string name_of_case(const Node& one, const std::string& path) {
     const bool shown = std::all_of(name->text.begin(), name->text.end(), [](char c) { return c < 0 || c >= ' '; });
     if (!is_word(*name) || !shown || name->text.empty() || name->text.size() > 60)
         throw sweep_error(*name, path + ".name",
-                          fmt::format("wants what to call this case, 1 to 60 characters, found {}", found(*name)));
+                          fmt::format("expected a name for this case, 1 to 60 characters, found {}", found(*name)));
     return name->text;
 }
 
@@ -86,7 +86,7 @@ void add_cases(const Node& cases, std::vector<Axis>& axes) {
         const auto before = std::find(axis.names.begin(), axis.names.end() - 1, axis.names.back());
         if (before != axis.names.end() - 1 && !before->empty())
             throw sweep_error(*cases.children[i].find("name"), path + ".name",
-                              fmt::format("'{}' is what cases[{}] is called, too; names are to tell cases apart", *before,
+                              fmt::format("cases[{1}] is also named '{0}'; give each case its own name", *before,
                                           before - axis.names.begin()));
     }
     axis.option = [&cases](std::uint64_t i) {
@@ -107,7 +107,7 @@ void add_random(const SweepFile& sweep, const Node& random, std::vector<Axis>& a
         axis.keys.push_back(key_of("random.draw", entry));
         draws.emplace_back(entry.key, *entry.node);
     }
-    if (draws.empty()) throw sweep_error(*draw, "random.draw", "names no key; write draw: {KEY: {uniform: [low, high]}}");
+    if (draws.empty()) throw sweep_error(*draw, "random.draw", "has no key; write draw: {KEY: {uniform: [low, high]}}");
     axis.option = [draws, seed = sweep.draw_seed](std::uint64_t i) {
         std::vector<Change> changes;
         changes.reserve(draws.size());
@@ -133,7 +133,7 @@ void count_seeds(const Node& seeds, const Node& base, Axis& axis) {
     axis.size = static_cast<std::uint64_t>(count);
     axis.counts_on = true;
     if (first > std::numeric_limits<std::uint64_t>::max() - (axis.size - 1))
-        throw sweep_error(seeds, "seeds", fmt::format("{} seeds from {} on do not fit in 64 bits", count, first));
+        throw sweep_error(seeds, "seeds", fmt::format("{} seeds, starting at {}, do not fit in 64 bits", count, first));
     axis.option = [&seeds, first](std::uint64_t i) {
         if (i == 0) return std::vector<Change>();
         Node value = seeds;
@@ -145,8 +145,8 @@ void count_seeds(const Node& seeds, const Node& base, Axis& axis) {
 void add_seeds(const Node& seeds, const Node& base, std::vector<Axis>& axes) {
     if (seeds.kind == Node::Kind::Map)
         throw sweep_error(seeds, "seeds",
-                          "wants a number of seeds or a list of them, found a map; what parts of a run draw from is written "
-                          "set: {seeds: {partition: 1}}, or grid: {seeds.partition: [1, 2]} where it varies");
+                          "expected a number of seeds or a list of seeds, found a map; to set the seed of one part of a run, "
+                          "write set: {seeds: {partition: 1}}; to vary it, write grid: {seeds.partition: [1, 2]}");
     Axis axis{.path = "seeds", .where = seeds.where(), .keys = {{"seed", "seeds", seeds.where()}}};
     if (seeds.kind == Node::Kind::List) {
         check_list(seeds, "seeds");
@@ -174,10 +174,10 @@ void check_keys(const std::vector<Axis>& axes) {
         for (const AxisKey& key : axis.keys) {
             if (lies_in(key.key, "name"))
                 throw ConfigError(
-                    fmt::format("{}: {}: cannot vary: a run of a sweep is named by its settings", key.where, key.path));
+                    fmt::format("{}: {}: cannot vary, because a sweep names its runs by their settings", key.where, key.path));
             for (const AxisKey& other : before)
                 if (lies_in(key.key, other.key) || lies_in(other.key, key.key))
-                    throw ConfigError(fmt::format("{}: {}: varied twice, first by {} ({}); keep one", key.where, key.path,
+                    throw ConfigError(fmt::format("{}: {}: is varied twice, first by {} ({}); keep one", key.where, key.path,
                                                   other.path, other.where));
         }
         before.insert(before.end(), axis.keys.begin(), axis.keys.end());
@@ -193,7 +193,7 @@ std::vector<Axis> axes_of(const SweepFile& sweep, const Node& base) {
     if (axes.empty())
         throw ConfigError(
             sweep.root.origin +
-            ": nothing varies; write grid, zip, cases, random or seeds, such as grid: {training.optimizer.lr: [0.01, 0.1]}");
+            ": nothing varies; add grid, zip, cases, random or seeds, such as grid: {training.optimizer.lr: [0.01, 0.1]}");
     check_keys(axes);
     return axes;
 }
@@ -223,7 +223,7 @@ std::uint64_t count_runs(const std::vector<Axis>& axes, const SweepFile& sweep) 
     }
     if (count <= static_cast<std::uint64_t>(sweep.max_runs)) return count;
     const Node* limit = sweep.root.find("max_runs");
-    throw ConfigError(fmt::format("{}: max_runs: the sweep has {} runs ({}); allowed: {}; vary less, or raise max_runs",
+    throw ConfigError(fmt::format("{}: max_runs: the sweep has {} runs ({}); allowed: {}; vary fewer values, or raise max_runs",
                                   limit != nullptr ? limit->where() : sweep.root.origin,
                                   count == kMostCounted ? "1e18 or more" : fmt::format("{}", count), fmt::join(parts, ", "),
                                   sweep.max_runs));

@@ -207,9 +207,9 @@ private:
             const std::vector<std::size_t> right = choices_of(options_, i);
             std::size_t a = 0;
             while (left[a] == right[a]) ++a;
-            throw ConfigError(fmt::format("{}: {}: makes the same run as {} ({}), '{}'; {}", where(a, right[a]),
+            throw ConfigError(fmt::format("{}: {}: gives the same run as {} ({}), '{}'; {}", where(a, right[a]),
                                           place(a, right[a]), place(a, left[a]), where(a, left[a]), runs[i].id,
-                                          axes_[a].is_random ? "draw fewer runs, or from more values" : "keep one"));
+                                          axes_[a].is_random ? "draw fewer runs, or draw from more values" : "keep one"));
         }
     }
 

@@ -35,7 +35,7 @@ Draw::Draw(std::string key, const Node& node) : key_(std::move(key)), origin_(no
     if (node.kind != Node::Kind::Map || node.children.size() != 1)
         throw sweep_error(
             node, path,
-            fmt::format("wants one of {{uniform: [low, high]}}, {{log_uniform: [low, high]}}, {{choice: [...]}}, found {}{}",
+            fmt::format("expected one of {{uniform: [low, high]}}, {{log_uniform: [low, high]}}, {{choice: [...]}}, found {}{}",
                         found(node), node.kind == Node::Kind::Map ? fmt::format(" of {} keys", node.children.size()) : ""));
     const Node& drawn = node.children.front();
     if (std::find(kDraws.begin(), kDraws.end(), drawn.key) == kDraws.end()) {
@@ -51,14 +51,14 @@ Draw::Draw(std::string key, const Node& node) : key_(std::move(key)), origin_(no
     if (drawn.kind != Node::Kind::List || drawn.children.empty())
         throw sweep_error(
             drawn, path + ".choice",
-            fmt::format("wants a list of values, found {}", drawn.kind == Node::Kind::List ? "an empty one" : found(drawn)));
+            fmt::format("expected a list of values, found {}", drawn.kind == Node::Kind::List ? "an empty one" : found(drawn)));
     choices_ = &drawn;
 }
 
 void Draw::read_bounds(const std::string& path, const Node& bounds) {
     const auto kind = run_keys().find(key_);
     if (kind != run_keys().end() && kind->second == KeyKind::Other)
-        throw sweep_error(bounds, path, fmt::format("{} does not want a number; draw it with choice", key_));
+        throw sweep_error(bounds, path, fmt::format("{} is not a number; draw it with choice", key_));
     is_integer_ = kind != run_keys().end() && kind->second == KeyKind::Integer;
     is_log_ = bounds.key == "log_uniform";
 
@@ -69,15 +69,16 @@ void Draw::read_bounds(const std::string& path, const Node& bounds) {
     std::vector<double> numbers;
     read_described(root, [&](Visitor& reader) { reader.field({.name = path, .target = &numbers, .doc = ""}); });
     if (numbers.size() != 2)
-        throw sweep_error(bounds, path, fmt::format("wants two numbers, [low, high], found {}", numbers.size()));
+        throw sweep_error(bounds, path, fmt::format("expected two numbers, [low, high], found {}", numbers.size()));
     low_ = numbers[0];
     high_ = numbers[1];
-    if (!(low_ < high_)) throw sweep_error(bounds, path, fmt::format("low has to be below high; found {} and {}", low_, high_));
+    if (!(low_ < high_)) throw sweep_error(bounds, path, fmt::format("low must be below high; found {} and {}", low_, high_));
     if (is_log_ && low_ <= 0.0)
-        throw sweep_error(bounds, path, fmt::format("both bounds have to be above 0; found {} and {}", low_, high_));
+        throw sweep_error(bounds, path, fmt::format("both bounds must be above 0; found {} and {}", low_, high_));
     if (!is_integer_) return;
     if (std::ceil(low_) > std::floor(high_))
-        throw sweep_error(bounds, path, fmt::format("{} wants an integer, and there is none from {} to {}", key_, low_, high_));
+        throw sweep_error(bounds, path,
+                          fmt::format("{} must be an integer, and there is none from {} to {}", key_, low_, high_));
     low_ = std::ceil(low_);
     high_ = std::floor(high_);
 }

@@ -51,7 +51,7 @@ void refuse_run_keys(const Node& root) {
     for (const Node& child : root.children)
         if (child.key != "name" && child.key != "seeds" && is_run_key_or_section(child.key))
             throw sweep_error(child, child.key,
-                              "is a key of a run, not of a sweep; write it below `set`, or below an axis such as `grid`");
+                              "is a key of a run, not of a sweep; move it below `set`, or below an axis such as `grid`");
 }
 
 void add_nested(const Node& map, const std::string& prefix, std::vector<KeyNode>& to) {
@@ -68,18 +68,18 @@ void check_keys(const std::vector<KeyNode>& keys, const std::string& path) {
     for (std::size_t i = 0; i < keys.size(); ++i) {
         const auto& [key, node] = keys[i];
         if (key.front() == '.' || key.back() == '.' || key.find("..") != std::string::npos)
-            throw sweep_error(*node, path, fmt::format("'{}' is no key; write names with one dot between them", key));
+            throw sweep_error(*node, path, fmt::format("'{}' is not a key; write names with one dot between them", key));
         for (std::size_t j = 0; j < i; ++j)
             if (lies_in(key, keys[j].key) || lies_in(keys[j].key, key))
                 throw sweep_error(
                     *node, fmt::format("{}.{}", path, key),
-                    fmt::format("given twice, first by {}.{} ({}); keep one", path, keys[j].key, keys[j].node->where()));
+                    fmt::format("is given twice, first by {}.{} ({}); keep one", path, keys[j].key, keys[j].node->where()));
     }
 }
 
 void check_map(const Node& map, const std::string& path) {
     if (map.kind != Node::Kind::Map)
-        throw sweep_error(map, path, fmt::format("wants keys of a config with values, found {}", found(map)));
+        throw sweep_error(map, path, fmt::format("expected keys of a config with values, found {}", found(map)));
 }
 
 }  // namespace
@@ -113,7 +113,7 @@ Node read_base(const SweepFile& sweep) {
     for (const char* key : {"base", "grid", "zip", "cases", "random", "seeds"})
         if (const Node* node = base.find(key); node != nullptr && !(node->key == "seeds" && node->kind == Node::Kind::Map))
             throw sweep_error(given, "base",
-                              fmt::format("{} is a sweep itself ({}: {}); name a config", file.string(), node->where(), key));
+                              fmt::format("{} is itself a sweep ({}: {}); name a config", file.string(), node->where(), key));
     if (const Node* set = sweep.root.find("set"))
         for (const auto& [key, node] : nested_keys(*set, "set")) graft(base, key, *node);
     return base;

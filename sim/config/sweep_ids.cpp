@@ -105,8 +105,9 @@ std::string run_id_problem(const std::string& id) {
     std::string shown = id.substr(0, kLongest);
     std::replace_if(
         shown.begin(), shown.end(), [](char c) { return (c >= 0 && c < ' ') || c == '\x7f'; }, '?');
-    return fmt::format("'{}' cannot name a run; allowed: 1 to {} of A-Z a-z 0-9 . _ + - , =, not beginning with . or -", shown,
-                       kLongest);
+    return fmt::format(
+        "'{}' is not a valid run name; allowed: 1 to {} characters of A-Z a-z 0-9 . _ + - , =, not beginning with . or -",
+        shown, kLongest);
 }
 
 std::string hashed_id(const std::string& id, const std::string& text) {

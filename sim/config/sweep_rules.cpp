@@ -13,11 +13,11 @@ namespace {
 /// Why a paused run may go on with other bits; empty if it cannot. docs/modes.md has the table.
 std::string resume_problem(const RunConfig& run) {
     const ModeSpec& mode = mode_spec(run.mode.name);
-    if (mode.same_bits == SameBits::Never) return fmt::format("mode {} never promises the same bits again", mode.name);
+    if (mode.same_bits == SameBits::Never) return fmt::format("mode {} does not repeat a run bit for bit", mode.name);
     const bool by_arrival =
         mode.same_bits == SameBits::BySameOrder || run.mode.quorum().value_or(run.cohort_size()) < run.cohort_size();
     if (run.clock == "wall" && run.arrivals.empty() && by_arrival)
-        return "on the wall clock the order of arrival is another one each time; write clock: virtual";
+        return "on the wall clock the order of arrival differs each time; set clock: virtual";
     return "";
 }
 
@@ -31,12 +31,13 @@ void check_run(const SweepRun& run, std::int64_t first_round, const Node& sectio
         const Node* rule = section.find("rule");
         throw sweep_error(
             rule != nullptr ? *rule : section, "early_stopping.rule",
-            fmt::format("pauses runs and resumes them, which has to give the same result: {} (run '{}')", problem, run.id));
+            fmt::format("early stopping pauses and resumes runs, so a resumed run must give the same result; {} (run '{}')",
+                        problem, run.id));
     }
     if (first_round >= run.config.rounds)
-        throw fail(fmt::format("is not before the last round; the run has {}", run.config.rounds));
+        throw fail(fmt::format("must be before the last round; the run has {} rounds", run.config.rounds));
     if (first_round < run.config.evaluation.every)
-        throw fail(fmt::format("is before the first evaluation, so there is nothing to compare; evaluation.every is {}",
+        throw fail(fmt::format("is before the first evaluation, so there is no result to compare; evaluation.every is {}",
                                run.config.evaluation.every));
 }
 
@@ -49,7 +50,7 @@ void check_targets(const SweepConfig& sweep, const Node& root) {
         const std::string key = fmt::format("target_{}", metric);
         if (!first.empty())
             throw sweep_error(*root.find(key), key,
-                              fmt::format("a sweep has one target, and there is {}, too; leave one of them", first));
+                              fmt::format("a sweep has only one target, but {} is given too; keep one of them", first));
         first = key;
         for (const SweepRun& run : sweep.runs) {
             const clients::LearningTask& task = clients::learning_task(run.config.task);

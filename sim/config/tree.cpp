@@ -29,7 +29,7 @@ public:
     Node take_root() { return std::move(root_); }
 
     void OnDocumentStart(const YAML::Mark& mark) override {
-        if (documents_++ > 0) fail(mark, "a second document starts here; a config is one document");
+        if (documents_++ > 0) fail(mark, "a second document starts here; a config must be one document");
     }
     void OnDocumentEnd() override {}
     void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override { refuse_anchor(mark); }
@@ -78,7 +78,7 @@ private:
 
     void check(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) const {
         if (anchor != YAML::NullAnchor) refuse_anchor(mark);
-        if (!tag.empty() && tag != "?" && tag != "!") fail(mark, "YAML tags (" + tag + ") are not supported; leave it out");
+        if (!tag.empty() && tag != "?" && tag != "!") fail(mark, "YAML tags (" + tag + ") are not supported; remove the tag");
     }
 
     void scalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, Node::Kind kind,
@@ -98,8 +98,8 @@ private:
         map.key = value;
         map.key_line = place(mark).line;
         if (const Node* first = map.node.find(value))
-            fail(mark,
-                 has_lines_ ? fmt::format("given twice, first on line {}; keep one", first->line) : "given twice; keep one");
+            fail(mark, has_lines_ ? fmt::format("is given twice, first on line {}; keep one", first->line)
+                                  : "is given twice; keep one");
     }
 
     void open(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, Node::Kind kind) {
@@ -163,7 +163,7 @@ void refuse_tabs(const std::string& text, const std::string& origin) {
     std::string line;
     for (int number = 1; std::getline(lines, line); ++number) {
         if (line.find('\t') < line.find_first_not_of(" \t"))
-            throw ConfigError(fmt::format("{}:{}: a tab in the indentation; YAML wants spaces", origin, number));
+            throw ConfigError(fmt::format("{}:{}: a tab in the indentation; YAML needs spaces", origin, number));
     }
 }
 
@@ -201,7 +201,7 @@ Node parse_tree(const std::string& text, const std::string& origin, const std::s
     if (!is_json) refuse_tabs(text, origin);
     Node root = parse(text, origin, true, "");
     if (root.kind == Node::Kind::Null) throw ConfigError(origin + ": is empty; " + shortest);
-    if (root.kind != Node::Kind::Map) throw ConfigError(root.where() + ": wants keys with values, such as `seed: 1`");
+    if (root.kind != Node::Kind::Map) throw ConfigError(root.where() + ": expected keys with values, such as `seed: 1`");
     return root;
 }
 
@@ -213,7 +213,7 @@ void graft(Node& root, const std::string& path, Node value) {
     while (std::getline(keys, key, '.')) {
         if (node->kind == Node::Kind::Null) node->kind = Node::Kind::Map;
         if (node->kind != Node::Kind::Map)
-            throw ConfigError(fmt::format("{}: {}: '{}' ({}) is not a section, it has no keys", value.where(), path, node->key,
+            throw ConfigError(fmt::format("{}: {}: '{}' ({}) is not a section and has no keys", value.where(), path, node->key,
                                           node->where()));
         auto child =
             std::find_if(node->children.begin(), node->children.end(), [&](const Node& other) { return other.key == key; });
@@ -235,12 +235,12 @@ void apply_override(Node& root, const std::string& assignment) {
     const std::string origin = "--set " + assignment;
     const std::size_t equals = assignment.find('=');
     if (equals == std::string::npos || equals == 0)
-        throw ConfigError(origin + ": wants KEY=VALUE, such as training.batch_size=32");
+        throw ConfigError(origin + ": expected KEY=VALUE, such as training.batch_size=32");
     const std::string path = assignment.substr(0, equals);
     const std::string text = assignment.substr(equals + 1);
     if (text.find_first_not_of(' ') == std::string::npos)
         throw ConfigError(
-            fmt::format("{}: {}: no value after '='; write {}=null to take the key out of the file", origin, path, path));
+            fmt::format("{}: {}: has no value after '='; write {}=null to remove the key from the file", origin, path, path));
 
     Node value = parse(text, origin, false, path);
     value.origin = origin;  // also set for a value without a document

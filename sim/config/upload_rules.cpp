@@ -22,36 +22,36 @@ void check_compression(const RunConfig& run, const std::function<void(const std:
         const auto& spec = entry_of(clients::upload_catalog(), run.upload[i].name, "step of an upload");
         const bool compresses = spec.shrink != nullptr;
         if (waits && !compresses)
-            refuse(fmt::format(
-                "item {}: '{}' behind 'error_feedback', which keeps what is left out or rounded off; write it before", i,
-                spec.name));
+            refuse(
+                fmt::format("item {}: '{}' must not follow 'error_feedback', which stores what later steps drop or round off; "
+                            "move it before error_feedback",
+                            i, spec.name));
         if (!compressed.empty() && !compresses)
-            refuse(fmt::format("item {}: '{}' behind '{}' would change what is compressed already; write it before", i,
-                               spec.name, compressed));
+            refuse(
+                fmt::format("item {}: '{}' must not follow '{}', because it would change the compressed update; move it before",
+                            i, spec.name, compressed));
         if (!compressed.empty() && spec.leaves_out)
-            refuse(fmt::format(
-                "item {}: '{}' leaves values out, so nothing is compressed before; leave '{}' out, or write it behind", i,
-                spec.name, compressed));
+            refuse(fmt::format("item {}: '{}' drops values, so no step before it may compress; remove '{}', or move it after",
+                               i, spec.name, compressed));
         if (!rounded.empty() && compresses)
-            refuse(fmt::format("item {}: what '{}' sends is rounded already; leave '{}' out", i, rounded, spec.name));
+            refuse(fmt::format("item {}: '{}' has already rounded the update; remove '{}'", i, rounded, spec.name));
         if (compresses) compressed = spec.name;
         if (compresses && !spec.leaves_out) rounded = spec.name;
         waits = spec.keeps_residual();
     }
-    if (waits)
-        refuse("'error_feedback' keeps what steps behind it leave out or round off, and there are none; write one behind it");
+    if (waits) refuse("'error_feedback' stores what later steps drop or round off, but no such step follows; add one after it");
 }
 
 /// A residual belongs to one client, and must be settled by the end of the round in which its update arrives.
 void check_residual(const RunConfig& run, const ConfigSource& source) {
     if (!run.keeps_residual()) return;
     if (!mode_spec(run.mode.name).whole_cohort)
-        throw source.error("upload", fmt::format("in mode '{}' a client is sent again before what it keeps is settled, so "
-                                                 "'error_feedback' does not go with it; allowed: synchronous",
+        throw source.error("upload", fmt::format("'error_feedback' does not work in mode '{}', which can ask a client again "
+                                                 "before its stored remainder is updated; allowed: synchronous",
                                                  run.mode.name));
     if (run.training.least_per_slot() > 1)
         throw source.error(run.training.clients_per_slot ? "training.clients_per_slot" : "training.clients_at_once",
-                           "'error_feedback' keeps what is left of every client's own update; allowed: 1");
+                           "'error_feedback' stores a remainder for every single client; allowed: 1");
 }
 
 /// A noise guarantee holds for the sum of all updates, as the server sees it.
@@ -64,25 +64,24 @@ void check_noise(const RunConfig& run, const ConfigSource& source, const std::fu
     const auto place = static_cast<std::size_t>(noise - run.upload.begin());
     for (const Chosen& step : run.upload)
         if (spec_of(step).shrink != nullptr)
-            refuse(fmt::format("'{}' would take off some of the noise that '{}' promises to the sum; leave one of them out",
+            refuse(fmt::format("'{}' would remove some of the noise that '{}' must add to the sum; remove one of them",
                                step.name, noise->name));
     if (std::none_of(run.upload.begin(), noise, [&](const Chosen& step) { return spec_of(step).bounds; }))
         refuse(
-            fmt::format("item {}: '{}' is as large as the norm that updates are clipped to; write {{name: clip, norm: ...}} "
-                        "before it",
+            fmt::format("item {}: '{}' scales its noise by the clipping norm, but no clip step comes before it; add {{name: "
+                        "clip, norm: ...}} before it",
                         place, noise->name));
     if (noise + 1 != run.upload.end())
-        refuse(fmt::format("item {}: '{}' behind '{}' would change the noise as well; write it before", place + 1,
+        refuse(fmt::format("item {}: '{}' must not follow '{}', because it would change the noise; move it before", place + 1,
                            (noise + 1)->name, noise->name));
     if (run.strategy.weighting != Weighting::Uniform)
         throw source.error(
             "strategy.weighting",
-            fmt::format("upload step '{}' is measured by updates that weigh alike; allowed with it: uniform", noise->name));
+            fmt::format("upload step '{}' needs equal weights for its noise scale; allowed: uniform", noise->name));
     if (aggregation::aggregator_spec(run.strategy.parts.aggregator.name).single_updates)
-        throw source.error("strategy.aggregator",
-                           fmt::format("upload step '{}' gives each update only a share of the noise, and '{}' looks at single "
-                                       "ones; allowed with it: mean",
-                                       noise->name, run.strategy.parts.aggregator.name));
+        throw source.error("strategy.aggregator", fmt::format("upload step '{}' adds only a share of the noise to each update, "
+                                                              "but aggregator '{}' uses single updates; allowed: mean",
+                                                              noise->name, run.strategy.parts.aggregator.name));
 }
 
 /// Where clients and server go by the same update, a chain may only put off a part of it. What is sent beside an update has no
@@ -115,11 +114,11 @@ void check_upload(const RunConfig& run, const std::string& keeps_state, const Co
     for (const ModeSpec& mode : mode_catalog())
         if (mode.build({.values = completed({}, mode.keys)}).trains_alone()) modes.push_back(mode.name);
     if (std::find(modes.begin(), modes.end(), run.mode.name) == modes.end())
-        refuse(fmt::format("in mode '{}' no client sends an update of its own; leave it out, or use mode {}", run.mode.name,
+        refuse(fmt::format("in mode '{}' clients do not send their own updates; remove upload, or use mode {}", run.mode.name,
                            fmt::join(modes, " or ")));
     check_client_memories(run, keeps_state, refuse);
     if (run.upload.size() > clients::UploadPlan::kMostSteps)
-        refuse(fmt::format("{} steps; allowed: up to {}", run.upload.size(), clients::UploadPlan::kMostSteps));
+        refuse(fmt::format("has {} steps; allowed: at most {}", run.upload.size(), clients::UploadPlan::kMostSteps));
     check_residual(run, source);
     check_noise(run, source, refuse);
     check_compression(run, refuse);

@@ -19,28 +19,28 @@ struct Hint {
 };
 
 constexpr std::string_view kColumns =
-    "keys of one section begin in the same column, and a space follows each colon; a text with ': ' in it wants quotes";
-constexpr std::string_view kSigns = "&, *, !, %, @ and ` at the beginning of a value mean something in YAML; put it in quotes";
+    "keys of one section must begin in the same column, with a space after each colon; put a text that contains ': ' in quotes";
+constexpr std::string_view kSigns =
+    "&, *, !, %, @ and ` at the beginning of a value have a meaning in YAML; put the value in quotes";
 
 constexpr std::array kHints{
     Hint{"illegal map value", kColumns},
     Hint{"illegal map key", kColumns},
     Hint{"end of map not found", kColumns},
-    Hint{"end of map flow", "a { wants its }, and a comma between any two of its keys"},
-    Hint{"end of sequence flow", "a [ wants its ], and a comma between any two of its values"},
-    Hint{"end of sequence", "the items of a list begin with '- ', all in the same column"},
-    Hint{"illegal block entry",
-         "the items of a list begin with '- ' on lines of their own, or are written [a, b] behind the key"},
-    Hint{"illegal flow end", "a ] or } that nothing has opened; take it out, or put the text in quotes"},
+    Hint{"end of map flow", "a { needs its }, and a comma between two keys"},
+    Hint{"end of sequence flow", "a [ needs its ], and a comma between two values"},
+    Hint{"end of sequence", "the items of a list must begin with '- ', all in the same column"},
+    Hint{"illegal block entry", "write each item of a list with '- ' on its own line, or all of them as [a, b] after the key"},
+    Hint{"illegal flow end", "this ] or } closes nothing; remove it, or put the text in quotes"},
     Hint{"illegal EOF in scalar", "a quote is not closed"},
-    Hint{"illegal tab", "YAML wants spaces"},
+    Hint{"illegal tab", "YAML needs spaces"},
     Hint{"unknown escape", "in double quotes a backslash begins an escape; use single quotes"},
     Hint{"bad character found while scanning hex", "in double quotes a backslash begins an escape; use single quotes"},
     Hint{"invalid unicode", "in double quotes a backslash begins an escape; use single quotes"},
     Hint{"illegal document indicator",
-         "a line that begins with --- or ... begins another document; indent the text or quote it"},
-    Hint{"unexpected character in block", "the lines below a | or > are indented"},
-    Hint{"cannot set zero", "the lines below a | or > are indented"},
+         "a line that begins with --- or ... starts another document; indent the text or quote it"},
+    Hint{"unexpected character in block", "indent the lines below a | or >"},
+    Hint{"cannot set zero", "indent the lines below a | or >"},
     Hint{"unknown token", kSigns},
     Hint{"alias", kSigns},
     Hint{"anchor", kSigns},

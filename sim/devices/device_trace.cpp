@@ -27,9 +27,9 @@ public:
         try {
             lines_.emplace(file);
         } catch (const FileError& error) {
-            throw ConfigError(fmt::format("{}; wanted: a CSV file that begins with {}", error.what(), header));
+            throw ConfigError(fmt::format("{}; expected a CSV file that begins with {}", error.what(), header));
         }
-        if (!next_line()) fail(fmt::format("is empty; wanted: {}", header));
+        if (!next_line()) fail(fmt::format("is empty; expected: {}", header));
         if (text_.starts_with("\xEF\xBB\xBF")) text_.erase(0, 3);
         if (text_ != header) fail(fmt::format("the header is {}; allowed: {}", found(text_), header));
     }
@@ -37,7 +37,7 @@ public:
     /// False at the end of the file.
     bool next() {
         if (!next_line()) return false;
-        if (text_.empty()) fail("is empty; take the line out");
+        if (text_.empty()) fail("is empty; remove the line");
         cells_.clear();
         std::string_view rest = text_;
         for (std::size_t comma = rest.find(','); comma != std::string_view::npos; comma = rest.find(',')) {
@@ -46,7 +46,7 @@ public:
         }
         cells_.push_back(rest);
         if (cells_.size() != columns_.size())
-            fail(fmt::format("has {} cells; allowed: {}, {}", cells_.size(), columns_.size(), fmt::join(columns_, ",")));
+            fail(fmt::format("has {} cells; expected: {}, {}", cells_.size(), columns_.size(), fmt::join(columns_, ",")));
         return true;
     }
 
@@ -59,9 +59,9 @@ public:
         const std::string_view cell = cells_.front();
         const auto [stop, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
         if (error == std::errc::invalid_argument || stop != cell.data() + cell.size())
-            fail(0, fmt::format("wants a client, found {}; allowed: {}", found(cell), clients()));
+            fail(0, fmt::format("expected a client, found {}; allowed: {}", found(cell), clients()));
         if (error != std::errc() || value >= num_clients_)
-            fail(0, fmt::format("there is no client {}; allowed: {}", cell.substr(0, 30), clients()));
+            fail(0, fmt::format("client {} does not exist; allowed: {}", cell.substr(0, 30), clients()));
         return value;
     }
 
@@ -71,7 +71,7 @@ public:
         const auto [stop, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
         if (error == std::errc::invalid_argument || stop != cell.data() + cell.size() ||
             (error == std::errc() && !std::isfinite(value)))
-            fail(column, fmt::format("wants a finite number, found {}; allowed: {}", found(cell), allowed));
+            fail(column, fmt::format("expected a finite number, found {}; allowed: {}", found(cell), allowed));
         if (error != std::errc() || value < low || value > high)
             fail(column, fmt::format("{} is out of range; allowed: {}", cell.substr(0, 30), allowed));
         return value;
@@ -89,8 +89,8 @@ public:
             if (!is_given(client)) missing.push_back(client);
         if (missing.empty()) return;
         const std::string others = missing.size() > 1 ? fmt::format(" and {} more", missing.size() - 1) : "";
-        fail(0, fmt::format("the file ends without client {}{}; wanted: {} for each, {}", missing.front(), others, wanted,
-                            clients()));
+        fail(0, fmt::format("the file has no row for client {}{}; expected: {} for each client, {}", missing.front(), others,
+                            wanted, clients()));
     }
 
 private:
@@ -156,7 +156,7 @@ std::vector<std::vector<Interval>> read_availability_trace(const fs::path& file,
         if (interval.end_s <= interval.start_s)
             rows.fail(2, fmt::format("{} is not after start_s; allowed: above {}", interval.end_s, interval.start_s));
         if (!own.empty() && interval.start_s < own.back().end_s)
-            rows.fail(1, fmt::format("{} is before client {}'s last interval ends; allowed: {} or more", interval.start_s,
+            rows.fail(1, fmt::format("{} is before the end of client {}'s last interval; allowed: {} or more", interval.start_s,
                                      client, own.back().end_s));
         own.push_back(interval);
     }

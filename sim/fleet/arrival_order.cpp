@@ -90,12 +90,13 @@ Expected next_recorded(const Expected& expected, const std::vector<std::uint32_t
     Expected next;
     for (std::size_t i = begin; i < begin + quorum; ++i) {
         if (i >= order.size())
-            throw Fault(fmt::format("the recorded arrivals have {} in this round, more are wanted: they are of another config",
-                                    order.size()));
+            throw Fault(fmt::format(
+                "the recorded arrivals have only {} in this round, but the run needs more; they belong to another config",
+                order.size()));
         const auto found = of_client.find(order[i]);
         if (found == of_client.end())
-            throw Fault(fmt::format("the recorded arrivals name client {}, which is not on its way: they are of another config",
-                                    order[i]));
+            throw Fault(fmt::format(
+                "the recorded arrivals name client {}, which is not training now; they belong to another config", order[i]));
         next.push_back(expected[found->second]);
     }
     return next;

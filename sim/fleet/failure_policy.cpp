@@ -70,8 +70,8 @@ void FailurePolicy::count_death(const ClientFailure& failure) {
     ++replaced_;
     if (counts_.deaths_in_a_row < kMostDeathsInARow) return;
     ClientFailure last = failure;
-    last.message = fmt::format("{}; with it, {} workers were lost and no update was accepted in between", last.message,
-                               counts_.deaths_in_a_row);
+    last.message =
+        fmt::format("{}; {} workers in a row were lost without an accepted update", last.message, counts_.deaths_in_a_row);
     abort(last);
 }
 

@@ -82,10 +82,9 @@ void Recovery::resolve_chunk(std::size_t cell, const ClientFailure& failure, boo
 /// A global model that is not finite is no client's failure: aborts, whatever the policy says of clients.
 void Recovery::require_finite_model(const Flight& flight, ClientFailure failure) {
     if (options_.mode.in_place() || aggregation::all_finite(arena_.global(flight.task.global_index))) return;
-    failure.message = fmt::format(
-        "the global model it started from (version {}) holds a NaN or an infinity, so that nobody can "
-        "train from it; {}",
-        flight.version, options_.help_for_model);
+    failure.message =
+        fmt::format("its global model (version {}) contains a NaN or an infinity, so no client can train from it; {}",
+                    flight.version, options_.help_for_model);
     policy_.abort(std::move(failure));
 }
 
@@ -147,7 +146,7 @@ bool Recovery::leave_fewer_workers(ClientFailure& failure) {
     const std::size_t before = workforce_.num_active();
     if (before <= 1 || options_.mode.group_size() > 1) {
         failure.message += fmt::format("; {}, {} of memory are available on the host",
-                                       before > 1 ? "none of the workers can be spared" : "nobody else was at work",
+                                       before > 1 ? "no worker can be stopped to free memory" : "no other worker was at work",
                                        human_bytes(this_machine().available_memory));
         return false;
     }

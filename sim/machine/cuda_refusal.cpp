@@ -38,19 +38,17 @@ std::string number(int version) { return fmt::format("{}.{}", version / 1000, ve
 std::string why_no_device(const CudaFacts& facts) {
     const aggregation::CudaVersions& cuda = facts.cuda;
     if (cuda.driver == 0)
-        return "there is no NVIDIA driver (libcuda.so.1 was not found): install it, or start the container with the GPU "
-               "(--gpus all)";
+        return "no NVIDIA driver (libcuda.so.1 was not found); install it, or start the container with the GPU (--gpus all)";
     // Within one major version an older driver works.
     if (cuda.driver / 1000 < cuda.runtime / 1000)
         return fmt::format(
-            "the NVIDIA driver is too old: it serves CUDA {}, this build needs {}; update the driver, or build "
-            "with a toolkit and a LibTorch for CUDA {}",
+            "the NVIDIA driver is too old: it supports CUDA {}, but this build needs {}; update the driver, or build with a "
+            "toolkit and a LibTorch for CUDA {}",
             number(cuda.driver), number(cuda.runtime), cuda.driver / 1000);
     if (facts.visible)
-        return fmt::format(
-            "CUDA_VISIBLE_DEVICES={} names no GPU that is there: name one (nvidia-smi -L lists them), or unset it",
-            *facts.visible);
-    return "the driver finds no GPU: see nvidia-smi; a container has to be started with it (--gpus all)";
+        return fmt::format("CUDA_VISIBLE_DEVICES={} names no existing GPU; name one (nvidia-smi -L lists them), or unset it",
+                           *facts.visible);
+    return "the driver finds no GPU; see nvidia-smi; a container must be started with the GPU (--gpus all)";
 }
 
 }  // namespace
@@ -78,15 +76,14 @@ std::vector<std::string> likely_ipc_causes(const IpcFacts& facts) {
         causes.emplace_back("WSL2 does not support CUDA IPC; use Linux itself");
     if (facts.mig_devices)
         causes.emplace_back(
-            "MIG: processes on different GPU instances cannot share memory; name one: CUDA_VISIBLE_DEVICES=MIG-… (nvidia-smi "
+            "MIG: processes on different GPU instances cannot share memory; choose one: CUDA_VISIBLE_DEVICES=MIG-… (nvidia-smi "
             "-L)");
     if (facts.mps_other_user)
-        causes.emplace_back("the MPS server belongs to another user; set CUDA_MPS_PIPE_DIRECTORY to a folder of your own");
+        causes.emplace_back("the MPS server belongs to another user; set CUDA_MPS_PIPE_DIRECTORY to your own folder");
     if (facts.own_pid_namespace)
         causes.emplace_back(
             "a container: all processes must share one PID namespace (run everything in one container, or --pid=host)");
-    if (causes.empty())
-        causes.emplace_back("the driver and the CUDA runtime do not fit together, or the GPU is in an exclusive mode");
+    if (causes.empty()) causes.emplace_back("the driver and the CUDA runtime do not match, or the GPU is in an exclusive mode");
     return causes;
 }
 
@@ -111,12 +108,12 @@ std::string why_no_cuda(const CudaFacts& facts) {
         return fmt::format("this build has no CUDA training: run scripts/setup --cuda and build again{}", instead);
     if (facts.cuda.devices == 0) return one_line(why_no_device(facts)) + instead;
     if (facts.libtorch_trains && facts.torch_devices == 0)
-        return fmt::format("LibTorch cannot use the GPU ({}): `fedhive doctor` says more{}", one_line(facts.cuda.describe()),
+        return fmt::format("LibTorch cannot use the GPU ({}); see `fedhive doctor`{}", one_line(facts.cuda.describe()),
                            instead);
     if (facts.ipc_problem.empty()) return "";
     return fmt::format(
-        "CUDA IPC, by which workers share the GPU's memory, does not work here: {}; likely: {}; or use cpu, or "
-        "workers: 0, which needs none",
+        "workers share GPU memory by CUDA IPC, which does not work here: {}; likely reason: {}; or use cpu, or workers: 0, "
+        "which needs no IPC",
         one_line(facts.ipc_problem), likely_ipc_causes(facts.ipc).front());
 }
 

@@ -31,7 +31,7 @@ std::string share_with_a_child() {
     std::vector<float> seen(kProbeFloats, 0.0F);
     aggregation::copy(seen, arena.slot(0));
     const auto answer = static_cast<float>(kFactor * kQuestion);
-    return seen == std::vector<float>(kProbeFloats, answer) ? "" : "what the child wrote did not arrive";
+    return seen == std::vector<float>(kProbeFloats, answer) ? "" : "the data that the child wrote did not arrive";
 }
 
 }  // namespace

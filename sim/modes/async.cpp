@@ -34,7 +34,7 @@ ModeSpec async() {
     spec.keys.push_back({.name = "alpha",
                          .default_value = 0.6,
                          .range = fraction(),
-                         .doc = "How much of a fresh arrival is mixed into the model, typically 0.6 (α)."});
+                         .doc = "Weight of a fresh update in the new model (α), typically 0.6."});
     return spec;
 }
 

@@ -68,15 +68,14 @@ std::vector<std::string> modes_of(const StrategyParts& parts) {
 }
 
 KeySpec quorum_key() {
-    return {
-        .name = "quorum",
-        .default_value = std::optional<std::int64_t>(),
-        .range = between(1, kMost),
-        .default_note = "the cohort",
-        .doc =
-            "Arrivals that end a round, at most training.cohort. synchronous: who comes later is left behind (over-selection, "
-            "arXiv:1902.01046: a cohort of 1.3 times the quorum); semi_async: joins a later round; must be given there, "
-            "typically 10 (K)."};
+    return {.name = "quorum",
+            .default_value = std::optional<std::int64_t>(),
+            .range = between(1, kMost),
+            .default_note = "the cohort",
+            .doc =
+                "Number of arrivals that end a round (K), at most training.cohort. synchronous: later updates are discarded "
+                "(over-selection, arXiv:1902.01046: a cohort of 1.3 times the quorum). semi_async: later updates join a later "
+                "round; the key is required, typically 10."};
 }
 
 std::size_t quorum_of(const ModeInput& input) {
@@ -88,9 +87,8 @@ KeySpec at_end_key() {
             .default_value = "drop",
             .choices = {"drop", "drain"},
             .doc =
-                "Clients still on their way when the last round ends. drop: their work is lost, and counted in the manifest; "
-                "drain: the last "
-                "rounds send nobody who could not arrive any more."};
+                "What happens with clients that are still training when the last round ends. drop: their work is lost and "
+                "counted in the manifest; drain: the last rounds start only clients that can still arrive."};
 }
 
 }  // namespace fedhive::sim

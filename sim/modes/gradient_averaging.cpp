@@ -51,21 +51,23 @@ ModeSpec gradient_averaging() {
         .keys = {{.name = "all_reduce",
                   .default_value = "tree",
                   .choices = {"star", "ring", "tree"},
-                  .doc = "How replicas sum their gradients. star: one takes all and gives all, as DataParallel does; ring: "
-                         "each adds its part "
-                         "around; tree: pairs of pairs, the same bits as star. Can change the last bit."}},
+                  .doc = "How replicas sum their gradients. star: one replica collects and returns all sums, as in "
+                         "DataParallel; ring: each replica adds its part and passes it on; tree: pairwise sums, with the same "
+                         "bits as star. Can change the last bits."}},
         .all_clients = true,
         .weighs_updates = false,
         .averages_buffers = false,
         .rate_key = "training.optimizer.lr",
-        .limits = {{"data.partition.scheme", {"iid"}, "examples are dealt anew in every pass, the same number to each replica"},
-                   {"data.partition.sizes", {}, "examples are dealt anew in every pass, the same number to each replica"},
-                   {"devices.availability.scheme", {"always"}, "replicas work together or not at all"},
-                   {"failures.policy", {"abort", "retry"}, "replicas cannot go on without one of them"},
-                   {"training.clip_norm", {}, "each replica would clip a gradient of its own"},
-                   {"training.local_steps", {}, "replicas go through their shares as a whole"},
+        .limits = {{"data.partition.scheme",
+                    {"iid"},
+                    "every pass splits the examples anew, with the same number for each replica"},
+                   {"data.partition.sizes", {}, "every pass splits the examples anew, with the same number for each replica"},
+                   {"devices.availability.scheme", {"always"}, "replicas train only together"},
+                   {"failures.policy", {"abort", "retry"}, "replicas cannot continue without one of them"},
+                   {"training.clip_norm", {}, "each replica would clip its own gradient"},
+                   {"training.local_steps", {}, "replicas always pass over their whole shares"},
                    {"training.optimizer.name", aggregation::optimizers_with_sgd_steps(),
-                    "the run has one optimiser, whose momentum replicas hand on"}},
+                    "the run has one optimiser, and replicas pass its momentum on"}},
         .any_workers = false,
         .gradient_vectors = 2,
         .velocity_vectors = 1,  // passed on at the end

@@ -21,25 +21,24 @@ Mode build_hogwild(const ModeInput& input) {
 }  // namespace
 
 ModeSpec hogwild() {
-    return {
-        .name = "hogwild",
-        .summary = "all workers write one model without a lock (arXiv:1106.5730)",
-        .keys = {{.name = "data",
-                  .default_value = "partitioned",
-                  .choices = {"partitioned", "full"},
-                  .doc = "partitioned: a client's own examples; full: all training examples for every client, each in an order "
-                         "of its own."}},
-        .weighs_updates = false,
-        .averages_buffers = false,
-        .rate_key = "training.optimizer.lr",
-        .limits =
-            {{"failures.policy",
-              {"abort", "drop"},
-              "what a failed client wrote into the shared model cannot be taken back, so trying again would count it twice"}},
-        .same_bits = SameBits::Never,
-        .any_workers = false,
-        .gradient_vectors = 1,
-        .build = build_hogwild};
+    return {.name = "hogwild",
+            .summary = "all workers write one model without a lock (arXiv:1106.5730)",
+            .keys = {{.name = "data",
+                      .default_value = "partitioned",
+                      .choices = {"partitioned", "full"},
+                      .doc = "partitioned: each client trains on its own examples; full: each client trains on all training "
+                             "examples, in its own order."}},
+            .weighs_updates = false,
+            .averages_buffers = false,
+            .rate_key = "training.optimizer.lr",
+            .limits = {{"failures.policy",
+                        {"abort", "drop"},
+                        "the values that a failed client wrote into the shared model cannot be removed, so a retry would count "
+                        "them twice"}},
+            .same_bits = SameBits::Never,
+            .any_workers = false,
+            .gradient_vectors = 1,
+            .build = build_hogwild};
 }
 
 }  // namespace fedhive::sim

@@ -9,8 +9,8 @@ namespace fedhive::sim {
 ModeSpec semi_async() {
     ModeSpec spec{.name = "semi_async",
                   .summary =
-                      "when `quorum` of the clients on their way have, each of them replaced as it arrives (FedBuff, "
-                      "arXiv:2106.06639)",
+                      "a round ends when `quorum` updates have arrived; each arriving client is replaced by another one "
+                      "(FedBuff, arXiv:2106.06639)",
                   .keys = staleness_keys(),
                   .needs_quorum = true,
                   .averages_buffers = false,

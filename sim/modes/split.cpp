@@ -23,23 +23,20 @@ Mode build_split(const ModeInput& input) {
 }  // namespace
 
 ModeSpec split() {
-    return {
-        .name = "split",
-        .summary = "a client keeps the first layers, the server the others (arXiv:2004.12088)",
-        .keys =
-            {{.name = "cut",
-              .default_value = "",
-              .required = true,
-              .doc =
-                  "The last layer of the client's half, by its name in the model's tensors, such as conv2; what follows is the "
-                  "server's."}},
-        .averages_buffers = false,
-        .limits = {{"training.clip_norm", {}, "each half would clip a gradient of its own"},
-                   {"training.graph", {"false"}, "a step that two processes share cannot be recorded"},
-                   {"training.precision", {"f32", "tf32"}, "what the halves pass each other is f32"}},
-        .any_workers = false,
-        .gradient_vectors = 2,
-        .build = build_split};
+    return {.name = "split",
+            .summary = "a client has the first layers, the server the others (arXiv:2004.12088)",
+            .keys = {{.name = "cut",
+                      .default_value = "",
+                      .required = true,
+                      .doc = "The last layer of the client's half, by its name in the model's tensors, such as conv2. The "
+                             "server has the layers after it."}},
+            .averages_buffers = false,
+            .limits = {{"training.clip_norm", {}, "each half would clip its own gradient"},
+                       {"training.graph", {"false"}, "a step that two processes share cannot be recorded"},
+                       {"training.precision", {"f32", "tf32"}, "the two halves exchange values in f32"}},
+            .any_workers = false,
+            .gradient_vectors = 2,
+            .build = build_split};
 }
 
 }  // namespace fedhive::sim

@@ -21,9 +21,8 @@ std::vector<KeySpec> staleness_keys() {
     return {{.name = "staleness",
              .default_value = "polynomial",
              .choices = {"constant", "hinge", "polynomial"},
-             .doc = "What an arrival counts that τ server steps have overtaken. constant: 1; hinge: 1 up to τ = b, then 1 / (a "
-                    "(τ - b) + 1); "
-                    "polynomial: (1 + τ)^-a; 1 / sqrt(1 + τ) is FedBuff's (s)."},
+             .doc = "Weight of an update with a staleness of τ server steps. constant: 1; hinge: 1 up to τ = b, then 1 / (a (τ "
+                    "- b) + 1); polynomial: (1 + τ)^-a; FedBuff uses 1 / sqrt(1 + τ) (s)."},
             {.name = "staleness_a",
              .default_value = 0.5,
              .range = between(0, 1000),
@@ -33,7 +32,7 @@ std::vector<KeySpec> staleness_keys() {
              .default_value = 4.0,
              .range = between(0, kMost),
              .with = {{"staleness", {"hinge"}}},
-             .doc = "Server steps without a discount, typically 4 (b)."}};
+             .doc = "Number of server steps without a discount, typically 4 (b)."}};
 }
 
 Staleness staleness_of(const Values& values) {

@@ -36,7 +36,7 @@ std::string key_to_blame(const NamedFiles& files, const std::string& problem) {
 
 std::string no_memory() {
     const std::uint64_t available = this_machine().available_memory;
-    return fmt::format("needs more memory than there is; {} bytes ({}) are available", available, human_bytes(available));
+    return fmt::format("needs more memory than is available, {} bytes ({})", available, human_bytes(available));
 }
 
 }  // namespace fedhive::sim

@@ -60,11 +60,11 @@ KeepsState who_keeps(const RunConfig& run) {
     return all;
 }
 
-/// "strategy 'scaffold' keeps 400 bytes (400 B) for each client that is seen, of up to 10 clients 4000 bytes (4 KB)"
+/// "strategy 'scaffold' stores 400 bytes (400 B) for each client that takes part, for up to 10 clients 4000 bytes (4 KB)"
 std::string what_is_kept(const RunConfig& run, std::uint64_t each, std::uint64_t seen) {
     const KeepsState keeps = who_keeps(run);
-    return fmt::format("{} {} {} bytes ({}) for each client that is seen, of up to {} clients {} bytes ({})", keeps.who,
-                       keeps.count == 1 ? "keeps" : "keep", each, human_bytes(each), seen, seen * each,
+    return fmt::format("{} {} {} bytes ({}) for each client that takes part, for up to {} clients {} bytes ({})", keeps.who,
+                       keeps.count == 1 ? "stores" : "store", each, human_bytes(each), seen, seen * each,
                        human_bytes(seen * each));
 }
 
@@ -72,22 +72,21 @@ aggregation::ClientStates make_states_in(const std::filesystem::path& folder, co
                                          std::uint64_t num_clients) {
     const std::uint64_t each = aggregation::ClientStates::bytes_each(floats), seen = clients_seen(loaded.run, num_clients);
     if (aggregation::lies_in_memory(folder))
-        throw loaded.source->error(
-            "client_state", fmt::format("{} lies in memory itself (tmpfs), and so would a file there; write memory, or put the "
-                                        "run's folder on a disk: --out",
-                                        folder.string()));
+        throw loaded.source->error("client_state",
+                                   fmt::format("{} is in main memory itself (tmpfs), and so would be a file there; set memory, "
+                                               "or put the run's folder on a disk with --out",
+                                               folder.string()));
     if (const std::uint64_t free = aggregation::free_disk_bytes(folder); seen > free / each)
         throw loaded.source->error(
-            "client_state",
-            fmt::format("{}; on the disk of {} {} bytes ({}) are free; make room there, put the run's folder on another one "
-                        "(--out), or use fewer clients or rounds, a smaller model or {}",
-                        what_is_kept(loaded.run, each, seen), folder.string(), free, human_bytes(free),
-                        who_keeps(loaded.run).instead));
+            "client_state", fmt::format("{}; on the disk of {} {} bytes ({}) are free; free space there, put the run's folder "
+                                        "on another disk (--out), or use fewer clients or rounds, a smaller model or {}",
+                                        what_is_kept(loaded.run, each, seen), folder.string(), free, human_bytes(free),
+                                        who_keeps(loaded.run).instead));
     return blame(loaded, "client_state", [&] {
         try {
             return aggregation::ClientStates::create_in(folder, num_clients, floats);
         } catch (const Fault& fault) {
-            throw ConfigError(fmt::format("{}; write memory, or put the run's folder elsewhere: --out", fault.what()));
+            throw ConfigError(fmt::format("{}; set memory, or put the run's folder elsewhere with --out", fault.what()));
         }
     });
 }
@@ -107,10 +106,10 @@ aggregation::ClientStates make_client_states(const LoadedConfig& loaded, const a
         throw loaded.source->error(
             who_keeps(loaded.run).key,
             fmt::format("{}{}; {} bytes ({}) of memory are available; use fewer clients or rounds, a smaller model or {}, or "
-                        "have it on the disk of the run's folder: client_state: file",
+                        "store it on the disk of the run's folder with client_state: file",
                         what_is_kept(loaded.run, each, seen),
-                        ranks.is_alone() ? "" : ", and twice that while ranks take a run up again", available,
-                        human_bytes(available), who_keeps(loaded.run).instead));
+                        ranks.is_alone() ? "" : ", and twice that while ranks resume a run", available, human_bytes(available),
+                        who_keeps(loaded.run).instead));
     return aggregation::ClientStates::create(num_clients, floats);
 }
 

@@ -37,16 +37,16 @@ void ask_for_steps(const RunConfig& run, bool on_gpu, AllAsked& asked) {
                  precision, graph, optimizer, clip_norm, lr_schedule, loss] = run.training;
     if (clients_at_once > 1)
         asked.push_back({Feature::ClientsAtOnce,
-                         fmt::format("trains one client at a time, and training.clients_at_once is {}", clients_at_once)});
+                         fmt::format("trains one client at a time, but training.clients_at_once is {}", clients_at_once)});
     if (run.threads > 1)
-        asked.push_back({Feature::Threads, fmt::format("has one thread a worker, and threads is {}", run.threads)});
-    const std::string in_f32 = fmt::format("computes in f32, and training.precision is {}", precision);
+        asked.push_back({Feature::Threads, fmt::format("uses one thread per worker, but threads is {}", run.threads)});
+    const std::string in_f32 = fmt::format("computes in f32, but training.precision is {}", precision);
     if (precision == "bf16") asked.push_back({Feature::BFloat16, in_f32});
     if (precision == "tf32" && on_gpu) asked.push_back({Feature::TensorFloat32, in_f32});
-    if (graph && on_gpu) asked.push_back({Feature::RecordedSteps, "records no step, and training.graph is true"});
+    if (graph && on_gpu) asked.push_back({Feature::RecordedSteps, "does not record steps, but training.graph is true"});
     if (!aggregation::optimizer_spec(optimizer.name).sgd_steps)
-        asked.push_back({Feature::Optimizer, fmt::format("steps by SGD, and training.optimizer is {}", optimizer.name)});
-    if (clip_norm) asked.push_back({Feature::ClippedGradient, "clips no gradient, and training.clip_norm is given"});
+        asked.push_back({Feature::Optimizer, fmt::format("supports only SGD, but training.optimizer is {}", optimizer.name)});
+    if (clip_norm) asked.push_back({Feature::ClippedGradient, "does not clip gradients, but training.clip_norm is given"});
 }
 
 void ask_for_objective(const RunConfig& run, AllAsked& asked) {
@@ -55,43 +55,42 @@ void ask_for_objective(const RunConfig& run, AllAsked& asked) {
     const auto& [proximal_mu, lr_factor] = objective;
     if (proximal_mu != 0.0F)
         asked.push_back(
-            {Feature::ProximalTerm, fmt::format("minimises the loss alone, and strategy '{}' more", strategy.name)});
-    asked.push_back({Feature::RateOfRound, "has one client rate for all rounds"});
+            {Feature::ProximalTerm, fmt::format("minimises only the loss, but strategy '{}' adds a term", strategy.name)});
+    asked.push_back({Feature::RateOfRound, "supports only one client rate for all rounds"});
     if (strategy.client_state())
-        asked.push_back({Feature::Correction, fmt::format("corrects no gradient, as strategy '{}' does", strategy.name)});
+        asked.push_back(
+            {Feature::Correction, fmt::format("does not correct gradients, but strategy '{}' does", strategy.name)});
 }
 
 void ask_for_targets(const RunConfig& run, const clients::TargetShape& target, AllAsked& asked) {
     const auto& [kind, width, ignores] = target;
     const std::array features{Feature::OneClass, Feature::ClassEach, Feature::Numbers};  // in the order of TargetKind
-    asked.push_back(
-        {features.at(static_cast<std::size_t>(kind)),
-         fmt::format("tells {}, and task '{}' {}",
-                     kind == clients::TargetKind::ClassEach ? "one class of an example, or numbers" : "other targets", run.task,
-                     text_of(kind))});
+    asked.push_back({features.at(static_cast<std::size_t>(kind)),
+                     fmt::format("supports {}, but task '{}' has {}",
+                                 kind == clients::TargetKind::ClassEach ? "one class per example, or numbers" : "other targets",
+                                 run.task, text_of(kind))});
     if (ignores)
-        asked.push_back({Feature::IgnoredTargets, fmt::format("counts every target, and the data have some that are {}, which "
-                                                              "do not count",
-                                                              clients::kIgnored)});
+        asked.push_back({Feature::IgnoredTargets,
+                         fmt::format("does not support ignored targets, but the data have targets of {}", clients::kIgnored)});
 }
 
 void ask_for_model(const clients::ModelSpec& model, AllAsked& asked) {
     const auto& [name, input, num_classes, layers, exported, target, frozen, local, as_layers] = model;
     if (model.is_graph())
-        asked.push_back({Feature::Graph, "trains lists of layers, and model.file is a graph"});
+        asked.push_back({Feature::Graph, "trains lists of layers, but model.file is a graph"});
     else
-        asked.push_back({Feature::Layers, "trains no lists of layers"});
+        asked.push_back({Feature::Layers, "does not train lists of layers"});
     if (clients::num_frozen(model) > 0)
-        asked.push_back({Feature::FrozenParameters, fmt::format("trains all parameters, and {} some that stay",
+        asked.push_back({Feature::FrozenParameters, fmt::format("trains all parameters, but {} some as frozen",
                                                                 frozen.any() ? "model.frozen names" : "model.file has")});
     if (local.any())
-        asked.push_back({Feature::OwnParts, "has one model for all clients, and model.local names parts of their own"});
+        asked.push_back({Feature::OwnParts, "has one model for all clients, but model.local keeps parts on each client"});
 }
 
 AllAsked all_asked(const RunConfig& run, bool on_gpu, const clients::ModelSpec& model, const clients::Cut& cut) {
     AllAsked asked;
     if (cut.activation_floats > 0)
-        asked.push_back({Feature::Halves, fmt::format("cuts no model in two, as mode '{}' does", run.mode.name)});
+        asked.push_back({Feature::Halves, fmt::format("does not cut models, but mode '{}' does", run.mode.name)});
     ask_for_model(model, asked);
     ask_for_targets(run, model.target, asked);
     ask_for_steps(run, on_gpu, asked);
@@ -141,20 +140,20 @@ EngineChoice choose_engine(const LoadedConfig& loaded, aggregation::MemorySpace 
     }
     if (wanted != "libtorch" && on_gpu && clients::libtorch_cuda_devices() == 0)
         throw loaded.source->error(
-            "device", fmt::format("the direct engine {}, and {}: use device: cpu, or run scripts/setup --cuda and build again",
+            "device", fmt::format("the direct engine {}, and {}; use device: cpu, or run scripts/setup --cuda and build again",
                                   in_the_way,
                                   clients::libtorch_info().cuda_built ? "LibTorch cannot use the GPU"
-                                                                      : "this build has no other training on CUDA"));
+                                                                      : "this build has no other engine for CUDA"));
     if (wanted == "direct")
         throw loaded.source->error("training.engine",
                                    fmt::format("the direct engine {}; allowed here: auto, libtorch", in_the_way));
     if (const std::string lack = lack_of(clients::Engine::Libtorch, space, asked); !lack.empty())
         throw loaded.source->error("training.engine",
                                    fmt::format("LibTorch's training {}{}", lack,
-                                               in_the_way.empty() ? "; auto looks for another engine"
+                                               in_the_way.empty() ? "; auto would choose another engine"
                                                                   : fmt::format(", and the direct engine {}", in_the_way)));
     clients::libtorch_engine();  // throws here, not in a worker, if LibTorch's engine is missing
-    return {clients::Engine::Libtorch, wanted == "libtorch" ? "training.engine says so" : "the direct engine " + in_the_way,
+    return {clients::Engine::Libtorch, wanted == "libtorch" ? "training.engine asks for it" : "the direct engine " + in_the_way,
             features_of(asked)};
 }
 

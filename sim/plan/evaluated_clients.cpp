@@ -23,15 +23,13 @@ std::vector<std::uint32_t> evaluated_clients(const LoadedConfig& loaded, const c
             ++with_none_counted;
     }
     if (clients.empty())
-        throw loaded.source->error(
-            "evaluation.clients.every",
-            with_none_counted > 0
-                ? fmt::format(
-                      "no client holds out a target that counts: of {} clients all of them are {}; use fewer clients or "
-                      "a larger data.partition.holdout",
-                      with_none_counted, clients::kIgnored)
-                : "no client holds an example out: all of them have a single one, which data.partition.holdout "
-                  "leaves to training; use fewer clients or more data");
+        throw loaded.source->error("evaluation.clients.every",
+                                   with_none_counted > 0
+                                       ? fmt::format("all held-out targets of the {} clients are {}, which marks ignored "
+                                                     "targets; use fewer clients or a larger data.partition.holdout",
+                                                     with_none_counted, clients::kIgnored)
+                                       : "no client holds out an example, because each client has only one, which is used for "
+                                         "training; use fewer clients or more data");
     if (!config.sample || static_cast<std::size_t>(*config.sample) >= clients.size()) return clients;
     Stream stream(loaded.run.all_seeds().sampling, Purpose::EvaluatedClients);
     shuffle(std::span(clients), stream);

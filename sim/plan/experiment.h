@@ -54,7 +54,6 @@ struct Experiment {
     RunConfig config;
     Mode mode;
     Devices devices;
-    std::unique_ptr<Sampler> sampler;
     std::vector<std::vector<std::uint32_t>> recorded_arrivals;  // per round; empty without config.arrivals
     std::vector<std::uint32_t> evaluated_clients;               // ascending; empty: no evaluation on clients
     ExperimentData data;

@@ -30,7 +30,7 @@ void require_memory(const std::vector<clients::MemoryNeed>& needs) {
     const std::uint64_t available = this_machine().available_memory;
     for (const auto& [what, bytes] : needs)
         if (bytes > static_cast<double>(available))
-            throw ConfigError(fmt::format("{} need {:.3g} bytes, {} bytes ({}) are available; use fewer", what, bytes,
+            throw ConfigError(fmt::format("{} need {:.3g} bytes, but {} bytes ({}) are available; use fewer", what, bytes,
                                           available, human_bytes(available)));
 }
 
@@ -54,11 +54,11 @@ void check_target(const LoadedConfig& loaded, const clients::Dataset& dataset) {
     std::vector<std::string> others;
     for (const clients::PartitionScheme& scheme : clients::partition_catalog())
         if (!scheme.by_label) others.push_back(scheme.name);
-    const std::string why = without > 0 ? fmt::format("{} of {} training examples have none: their target is {}", without,
+    const std::string why = without > 0 ? fmt::format("{} of {} training examples have no class: their target is {}", without,
                                                       dataset.train.size(), clients::kIgnored)
-                                        : fmt::format("those of task '{}' have {} for targets here", run.task, text_of(kind));
+                                        : fmt::format("those of task '{}' have {} as target", run.task, text_of(kind));
     throw loaded.source->error("data.partition.scheme",
-                               fmt::format("scheme '{}' deals examples by their class, and {}; allowed: {}",
+                               fmt::format("scheme '{}' splits examples by their class, but {}; allowed: {}",
                                            run.data.partition.scheme, why, fmt::join(others, ", ")));
 }
 
@@ -166,7 +166,7 @@ bool rank_0_loads(const LoadedConfig& loaded, Ranks& ranks) {
     const std::vector<std::string> all = ranks.all_gather(mine, {.seconds = kPatience});
     for (std::uint32_t rank = 1; rank < ranks.size(); ++rank)
         if (all[rank] != all[0])
-            throw ConfigError(fmt::format("{}: data.shared is {}, on {} it is {}; give all ranks the same config",
+            throw ConfigError(fmt::format("{}: data.shared is {}, but on {} it is {}; give all ranks the same config",
                                           ranks.name_of(rank), all[rank], ranks.name_of(0), all[0]));
     return mine == "rank0";
 }

@@ -96,9 +96,9 @@ std::uint32_t workers_that_fit(const LoadedConfig& loaded, std::uint32_t wanted,
     if (wanted <= room) return wanted;
     if (!loaded.run.workers && room >= 1) return static_cast<std::uint32_t>(room);
     throw loaded.source->error(
-        "workers", fmt::format("{} worker{} need {} bytes of {} memory ({} each), {} bytes ({}) are available{}; {}", wanted,
-                               wanted == 1 ? "" : "s", wanted * bytes_each, where, human_bytes(bytes_each), available_bytes,
-                               human_bytes(available_bytes), holders,
+        "workers", fmt::format("{} worker{} need {} bytes of {} memory ({} each), but {} bytes ({}) are available{}; {}",
+                               wanted, wanted == 1 ? "" : "s", wanted * bytes_each, where, human_bytes(bytes_each),
+                               available_bytes, human_bytes(available_bytes), holders,
                                room >= 1 ? fmt::format("use at most {}, or auto", room)
                                          : std::string("use a smaller model, batch_size or evaluation.chunk_size")));
 }

@@ -14,7 +14,7 @@ std::vector<MemoryUser> memory_users(const RunConfig& run) {
                      fmt::format("strategy '{}'", run.strategy.name), "another strategy"});
     for (const Chosen& step : run.upload)
         users.push_back({entry_of(clients::upload_catalog(), step.name, "step of an upload").memories, "upload",
-                         fmt::format("'{}'", step.name), "leave it out"});
+                         fmt::format("'{}'", step.name), "remove it"});
     if (run.model.has_local_part())
         users.push_back({{clients::LocalPart::memory()}, "model.local", "model.local", "fewer patterns"});
     std::erase_if(users, [](const MemoryUser& user) { return user.memories.empty(); });

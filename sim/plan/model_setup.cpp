@@ -38,8 +38,8 @@ void require_model_memory(const LoadedConfig& loaded, const clients::ModelSpec& 
     if (static_cast<double>(vectors) <= vectors_that_fit) return;
     throw loaded.source->error(
         vectors > 1 ? "training.cohort" : model_key(config),
-        fmt::format("{} has {:.0f} parameters, {:.3g} bytes{}, of which the arena holds {} at least; {} bytes ({}) are "
-                    "available; use a smaller model or cohort, or raise training.clients_per_slot",
+        fmt::format("{} has {:.0f} parameters, {:.3g} bytes{}, and the arena needs at least {}; {} bytes ({}) are available; "
+                    "use a smaller model or cohort, or raise training.clients_per_slot",
                     model.name.get(), count, count * sizeof(float),
                     frozen > 0 ? fmt::format(", besides {:.0f} frozen ones", frozen) : "",
                     vectors > 1 ? fmt::format("{} models and updates", vectors) : "one", available, human_bytes(available)));
@@ -56,15 +56,13 @@ clients::Cut make_cut(const LoadedConfig& loaded, const clients::ModelSpec& mode
     const Values& mode = loaded.run.mode.values;
     if (mode.find("cut") == nullptr) return {};
     if (model.target.kind != clients::TargetKind::Class)
-        throw loaded.source->error(
-            "mode.name",
-            fmt::format("in mode '{}' the server has one class of each example to compare with, and task '{}' tells {} "
-                        "here; allowed with it: any other mode",
-                        loaded.run.mode.name, loaded.run.task, text_of(model.target.kind)));
+        throw loaded.source->error("mode.name", fmt::format("in mode '{}' the server needs one class per example, but task "
+                                                            "'{}' has {} here; allowed with this task: any other mode",
+                                                            loaded.run.mode.name, loaded.run.task, text_of(model.target.kind)));
     if (clients::num_frozen(model) > 0)
         throw loaded.source->error(
-            "mode.name", fmt::format("mode '{}' cuts a model of which all is trained, and {} parameters that stay; allowed "
-                                     "with it: any other mode",
+            "mode.name", fmt::format("mode '{}' needs a model without frozen parameters, but {} some as frozen; allowed with "
+                                     "frozen parameters: any other mode",
                                      loaded.run.mode.name, model.frozen.any() ? "model.frozen names" : "model.file has"));
     return blame(loaded, "mode.cut", [&] { return clients::cut_after(model, layout, mode.word("cut")); });
 }

@@ -27,31 +27,29 @@ void check_buffers(const LoadedConfig& loaded, const std::string& keeps) {
         std::vector<std::string> modes;
         for (const ModeSpec& mode : mode_catalog())
             if (mode.averages_buffers) modes.push_back(mode.name);
-        throw loaded.source->error("mode.name", fmt::format("{}, which mode '{}' cannot average; allowed: {}; or take "
-                                                            "group_norm, which keeps none",
-                                                            keeps, run.mode.name, fmt::join(modes, ", ")));
+        throw loaded.source->error(
+            "mode.name", fmt::format("{}, which mode '{}' cannot average; allowed: {}; or use group_norm, which has none",
+                                     keeps, run.mode.name, fmt::join(modes, ", ")));
     }
     if (run.training.clients_at_once > 1)
         throw loaded.source->error(
             "training.clients_at_once",
-            fmt::format(
-                "{}, of which clients trained at once would share one; allowed: 1; or take group_norm, which keeps none",
-                keeps));
+            fmt::format("{}, which clients trained at once would share; allowed: 1; or use group_norm, which has none", keeps));
 }
 
 /// Throws ConfigError, with both names, if the config uses what only lists of layers support. `why`: the graph is no such list.
 void check_layers_wanted(const LoadedConfig& loaded, const std::string& why) {
     const RunConfig& run = loaded.run;
     const auto refuse = [&](const std::string& key, const std::string& what, const std::string& allowed) {
-        throw loaded.source->error(key, fmt::format("{}, and model.file is a graph: {}; {}", what, why, allowed));
+        throw loaded.source->error(key, fmt::format("{}, but model.file is a graph: {}; {}", what, why, allowed));
     };
     if (run.mode.values.find("cut") != nullptr)
-        refuse("mode.name", fmt::format("mode '{}' cuts a list of layers in two", run.mode.name),
-               "take another mode, or model.name or model.layers");
+        refuse("mode.name", fmt::format("mode '{}' needs a list of layers", run.mode.name),
+               "use another mode, or model.name or model.layers");
     if (run.training.clients_at_once > 1)
-        refuse("training.clients_at_once", "clients trained at once share the pass of a list of layers", "allowed: 1");
+        refuse("training.clients_at_once", "clients trained at once need a list of layers", "allowed: 1");
     if (run.training.engine == "direct")
-        refuse("training.engine", "the direct engine trains lists of layers", "allowed here: auto, libtorch");
+        refuse("training.engine", "the direct engine needs a list of layers", "allowed here: auto, libtorch");
 }
 
 std::string text_of(const std::vector<std::int64_t>& sizes) { return fmt::format("[{}]", fmt::join(sizes, ", ")); }
@@ -67,18 +65,18 @@ void check_fit(const RunConfig& run, const clients::exported::Program& program, 
     const clients::ExampleShape& example = data.example;
     const std::string two = two_examples(example);
     if (!takes(program, example))
-        throw ConfigError(fmt::format("takes examples of {}, those of the data are {}; export it with two of these: {}{}",
+        throw ConfigError(fmt::format("takes examples of {}, but the data's are {}; export it with two of these: {}{}",
                                       text_of(program.input), text_of({example.channels, example.height, example.width}), two,
                                       clients::channels_last_advice(example)));
     if (program.takes_tokens && example.vocabulary == 0)
         throw ConfigError(
-            fmt::format("takes I64, as tokens are, and the data's examples are numbers, F32; export it with two of "
-                        "these: {}; what forward wants as integers it makes itself: x = x.long()",
+            fmt::format("takes tokens, I64, but the data's examples are numbers, F32; export it with two of these: {}; if "
+                        "forward needs integers, convert them there: x = x.long()",
                         two));
     for (const auto& [key, batch] : {std::pair("training.batch_size", run.training.batch_size),
                                      std::pair("evaluation.chunk_size", run.evaluation.chunk_size)})
         if (batch > program.most_batch)
-            throw ConfigError(fmt::format("takes batches of up to {} examples, {} is {}; export it without max",
+            throw ConfigError(fmt::format("takes batches of at most {} examples, but {} is {}; export it without max",
                                           program.most_batch, key, batch));
 }
 
@@ -105,7 +103,7 @@ clients::NamePatterns patterns_of(const LoadedConfig& loaded, const std::string&
     for (std::size_t i = 0; i < patterns.size(); ++i)
         if (blame(loaded, key, [&] { return matched(clients::NamePatterns::of({patterns[i]})); }) == 0)
             throw loaded.source->error(fmt::format("{}[{}]", key, i),
-                                       fmt::format("'{}' is like the name of no {}; {}the model has: {}", patterns[i], of,
+                                       fmt::format("'{}' matches the name of no {}; {}the model has: {}", patterns[i], of,
                                                    near_to(patterns[i], names), listed(names)));
     return blame(loaded, key, [&] { return clients::NamePatterns::of(patterns); });
 }
@@ -121,7 +119,8 @@ void freeze(const LoadedConfig& loaded, clients::ModelSpec& spec) {
         if (entry.kind == aggregation::TensorKind::Parameter) names.push_back(entry.name);
     spec.frozen = patterns_of(loaded, "model.frozen", patterns, names, "parameter");
     if (clients::model_layout(spec).num_parameters() == 0)
-        throw loaded.source->error("model.frozen", fmt::format("leaves nothing to train of: {}", listed(names)));
+        throw loaded.source->error("model.frozen",
+                                   fmt::format("leaves no parameter to train; the model has: {}", listed(names)));
 }
 
 /// Puts model.local into the spec, among what is not frozen. Throws ConfigError for a pattern that matches no tensor, and if
@@ -132,9 +131,10 @@ void keep_local(const LoadedConfig& loaded, clients::ModelSpec& spec) {
     std::vector<std::string> names;
     const aggregation::Layout layout = clients::model_layout(spec);
     for (const aggregation::LayoutEntry& entry : layout.entries()) names.push_back(entry.name);
-    spec.local = patterns_of(loaded, "model.local", patterns, names, "tensor that is trained or moves");
+    spec.local = patterns_of(loaded, "model.local", patterns, names, "trained tensor or buffer");
     if (clients::LocalPart(spec).num_parameters() == layout.num_parameters())
-        throw loaded.source->error("model.local", fmt::format("leaves no parameters that clients share of: {}", listed(names)));
+        throw loaded.source->error("model.local",
+                                   fmt::format("leaves no parameter that clients share; the model has: {}", listed(names)));
 }
 
 constexpr const char* kKeeps = "model.graph is keep";
@@ -167,7 +167,7 @@ clients::ModelSpec graph_spec(const LoadedConfig& loaded, const clients::DataSha
         of_file([&] { clients::libtorch_engine().rehearse(program, data, this_machine().available_memory / 2); });
     }
     keep_local(loaded, spec);
-    if (program.has_moved()) check_buffers(loaded, "model.file keeps buffers that training moves, such as running statistics");
+    if (program.has_moved()) check_buffers(loaded, "model.file has buffers that training changes, such as running statistics");
     return spec;
 }
 
@@ -180,8 +180,8 @@ void check_stop(const LoadedConfig& loaded, std::int64_t num_classes) {
         if (loaded.run.stop.test.of(metric.name) && metric.over_classes >= num_classes && metric.over_classes > 0)
             throw loaded.source->error(
                 "stop.test_" + metric.name,
-                fmt::format("is there only with more than {} classes, the data have {}; allowed here: stop.test_{}",
-                            metric.over_classes, num_classes, clients::learning_task(loaded.run.task).main_metric().name));
+                fmt::format("needs more than {} classes, but the data have {}; allowed here: stop.test_{}", metric.over_classes,
+                            num_classes, clients::learning_task(loaded.run.task).main_metric().name));
 }
 
 /// Throws ConfigError for counts by class of so many classes that they would not fit beside each task.
@@ -224,14 +224,13 @@ void check_data_of_task(const LoadedConfig& loaded, const clients::DataShape& da
     if (tasks.empty()) tasks.emplace_back("none");
     if (task.takes(kind))
         throw loaded.source->error(
-            "task",
-            fmt::format("task '{}' reads tokens, and the examples of data.format '{}' are none here; allowed with it: {}; or "
-                        "data.format: text, leaf, or npz with values: tokens",
-                        task.name, run.data.format, fmt::join(tasks, ", ")));
+            "task", fmt::format("task '{}' needs tokens, but the examples of data.format '{}' are not tokens here; allowed for "
+                                "this format: {}; or choose data.format: text, leaf, or npz with values: tokens",
+                                task.name, run.data.format, fmt::join(tasks, ", ")));
     throw loaded.source->error(
-        "task", fmt::format("task '{}' tells {} of each example, and the data of format '{}' have {} as they are read here; "
-                            "allowed with it: {}",
-                            task.name, text_of(task.targets.front()), run.data.format, text_of(kind), fmt::join(tasks, ", ")));
+        "task",
+        fmt::format("task '{}' needs {} as target, but data.format '{}' with these keys has {}; allowed for these data: {}",
+                    task.name, text_of(task.targets.front()), run.data.format, text_of(kind), fmt::join(tasks, ", ")));
 }
 
 clients::DataShape data_shape(const LoadedConfig& loaded) {
@@ -266,8 +265,8 @@ clients::exported::ModelFile open_model_file(const LoadedConfig& loaded) {
         clients::exported::ModelFile file(model.file);
         if (!model.file_sha256.empty() && model.file_sha256 != file.sha256())
             throw ConfigError(
-                fmt::format("{}: is another file than model.file_sha256 names: its SHA-256 is {}, wanted is {}; put that file "
-                            "back, or begin a new run without file_sha256",
+                fmt::format("{}: its SHA-256 {} differs from model.file_sha256 {}; restore that file, or begin a new run "
+                            "without file_sha256",
                             model.file.string(), file.sha256(), model.file_sha256));
         return file;
     } catch (const ConfigError& error) {
@@ -301,7 +300,7 @@ clients::ModelSpec model_spec(const LoadedConfig& loaded, const clients::DataSha
     }
     if (const clients::PlannedLayer* layer = clients::layer_with_buffers(plan))
         check_buffers(loaded,
-                      fmt::format("layer {} ({}) of the model keeps running statistics", layer->number, layer->spec().name));
+                      fmt::format("layer {} ({}) of the model has running statistics", layer->number, layer->spec().name));
     freeze(loaded, spec);
     keep_local(loaded, spec);
     return spec;

@@ -7,23 +7,22 @@ namespace fedhive::sim {
 void refuse_what_needs_one_rank(const LoadedConfig& loaded, const Mode& mode) {
     const RunConfig& run = loaded.run;
     if (!mode.trains_alone() || mode.group_size() > 1 || mode.bring != Bring::Update)
-        throw loaded.source->error(
-            "mode.name", fmt::format("{} works in one process only; allowed with several ranks: synchronous, and semi_async "
-                                     "and async on the virtual clock; or start it without MPI",
-                                     run.mode.name));
+        throw loaded.source->error("mode.name",
+                                   fmt::format("{} supports only one rank; allowed with several ranks: synchronous, and "
+                                               "semi_async and async on the virtual clock; or start it without MPI",
+                                               run.mode.name));
     if ((mode.quorum < mode.in_flight || mode.late_join) && run.clock != "virtual" && run.arrivals.empty())
         throw loaded.source->error(
-            "clock", fmt::format("on the wall clock mode {} with a quorum waits for whoever comes first, which several "
-                                 "ranks cannot agree on; allowed with them: virtual, or arrivals of an earlier run",
+            "clock", fmt::format("on the wall clock, mode {} with a quorum waits for the first arrivals, which several ranks "
+                                 "cannot agree on; allowed with several ranks: virtual, or arrivals of an earlier run",
                                  run.mode.name));
 }
 
 void refuse_mps_of_several(const LoadedConfig& loaded, const Ranks& ranks) {
     if (loaded.run.mps != "on" || ranks.on_device_of(ranks.rank()) == 1) return;
-    throw loaded.source->error("mps",
-                               fmt::format("cannot be on: {} ranks share a GPU, and each would start a daemon of its own; "
-                                           "allowed here: auto, off",
-                                           ranks.on_device_of(ranks.rank())));
+    throw loaded.source->error(
+        "mps", fmt::format("cannot be on: {} ranks share a GPU, and each would start its own daemon; allowed here: auto, off",
+                           ranks.on_device_of(ranks.rank())));
 }
 
 }  // namespace fedhive::sim

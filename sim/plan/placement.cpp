@@ -18,7 +18,7 @@ MemorySpace choose_device(const LoadedConfig& loaded) {
     const RunConfig& run = loaded.run;
     const bool on_host = !run.model.file.empty();  // its constants, and the tensors that it creates, are in host memory
     if (on_host && run.device == "cuda")
-        throw loaded.source->error("device", "model.file is trained on the CPU; allowed here: auto, cpu");
+        throw loaded.source->error("device", "a model.file is trained only on the CPU; allowed here: auto, cpu");
     if (run.device == "cpu" || on_host) return MemorySpace::Host;
     // A worker that cannot open the arena would be replaced twenty times before the run gives up.
     const bool shared = loaded.run.workers != 0;
@@ -49,8 +49,9 @@ std::uint32_t workers_by_cores(const LoadedConfig& loaded) {
     if (run.workers) {
         if (least > 1 && *run.workers < least)
             throw loaded.source->error(
-                "workers", fmt::format("{} is too few: in mode {} {} processes work together; allowed: {} or more, or auto",
-                                       *run.workers, run.mode.name, least, least));
+                "workers",
+                fmt::format("{} is too few, because in mode {} {} processes work together; allowed: {} or more, or auto",
+                            *run.workers, run.mode.name, least, least));
         return static_cast<std::uint32_t>(*run.workers);
     }
     return static_cast<std::uint32_t>(
@@ -69,8 +70,9 @@ void check_mps(const LoadedConfig& loaded, const Placement& placement) {
     if (const std::string why = why_no_mps(placement.space == MemorySpace::Cuda); !why.empty())
         throw loaded.source->error("mps", fmt::format("cannot be on: {}; allowed here: auto, off", why));
     if (config.workers && placement.num_workers > kMostMpsWorkers)
-        throw loaded.source->error("workers", fmt::format("{} is more than MPS takes; allowed with mps: on: 0 to {}, or auto",
-                                                          placement.num_workers, kMostMpsWorkers));
+        throw loaded.source->error("workers",
+                                   fmt::format("{} is more than MPS supports; allowed with mps: on: 0 to {}, or auto",
+                                               placement.num_workers, kMostMpsWorkers));
 }
 
 }  // namespace fedhive::sim

@@ -52,10 +52,10 @@ private:
     std::set<std::uint32_t> named_;
 };
 
-std::string stranger(std::uint32_t client) { return fmt::format("names client {}, which is not on its way then", client); }
+std::string stranger(std::uint32_t client) { return fmt::format("names client {}, which is not training then", client); }
 
 std::string wrong_number(std::size_t arrivals, std::size_t wanted) {
-    return fmt::format("has {} arrivals, {} are waited for", arrivals, wanted);
+    return fmt::format("has {} arrivals, but the run waits for {}", arrivals, wanted);
 }
 
 /// For modes in which an arrived client is replaced, and may come again.
@@ -82,7 +82,7 @@ std::string problem_of(const std::vector<std::uint32_t>& order, std::int64_t rou
     if (mode.by_steps)  // once for each of its steps, unless a failure cut these short
         return named.size() == on_their_way.size()
                    ? ""
-                   : fmt::format("names {} clients, {} are on their way then", named.size(), on_their_way.size());
+                   : fmt::format("names {} clients, but {} are training then", named.size(), on_their_way.size());
     if (order.size() != wanted) return wrong_number(order.size(), wanted);
     return named.size() != order.size() ? "names a client twice" : "";
 }
@@ -94,9 +94,9 @@ void check_recorded_arrivals(const Experiment& run, const LoadedConfig& loaded) 
     if (config.arrivals.empty()) return;
     const auto recorded = static_cast<std::int64_t>(run.recorded_arrivals.size());
     if (recorded < config.rounds)
-        throw loaded.source->error("arrivals",
-                                   fmt::format("{} records {} rounds, {} are to be run; use a log of as many or more",
-                                               config.arrivals.string(), recorded, config.rounds));
+        throw loaded.source->error(
+            "arrivals", fmt::format("{} records {} rounds, but the run has {}; use a log with at least that number of rounds",
+                                    config.arrivals.string(), recorded, config.rounds));
     // Whom such a sampler sends is known only when the rounds before have been trained.
     if (sampler_spec(config.sampling.name).learns) return;
     OnTheirWay on_their_way(run);
@@ -105,7 +105,7 @@ void check_recorded_arrivals(const Experiment& run, const LoadedConfig& loaded) 
         const std::string problem =
             problem_of(run.recorded_arrivals[static_cast<std::size_t>(round)], round, run.mode, on_their_way);
         if (!problem.empty())
-            throw loaded.source->error("arrivals", fmt::format("{}: round {} {}; use the log of a run with this config",
+            throw loaded.source->error("arrivals", fmt::format("{}: round {} {}; use the log of a run with the same config",
                                                                config.arrivals.string(), round + 1, problem));
         if (!run.mode.late_join) on_their_way.clear();
     }

@@ -52,12 +52,11 @@ std::unique_ptr<aggregation::Arena> make_arena(const LoadedConfig& loaded, Memor
     }
     const std::uint64_t available = this_machine().available_memory;
     if (geometry.total_bytes() > available)
-        throw loaded.source->error(
-            "training.cohort",
-            fmt::format("the arena needs {} bytes ({}) for {} slots of {} floats, {} bytes ({}) are available; "
-                        "use a smaller cohort or model, or raise training.clients_per_slot",
-                        geometry.total_bytes(), human_bytes(geometry.total_bytes()), geometry.num_slots, geometry.num_floats,
-                        available, human_bytes(available)));
+        throw loaded.source->error("training.cohort",
+                                   fmt::format("the arena needs {} bytes ({}) for {} slots of {} floats, but {} bytes ({}) are "
+                                               "available; use a smaller cohort or model, or raise training.clients_per_slot",
+                                               geometry.total_bytes(), human_bytes(geometry.total_bytes()), geometry.num_slots,
+                                               geometry.num_floats, available, human_bytes(available)));
     return std::make_unique<aggregation::HostArena>(geometry);
 }
 

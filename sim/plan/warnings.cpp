@@ -69,8 +69,8 @@ std::vector<std::string> all_warnings(const std::vector<clients::DataWarning>& o
             lines.push_back(fmt::format("data.{}: {}", warning.key, warning.text));
     if (ends_in_softmax(model))
         lines.emplace_back(
-            "model.file: the network ends in a softmax, and the loss takes another one of it; end it with the "
-            "scores: return logits, without softmax");
+            "model.file: the network ends with a softmax, but the loss applies another softmax; let the network return logits, "
+            "without softmax");
     return lines;
 }
 

@@ -38,18 +38,18 @@ std::filesystem::path find_library() {
 
 Transport& load_transport(const Launch& launch) {
     const std::filesystem::path library = find_library();
-    const std::string started = fmt::format("this is one of {} that {} started",
+    const std::string started = fmt::format("this is one of {} processes that {} started",
                                             launch.ranks ? std::to_string(*launch.ranks) : "several processes", launch.by);
     if (!std::filesystem::exists(library))
         throw ConfigError(
-            fmt::format("{}, and this fedhive was built without MPI, so that each would be a run of its own; install "
-                        "it (Debian: libopenmpi-dev), build again (scripts/run does), or start one process",
+            fmt::format("{}, but this fedhive was built without MPI, so each would be a separate run; install MPI (Debian: "
+                        "libopenmpi-dev) and build again (scripts/run does that), or start one process",
                         started));
     // RTLD_GLOBAL: what MPI itself loads looks up MPI's symbols.
     void* loaded = dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL);
     void* entry = loaded == nullptr ? nullptr : dlsym(loaded, kTransportSymbol);
     if (entry == nullptr)
-        throw ConfigError(fmt::format("{}, and {} cannot be loaded: {}; build fedhive again on a machine with this MPI",
+        throw ConfigError(fmt::format("{}, but {} cannot be loaded: {}; build fedhive again on a machine with this MPI",
                                       started, library.string(), dlerror()));
     return reinterpret_cast<TransportEntry>(entry)();
 }
@@ -139,14 +139,14 @@ Ranks& join_ranks(const std::string& command, const DeviceNames& devices) {
     const std::optional<Launch> launch = find_launch();
     if (!launch) return Ranks::alone();
     if (launch->by == "torchrun")
-        throw ConfigError(fmt::format("ranks are started by MPI, not by torchrun: mpirun -n {} {}", *launch->ranks, command));
+        throw ConfigError(fmt::format("start ranks with MPI, not with torchrun: mpirun -n {} {}", *launch->ranks, command));
     Transport& transport = load_transport(*launch);
     if (transport.num_ranks() == 1) {
         if (!launch->ranks) return Ranks::alone();
-        throw ConfigError(fmt::format(
-            "{} has started {} processes, and MPI knows of one; start them by what belongs to this MPI: mpirun -n {}, "
-            "srun --mpi=pmix (or pmi2) -n {}",
-            launch->by, *launch->ranks, *launch->ranks, *launch->ranks));
+        throw ConfigError(
+            fmt::format("{} has started {} processes, but MPI sees only one; start them with this MPI's own launcher: mpirun "
+                        "-n {}, srun --mpi=pmix (or pmi2) -n {}",
+                        launch->by, *launch->ranks, *launch->ranks, *launch->ranks));
     }
     static Ranks ranks(transport);
     share_processors(ranks);

@@ -217,7 +217,7 @@ std::vector<std::string> Ranks::gather(const std::string& mine, const Patience& 
     transfer({}, {&in, 1}, both, "said nothing");
     std::string answer = first.begin();
     const Incoming more{0, rest_of(answer)};
-    if (!more.bytes.empty()) transfer({}, {&more, 1}, both, "said nothing more");
+    if (!more.bytes.empty()) transfer({}, {&more, 1}, both, "sent nothing more");
     BytesReader bytes(answer);
     if (const std::string lost = bytes.get_text(); !lost.empty()) {
         broken_ = true;
@@ -235,14 +235,14 @@ std::vector<std::string> Ranks::gather_here(const std::string& mine, const Patie
     std::string lost;
     try {
         for (std::uint32_t rank = 1; rank < size_; ++rank) in.push_back({rank, firsts[rank].bytes});
-        transfer({}, in, patience, "did not come to where the others are");
+        transfer({}, in, patience, "did not reach the others' step");
         all[0] = mine;
         in.clear();
         for (std::uint32_t rank = 1; rank < size_; ++rank) {
             all[rank] = firsts[rank].begin();
             if (const auto rest = rest_of(all[rank]); !rest.empty()) in.push_back({rank, rest});
         }
-        if (!in.empty()) transfer({}, in, patience, "did not say all it had to say");
+        if (!in.empty()) transfer({}, in, patience, "did not send all its data");
     } catch (const RankFailed& failed) {
         lost = failed.what();
     }
@@ -271,7 +271,7 @@ std::vector<std::string> Ranks::gather_here(const std::string& mine, const Patie
         if (!rest.empty()) out.push_back({rank, rest});
     }
     bytes_gathered_ += (size_ - 1) * (kFirstBytes + rest.size());
-    transfer(out, {}, patience, "did not take what all had said");
+    transfer(out, {}, patience, "did not receive the others' data");
     return all;
 }
 
@@ -282,7 +282,7 @@ void Ranks::send(std::uint32_t to, const std::string& text, const Patience& pati
     std::vector<Outgoing> out{{to, first.bytes}};
     if (!rest.empty()) out.push_back({to, rest});
     bytes_gathered_ += kFirstBytes + rest.size();
-    transfer(out, {}, patience, "did not take what this one had to say");
+    transfer(out, {}, patience, "did not receive this rank's data");
 }
 
 void Ranks::exchange(std::span<const Outgoing> out, std::span<const Incoming> in, const Patience& patience) {
@@ -330,7 +330,7 @@ void Ranks::transfer(std::span<const Outgoing> out, std::span<const Incoming> in
     std::string names;
     for (const std::uint32_t rank : missing) names += (names.empty() ? "" : ", ") + name_of(rank);
     throw RankFailed(
-        fmt::format("{} of {} {} within {:.0f} s; the run goes on from its last checkpoint, with any number of ranks", names,
+        fmt::format("{} of {} {} within {:.0f} s; resume the run from its last checkpoint, with any number of ranks", names,
                     size_, what, patience.seconds));
 }
 

@@ -66,7 +66,7 @@ void AppendFile::expect_whole() const {
         throw Fault(fmt::format("{}: was {} while the run wrote it; its rows are lost", file_.string(),
                                 there ? "replaced by another file" : "removed"));
     if (static_cast<std::uint64_t>(written.st_size) != size_)
-        throw Fault(fmt::format("{}: was changed while the run wrote it: it has {} bytes, {} were written", file_.string(),
+        throw Fault(fmt::format("{}: was changed while the run wrote it: it has {} bytes, but the run wrote {}", file_.string(),
                                 written.st_size, size_));
 }
 

@@ -91,7 +91,7 @@ int open_own_file(const fs::path& file, int flags) {
     struct stat status {};
     if (fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode)) return descriptor;
     close(descriptor);
-    throw Fault(fmt::format("cannot write {}: it is no regular file; remove it", file.string()));
+    throw Fault(fmt::format("cannot write {}: it is not a regular file; remove it", file.string()));
 }
 
 }  // namespace fedhive::sim

@@ -18,9 +18,9 @@ const char* json_kind_unless(const Json& value) {
     if constexpr (std::is_same_v<T, bool>)
         return value.is_boolean() ? nullptr : "true or false";
     else if constexpr (std::is_unsigned_v<T>)
-        return value.is_number_unsigned() ? nullptr : "a whole number of 0 or more";
+        return value.is_number_unsigned() ? nullptr : "an integer of 0 or more";
     else if constexpr (std::is_integral_v<T>)
-        return value.is_number_integer() ? nullptr : "a whole number";
+        return value.is_number_integer() ? nullptr : "an integer";
     else if constexpr (std::is_floating_point_v<T>)
         return value.is_number() ? nullptr : "a number";
     else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
@@ -37,7 +37,7 @@ std::optional<T> optional_value(const Json& object, const char* key) {
     const auto found = object.find(key);  // end() if `object` is no object
     if (found == object.end() || found->is_null()) return std::nullopt;
     if (const char* wanted = json_kind_unless<T>(*found))
-        throw ConfigError(fmt::format("is damaged: its '{}' is of type {}, wanted is {}", key, found->type_name(), wanted));
+        throw ConfigError(fmt::format("is damaged: its '{}' is of type {}, expected {}", key, found->type_name(), wanted));
     return found->template get<T>();
 }
 

@@ -101,7 +101,7 @@ int open_lock(const std::filesystem::path& folder, const std::filesystem::path& 
         names_a_process(descriptor))
         return descriptor;
     close(descriptor);
-    refuse(fmt::format("{} is not a file that fedhive made; remove it, or choose another folder", file.string()));
+    refuse(fmt::format("{} was not made by fedhive; remove it, or choose another folder", file.string()));
     return -1;
 }
 
@@ -121,7 +121,8 @@ int lock_file(const std::filesystem::path& folder) {
             }
             const std::string process =
                 holder.empty() ? "" : fmt::format(" (process {}), or stop it with: kill -INT {}", holder, holder);
-            throw ConfigError(fmt::format("{}: a run is going on in it; wait for its end{}", folder.string(), process));
+            throw ConfigError(
+                fmt::format("{}: another run is using this folder; wait for its end{}", folder.string(), process));
         }
         // Some network file systems have no locks: the run goes on without one.
         if (!taken && is_still_at(descriptor, file)) return descriptor;

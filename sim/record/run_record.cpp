@@ -39,10 +39,10 @@ std::vector<std::vector<std::uint32_t>> read_arrivals(const std::filesystem::pat
     for (TableReader table(file); table.next();) {
         const std::uint64_t round = table.number("round");
         if (round == 0 || round > rounds.size() + 1 || round < rounds.size())
-            table.refuse(fmt::format("round {} after round {}; allowed: rounds from 1, in order", round, rounds.size()));
+            table.refuse(fmt::format("round {} follows round {}; allowed: rounds from 1, in order", round, rounds.size()));
         if (round > rounds.size()) rounds.emplace_back();
         const std::uint64_t client = table.number("client_id");
-        if (client > std::numeric_limits<std::uint32_t>::max()) table.refuse(fmt::format("there is no client {}", client));
+        if (client > std::numeric_limits<std::uint32_t>::max()) table.refuse(fmt::format("client {} does not exist", client));
         rounds.back().push_back(static_cast<std::uint32_t>(client));
     }
     return rounds;

@@ -37,7 +37,7 @@ std::string help_for_model(const RunConfig& run) {
     add_parameter(keys, "strategy", values, "server_lr", aggregation::server_optimizer_spec(server).adaptive ? 0.0 : 1.0);
     add_parameter(keys, "strategy", values, "server_momentum");
     for (const std::string& of_clients : client_keys(run)) keys.push_back(of_clients);
-    return smaller(keys) + "; failures.max_update_norm refuses updates that are too large";
+    return smaller(keys) + "; failures.max_update_norm can refuse too large updates";
 }
 
 void require_finite(const RunConfig& run, const ServerState& server, const std::optional<Metrics>& test) {
@@ -46,7 +46,7 @@ void require_finite(const RunConfig& run, const ServerState& server, const std::
     if (finite && std::isfinite(test->test_loss)) return;
     throw Diverged(
         fmt::format("the global model has diverged: after round {} {}; {}", server.round,
-                    finite ? fmt::format("its test loss is {}", std::abs(test->test_loss)) : "it holds a NaN or an infinity",
+                    finite ? fmt::format("its test loss is {}", std::abs(test->test_loss)) : "it contains a NaN or an infinity",
                     help_for_model(run)));
 }
 

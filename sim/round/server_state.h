@@ -55,8 +55,7 @@ struct ServerState {
         ++version;
         // x - x is 0 unless x is not finite.
         if (!aggregation::write_update(arena.global(unread_region()), model(), model()).finite)
-            throw Fault(
-                "the model that all workers write holds a NaN or an infinity; a smaller training.optimizer.lr usually helps");
+            throw Fault("the shared model contains a NaN or an infinity; a smaller training.optimizer.lr usually helps");
     }
 
     /// A region that is neither published nor read. Throws Fault if there is none: the arena is too small for the mode.

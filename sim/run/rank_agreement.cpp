@@ -33,20 +33,20 @@ std::vector<Fact> facts_of(const Experiment& run) {
     const auto hex = [](std::uint64_t number) { return fmt::format("{:016x}", number); };
     return {
         {"fedhive", fmt::format("{} ({})", kVersion, kCommit), "start the same program on every host"},
-        {"data fingerprint", hex(run.data.fingerprint), "put the same files where every host looks for them"},
-        {"partition fingerprint", hex(run.data.partition_fingerprint), "put the same files where every host looks for them"},
+        {"data fingerprint", hex(run.data.fingerprint), "put the same files at the same place on every host"},
+        {"partition fingerprint", hex(run.data.partition_fingerprint), "put the same files at the same place on every host"},
         {"layout fingerprint", hex(run.model.layout.fingerprint()), "start the same program on every host"},
         {"LibTorch", bits.libtorch, "start the same program, with the same LibTorch, on every host"},
         {"CPU capability", bits.cpu_capability,
-         "ask for hosts of one kind, or set ATEN_CPU_CAPABILITY to what all of them have"},
-        {"processor's maker", bits.cpu_vendor, "ask for hosts of one kind: LibTorch's products differ"},
-        {"engine", bits.engine, "name one: training.engine"},
-        {"GPU", bits.gpu, "ask for hosts with GPUs and drivers of one kind"},
-        {"round", std::to_string(run.server.state.round), "start all ranks by one mpirun"},
+         "use hosts of one kind, or set ATEN_CPU_CAPABILITY to a capability that all of them have"},
+        {"processor's maker", bits.cpu_vendor, "use hosts of one kind, because LibTorch's products differ"},
+        {"engine", bits.engine, "set training.engine"},
+        {"GPU", bits.gpu, "use hosts with GPUs and drivers of one kind"},
+        {"round", std::to_string(run.server.state.round), "start all ranks with one mpirun"},
         {"model", model_sha256(run.model.layout, run.server.global_model()),
-         "put the same file where every host looks for model.init"},
+         "put the same file for model.init at the same place on every host"},
         {"frozen parameters", model_sha256(run.model.frozen, run.server.frozen_values()),
-         "put the same file where every host looks for model.init or model.file"}};
+         "put the same file for model.init or model.file at the same place on every host"}};
 }
 
 /// True for the number of workers and the location of the data, which each host sets for itself.
@@ -58,7 +58,7 @@ bool may_differ(const ConfigChange& change) {
 class OwnFile {
 public:
     OwnFile() : descriptor_(memfd_create("fedhive-from-rank-0", MFD_CLOEXEC)) {
-        if (descriptor_ < 0) throw Fault("no memory for what rank 0 has sent (memfd_create)");
+        if (descriptor_ < 0) throw Fault("no memory for the data from rank 0 (memfd_create)");
     }
     ~OwnFile() { close(descriptor_); }
     OwnFile(const OwnFile&) = delete;
@@ -68,7 +68,7 @@ public:
     void append(std::string_view content) const {
         while (!content.empty()) {
             const ssize_t written = write(descriptor_, content.data(), content.size());
-            if (written <= 0) throw Fault(fmt::format("no memory for {} bytes that rank 0 has sent", content.size()));
+            if (written <= 0) throw Fault(fmt::format("no memory for {} bytes from rank 0", content.size()));
             content.remove_prefix(static_cast<std::size_t>(written));
         }
     }
@@ -156,7 +156,7 @@ void compare_ranks(const Experiment& run) {
         const auto add = [&](const std::string& name, const std::string& here, const std::string& there,
                              const std::string& help) {
             found +=
-                fmt::format("{}{}: {} is {}, on {} it is {}; {}", found.empty() ? "" : "\n", ranks.name_of(rank), name,
+                fmt::format("{}{}: {} is {}, but on {} it is {}; {}", found.empty() ? "" : "\n", ranks.name_of(rank), name,
                             there.empty() ? "not given" : there, ranks.name_of(0), here.empty() ? "not given" : here, help);
         };
         for (const ConfigChange& change : changes(config, from_yaml(theirs.get_text(), "another rank's config")))
@@ -186,7 +186,7 @@ std::string describe_ranks(const Experiment& run) {
     text += fmt::format(" · workers {}", workers);
     text += describe_devices(run);
     if (run.mode.in_flight < ranks.size())
-        text += fmt::format(" · {} idle: {} clients a round", ranks.size() - run.mode.in_flight, run.mode.in_flight);
+        text += fmt::format(" · {} idle: {} clients per round", ranks.size() - run.mode.in_flight, run.mode.in_flight);
     return text + "\n";
 }
 

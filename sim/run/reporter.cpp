@@ -72,9 +72,9 @@ std::string where_it_goes_on(const ResumePoint& point, std::int64_t rounds) {
     if (!point.checkpoint.empty())
         text = fmt::format("after round {} of {}, from {}", point.round, rounds, point.checkpoint);
     else if (!point.damaged.empty())
-        text = "from the beginning: no checkpoint can be used";
+        text = "from the beginning, because no checkpoint is usable";
     else
-        text = fmt::format("from the beginning: there is no checkpoint{}", point.done_again == 0 ? " yet" : "");
+        text = fmt::format("from the beginning, because there is no checkpoint{}", point.done_again == 0 ? " yet" : "");
     if (point.done_again == 0) return text;
     return text + fmt::format("; {} {} rounds.csv {} done again", point.done_again,
                               point.done_again == 1 ? "round of" : "rounds of", point.done_again == 1 ? "is" : "are");
@@ -157,10 +157,9 @@ Progress Reporter::progress() const {
 
 void Reporter::require_step() const {
     if (past_.progress.last_step > 0) return;
-    throw Fault(
-        fmt::format("{} in any of {} rounds, so the model is still the one that the run began with; events.jsonl has {} "
-                    "failures",
-                    without_step(run_), run_.server.state.round, past_.progress.failures.failures));
+    throw Fault(fmt::format(
+        "{} in any of {} rounds, so the model has not changed since the start of the run; events.jsonl has {} failures",
+        without_step(run_), run_.server.state.round, past_.progress.failures.failures));
 }
 
 void Reporter::finish() {
@@ -180,7 +179,7 @@ void Reporter::finish() {
     const std::string on_clients = clients_mean_ ? fmt::format("clients' mean {} {:.4f}, ", title, *clients_mean_) : "";
     const std::int64_t last_step = past_.progress.last_step;
     if (last_step < run_.server.state.round)
-        console_.say(fmt::format("\n{} after round {} of {}: the model is that round's", without_step(run_), last_step,
+        console_.say(fmt::format("\n{} after round {} of {}; the model is that of this round", without_step(run_), last_step,
                                  run_.server.state.round),
                      Tone::Bad);
     console_.say(
@@ -208,7 +207,7 @@ void Reporter::note_failure(const clients::ClientFailure& failure, FailureAction
 
 std::string Reporter::how_to_go_on(const std::string& what) const {
     const std::string done = fmt::format("{} after {} of {} rounds", what, run_.server.state.round, run_.config.rounds);
-    if (diverged_) return done + "; a resume would end the same way; run it anew with other values";
+    if (diverged_) return done + "; resuming it would fail in the same way; start a new run with other values";
     return fmt::format("{}; go on with: fedhive run --resume {}", done, folder_->path().string());
 }
 

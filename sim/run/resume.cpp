@@ -21,8 +21,9 @@ namespace fs = std::filesystem;
 namespace {
 
 [[noreturn]] void refuse_manifest(const fs::path& folder, const std::string& problem) {
-    throw ConfigError(fmt::format("{}: {}; put back the file that the run wrote, or take it away: the run can go on without it",
-                                  (folder / "manifest.json").string(), problem));
+    throw ConfigError(
+        fmt::format("{}: {}; restore the file that the run wrote, or remove it, because the run can continue without it",
+                    (folder / "manifest.json").string(), problem));
 }
 
 /// The run's manifest; null if a killed process had not written one yet.
@@ -31,12 +32,11 @@ nlohmann::json read_manifest(const fs::path& folder) {
     const std::string text = read_file_if_there(file);
     if (text.empty()) return nullptr;
     auto manifest = nlohmann::json::parse(text, nullptr, false);
-    if (!manifest.is_object()) refuse_manifest(folder, "is damaged: it is no JSON object");
+    if (!manifest.is_object()) refuse_manifest(folder, "is damaged: it is not a JSON object");
     const nlohmann::json schema = manifest.value("schema", nlohmann::json());
     if (schema != kResultSchema)
-        throw ConfigError(
-            fmt::format("{}: has schema {}, this fedhive reads and writes {}; resume with the fedhive that wrote it",
-                        file.string(), schema.dump(), kResultSchema));
+        throw ConfigError(fmt::format("{}: has schema {}, but this fedhive supports {}; resume with the fedhive that wrote it",
+                                      file.string(), schema.dump(), kResultSchema));
     return manifest;
 }
 
@@ -88,10 +88,10 @@ std::vector<std::string> check_changes(const std::vector<ConfigChange>& found, c
         (change.allowed ? allowed : refused)
             .push_back(fmt::format("{}: {} -> {}", change.key, shown(change.before), shown(change.after)));
     if (refused.empty()) return allowed;
-    throw ConfigError(fmt::format(
-        "{}: what the run has computed so far depends on keys that are different now:\n  {}\nA resumed run may change: {}. For "
-        "anything else, start a new run in another folder",
-        folder.string(), fmt::join(refused, "\n  "), fmt::join(keys_that_may_change(), ", ")));
+    throw ConfigError(
+        fmt::format("{}: the results so far depend on keys that have changed:\n  {}\nA resumed run may change: {}. For other "
+                    "changes, start a new run in another folder",
+                    folder.string(), fmt::join(refused, "\n  "), fmt::join(keys_that_may_change(), ", ")));
 }
 
 bool is_over(const RunConfig& config, const Checkpoint& checkpoint) {
@@ -117,7 +117,7 @@ std::string how_it_finished(const std::optional<std::int64_t>& round, const RunC
     const std::string early = rounds < config.rounds ? fmt::format(" by {}, which {} take{} away", fmt::join(keys, " or "),
                                                                    fmt::join(sets, " "), keys.size() == 1 ? "s" : "")
                                                      : "";
-    return fmt::format("{}: the run has finished after {} rounds{}; for more: fedhive run --resume {} --set rounds=N",
+    return fmt::format("{}: the run has finished after {} rounds{}; for more rounds: fedhive run --resume {} --set rounds=N",
                        folder.string(), rounds, early, folder.string());
 }
 
@@ -146,7 +146,7 @@ std::string help_for_data(const RunConfig& config) {
     for (const KeySpec& key : clients::data_format(config.data.format).keys)
         if (key.may_change) keys += (keys.empty() ? "data." : " and data.") + key.name;
     if (keys.empty()) return "";
-    return fmt::format("; put the same files where {} say{}, or name their place: --set {}=PATH", keys,
+    return fmt::format("; put the same files where {} name{} them, or set their path: --set {}=PATH", keys,
                        keys.find(' ') == std::string::npos ? "s" : "", keys.substr(0, keys.find(' ')));
 }
 
@@ -154,13 +154,13 @@ std::string help_for_data(const RunConfig& config) {
 void restore(Experiment& run, const CheckpointFile& from) {
     const Checkpoint& checkpoint = from.checkpoint;
     if (checkpoint.data_fingerprint != run.data.fingerprint)
-        throw ConfigError(
-            fmt::format("{}: the data set is not the one the run began with: fingerprint {:016x} then, {:016x} now{}",
-                        from.path.string(), checkpoint.data_fingerprint, run.data.fingerprint, help_for_data(run.config)));
+        throw ConfigError(fmt::format(
+            "{}: the data set differs from the one at the start of the run: fingerprint {:016x} then, {:016x} now{}",
+            from.path.string(), checkpoint.data_fingerprint, run.data.fingerprint, help_for_data(run.config)));
     if (checkpoint.layout_fingerprint != run.model.layout.fingerprint())
         throw ConfigError(fmt::format(
-            "{}: this fedhive builds model '{}' otherwise than the one that wrote the checkpoint: layout "
-            "fingerprint {:016x} then, {:016x} now; resume with the fedhive that began the run",
+            "{}: this fedhive builds model '{}' differently from the one that wrote the checkpoint: layout fingerprint {:016x} "
+            "then, {:016x} now; resume with the fedhive that began the run",
             from.path.string(), run.model.spec.name.get(), checkpoint.layout_fingerprint, run.model.layout.fingerprint()));
     if (const std::string record = record_text(run.model.memories); checkpoint.record != record)
         throw ConfigError(fmt::format(
@@ -228,7 +228,7 @@ Resumption find_resumption(const ResumeOptions& options) {
         const Checkpoint& checkpoint = found.from->checkpoint;
         if (wanted.rounds < checkpoint.round)
             throw found.loaded.source->error(
-                "rounds", fmt::format("{} is below the {} rounds already done; allowed: {} or more", wanted.rounds,
+                "rounds", fmt::format("{} is less than the {} rounds already done; allowed: {} or more", wanted.rounds,
                                       checkpoint.round, checkpoint.round));
         if (checkpoint.round > 0)
             check_tables(folder, checkpoint.tables, checkpoint.round, clients::learning_task(wanted.task),
@@ -261,13 +261,14 @@ void take_up(Experiment& run, Resumption& resumption, bool allow_other_bits) {
     if (!resumption.from) {
         if (!run.config.model.init.empty())
             throw ConfigError(
-                fmt::format("{}: the run began with a model file (model.init), whose copy in checkpoints/ is missing or "
-                            "damaged; start it again with --overwrite",
+                fmt::format("{}: the run began with a model file (model.init), but its copy in checkpoints/ is missing or "
+                            "damaged; start the run again with --overwrite",
                             folder));
         const std::string present = fmt::format("{:016x}", run.data.fingerprint);
         if (!resumption.data_fingerprint.empty() && resumption.data_fingerprint != present)
-            throw ConfigError(fmt::format("{}: the data set is not the one the run began with: fingerprint {} then, {} now",
-                                          folder, resumption.data_fingerprint, present));
+            throw ConfigError(
+                fmt::format("{}: the data set differs from the one at the start of the run: fingerprint {} then, {} now",
+                            folder, resumption.data_fingerprint, present));
         return run.begin_anew(resumption.loaded);
     }
     const Checkpoint& checkpoint = resumption.from->checkpoint;
@@ -276,8 +277,8 @@ void take_up(Experiment& run, Resumption& resumption, bool allow_other_bits) {
         checkpoint.round == 0 ? std::vector<std::string>{} : differences(checkpoint.environment, environment_of(run));
     if (!other.empty() && !allow_other_bits)
         throw ConfigError(
-            fmt::format("{}: this process would compute other last bits than the run so far ({}); resume it where it ran, or "
-                        "add --allow-other-bits and get a result that no run without a break would have",
+            fmt::format("{}: this process would give different last bits than the run so far ({}); resume the run where it "
+                        "began, or add --allow-other-bits; its result will then differ from that of an uninterrupted run",
                         folder, fmt::join(other, "; ")));
     restore(run, *resumption.from);
     std::vector<std::string>& noted = resumption.past.other_bits;

@@ -121,15 +121,14 @@ void check_new_folder(const fs::path& folder, bool overwrite) {
     if (counts_as_empty(folder)) return;
     const bool run = is_run(folder);
     if (!overwrite)
-        throw ConfigError(
-            fmt::format("--out {}: the folder is not empty; choose another{}", folder.string(),
-                        run ? ", or add --overwrite to replace the run in it, or go on with that run: fedhive run --resume " +
-                                  folder.string()
-                            : ""));
+        throw ConfigError(fmt::format(
+            "--out {}: the folder is not empty; choose another{}", folder.string(),
+            run ? ", or add --overwrite to replace the run in it, or resume that run: fedhive run --resume " + folder.string()
+                : ""));
     if (!run)
         throw ConfigError(
-            fmt::format("--out {}: the folder is not empty and holds no run (no manifest.json of fedhive's), so "
-                        "--overwrite leaves it alone; choose another",
+            fmt::format("--out {}: the folder is not empty and contains no run (no manifest.json of fedhive), so --overwrite "
+                        "does not replace it; choose another",
                         folder.string()));
 }
 
@@ -178,7 +177,7 @@ void put_folders_aside(const fs::path& folder) {
         const fs::path checkpoint = checkpoint_path(folder, round);
         if (!fs::is_directory(fs::symlink_status(checkpoint))) continue;
         const fs::path aside = checkpoint.string() + ".damaged";
-        if (std::rename(checkpoint.c_str(), aside.c_str()) != 0) throw os_fault("cannot put aside " + checkpoint.string());
+        if (std::rename(checkpoint.c_str(), aside.c_str()) != 0) throw os_fault("cannot move away " + checkpoint.string());
     }
 }
 

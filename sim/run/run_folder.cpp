@@ -78,8 +78,8 @@ std::string last_row(InputFile& input, std::uint64_t size) {
 void check_table(const fs::path& file, const TableEnd& end, std::string_view columns, std::int64_t rounds,
                  bool every_round = true) {
     const auto refuse = [&](const std::string& problem) {
-        throw ConfigError(fmt::format("{}: {}; put back the file that the run wrote, or run again in another folder",
-                                      file.string(), problem));
+        throw ConfigError(
+            fmt::format("{}: {}; restore the file that the run wrote, or run again in another folder", file.string(), problem));
     };
     std::optional<InputFile> opened;
     try {
@@ -89,17 +89,16 @@ void check_table(const fs::path& file, const TableEnd& end, std::string_view col
     }
     InputFile& input = *opened;
     if (input.size() < end.bytes)
-        refuse(fmt::format("has {} bytes, {} of them were written when the checkpoint of round {} was", input.size(), end.bytes,
-                           rounds));
+        refuse(fmt::format("has {0} bytes, but at the checkpoint of round {2} it had {1}", input.size(), end.bytes, rounds));
     std::string head(columns.size(), '\0');
     head.resize(input.read(head));
-    if (head != columns) refuse("its columns are not those that this fedhive writes");
+    if (head != columns) refuse("its columns differ from those that this fedhive writes");
     const std::string row = last_row(input, end.bytes);
     if (!row.ends_with('\n') || (every_round && !row.starts_with(fmt::format("{},", rounds))))
         refuse(fmt::format("its first {} bytes do not end with a {}", end.bytes,
                            every_round ? fmt::format("row of round {}", rounds) : "whole row"));
     if (end.crc && crc_of(file, end.bytes) != *end.crc)
-        refuse(fmt::format("its first {} bytes are not those that the run wrote: a row has been changed", end.bytes));
+        refuse(fmt::format("its first {} bytes differ from those that the run wrote, so a row has been changed", end.bytes));
 }
 
 }  // namespace

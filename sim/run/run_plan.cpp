@@ -77,7 +77,7 @@ std::string describe_seeds(const RunConfig& config) {
 /// " · 62 owners without a training example left out"
 std::string describe_left_out(const clients::DatasetMap& data) {
     const std::uint32_t owners = data.owners_left_out;
-    return owners == 0 ? "" : fmt::format(" · {} owner{} without a training example left out", owners, owners == 1 ? "" : "s");
+    return owners == 0 ? "" : fmt::format(" · left out {} owner{} without a training example", owners, owners == 1 ? "" : "s");
 }
 
 /// The type of the values, if they are not bytes that stand for numbers.
@@ -91,7 +91,7 @@ std::string describe_type(const clients::DatasetMap& data) {
 std::string describe_ignored(const clients::SharedDataset& dataset) {
     if (!dataset.map().target.ignores) return "";
     const std::span<const std::int32_t> labels = dataset.train().labels;
-    return fmt::format(" ({:.1f} % of the training targets are {}: not counted)",
+    return fmt::format(" ({:.1f} % of the training targets are {} and ignored)",
                        100.0 * static_cast<double>(clients::num_ignored(labels)) / static_cast<double>(labels.size()),
                        clients::kIgnored);
 }
@@ -121,7 +121,7 @@ std::string describe_steps(const Experiment& run) {
     } else {
         text += fmt::format("steps       by LibTorch: {}\n", run.resources.engine_choice.why);
     }
-    if (training.precision == "tf32" && on_host) text += "steps       tf32 is f32 on the CPU\n";
+    if (training.precision == "tf32" && on_host) text += "steps       tf32 is the same as f32 on the CPU\n";
     if (training.precision != "f32" && !(training.precision == "tf32" && on_host))
         text += fmt::format("steps       {}, evaluation f32\n", training.precision);
     if (training.graph)
@@ -143,10 +143,10 @@ std::string describe_upload(const Experiment& run) {
 std::string describe_clients_evaluation(const Experiment& run) {
     const ClientsEvaluationConfig& config = run.config.evaluation.clients;
     if (!config.every) return "";
-    return fmt::format("evaluation  on what {} of {} clients hold out, every {}{}\n", run.evaluated_clients.size(),
+    return fmt::format("evaluation  on the held-out examples of {} of {} clients, every {}{}\n", run.evaluated_clients.size(),
                        run.data.dataset.map().num_clients,
                        *config.every == 1 ? "round" : fmt::format("{} rounds", *config.every),
-                       config.personalized ? ", and after a local epoch of their own" : "");
+                       config.personalized ? ", also after a local epoch" : "");
 }
 
 /// How model.file is run: " as layers", " as a graph: aten.silu.default ('silu') is no layer".
@@ -161,7 +161,7 @@ std::string describe_parts(const Experiment& run) {
     std::string parts;
     if (!run.model.frozen.entries().empty()) parts += fmt::format(" and {} frozen ones", run.model.frozen.num_parameters());
     if (!run.model.local_part.empty())
-        parts += fmt::format(", {} of them each client's own", run.model.local_part.num_parameters());
+        parts += fmt::format(", {} of them stay on each client", run.model.local_part.num_parameters());
     return parts;
 }
 
@@ -185,7 +185,7 @@ std::string describe_plan(const Experiment& run, const std::string& folder) {
     const RunConfig& config = run.config;
     const std::string measured = describe(run.resources.workers);
     const std::string workers = run.resources.num_workers == 0
-                                    ? "none: the coordinator trains"
+                                    ? "none; the coordinator trains"
                                     : fmt::format("{} process{}{}, {} thread{} each", run.resources.num_workers,
                                                   run.resources.num_workers == 1 ? "" : "es",
                                                   measured.empty() ? "" : fmt::format(" (auto: {})", measured), config.threads,
@@ -206,7 +206,7 @@ std::string describe_plan(const Experiment& run, const std::string& folder) {
     text += fmt::format("data        {} · {} training and {} test examples{} · {}{}{}\n", config.data.format, data.num_train,
                         data.num_test, describe_type(data), describe_targets(data), describe_ignored(run.data.dataset),
                         describe_left_out(data));
-    const std::string held_out = data.num_held_out == 0 ? "" : fmt::format(" · {} more held out", data.num_held_out);
+    const std::string held_out = data.num_held_out == 0 ? "" : fmt::format(" · {} held-out examples", data.num_held_out);
     text += fmt::format("clients     {} by {} · {}{} · {} per round\n", data.num_clients, config.data.partition.scheme,
                         shard_sizes(run.data.dataset), held_out, run.mode.in_flight);
     const std::string histogram = histogram_rows(run.data.dataset, run.data.owners);
@@ -220,7 +220,7 @@ std::string describe_plan(const Experiment& run, const std::string& folder) {
                                    : fmt::format(", {} of it on the GPU too", human_bytes(data.example_bytes()));
     const std::uint64_t kept = client_state_bytes(config, run.model.memories, data.num_clients);
     const std::string kept_by_clients = kept == 0 ? ""
-                                                  : fmt::format(" · kept by clients up to {}{}", human_bytes(kept),
+                                                  : fmt::format(" · client state up to {}{}", human_bytes(kept),
                                                                 run.server.client_states.lies_in_file() ? " in a file" : "");
     text += fmt::format("memory      arena {} in {} slots · data {}{}{}{}\n",
                         human_bytes(run.resources.arena->geometry().total_bytes()), run.resources.arena->geometry().num_slots,

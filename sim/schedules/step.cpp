@@ -8,15 +8,15 @@ namespace fedhive::sim {
 
 LrScheduleSpec step_rate() {
     return {.name = "step",
-            .summary = "times gamma every so many rounds",
+            .summary = "multiplied by gamma after every `every` rounds",
             .keys = {{.name = "every",
                       .default_value = std::int64_t{1},
                       .range = between(1, kMost),
-                      .doc = "Rounds from one fall to the next; 1: every round."},
+                      .doc = "Number of rounds between two decreases; 1: every round."},
                      {.name = "gamma",
                       .default_value = 0.99,
                       .range = fraction(),
-                      .doc = "What the rate is multiplied by each time; 0.1 every third of a run, or 0.99 every round (γ)."}},
+                      .doc = "Factor of each decrease (γ); typically 0.1 every third of a run, or 0.99 every round."}},
             .factor = [](const Values& values, std::uint64_t round) {
                 const auto falls = round / static_cast<std::uint64_t>(values.integer("every"));
                 return std::pow(values.number("gamma"), static_cast<double>(falls));

@@ -139,8 +139,8 @@ void RunView::add_row(const std::string& line) {
 std::string RunView::damage() const {
     const std::int64_t told = std::max<std::int64_t>(1, told_rounds_);
     if (state_ != RunState::Finished || round() >= told) return "";
-    return fmt::format("finished after {} round{}, says manifest.json, but rounds.csv {}", told, told == 1 ? "" : "s",
-                       rows_.empty() ? "holds no row" : fmt::format("ends with round {}", round()));
+    return fmt::format("manifest.json says finished after {} round{}, but rounds.csv {}", told, told == 1 ? "" : "s",
+                       rows_.empty() ? "has no row" : fmt::format("ends with round {}", round()));
 }
 
 std::optional<double> RunView::rounds_per_s() const {

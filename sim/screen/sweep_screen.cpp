@@ -38,12 +38,12 @@ std::string SweepScreen::end() const {
                            clock_time(sweep_.elapsed_s()), folder, folder);
     if (sweep_.damaged())
         return fmt::format(
-            "{}; put back the file that the sweep wrote, or begin again in another folder; the runs are in {}/runs",
+            "{}; restore the file that the sweep wrote, or start again in another folder; the runs are in {}/runs",
             sweep_.exit_status(), folder);
     const bool killed = sweep_.state() == RunState::Killed;
     const std::string what = killed ? "its process was killed" : sweep_.exit_status();
     const std::string tables = killed ? "" : fmt::format("; so far: {}/summary.csv and summary.md", folder);
-    const std::string wrong = sweep_.count("failed") > 0 ? fmt::format("; what went wrong is in {}/logs", folder) : "";
+    const std::string wrong = sweep_.count("failed") > 0 ? fmt::format("; the errors are in {}/logs", folder) : "";
     return fmt::format("{}; finished: {}; {} of {} rounds are done{}{}; go on with: fedhive sweep --resume {}", what, runs,
                        sweep_.rounds_done(), sweep_.rounds_planned(), tables, wrong, folder);
 }

@@ -43,7 +43,7 @@ SweepEntry read_entry(const nlohmann::json& run) {
 
 /// Why no sweep can have written this sweep.json; empty if one can.
 std::string problem_of(const nlohmann::json& plan) {
-    if (!plan.is_object()) return "it is no JSON object";
+    if (!plan.is_object()) return "it is not a JSON object";
     if (!plan.contains("exit_status") || !plan["exit_status"].is_string()) return "it has no exit_status";
     if (!plan.contains("runs") || !plan["runs"].is_array()) return "it has no list of runs";
     static constexpr std::array<std::string_view, 6> kKnown{"waiting", "running", "paused", "finished", "stopped", "failed"};
@@ -62,7 +62,7 @@ std::string contradiction_in(const nlohmann::json& plan) {
     for (const auto& run : plan["runs"]) {
         const std::string status = run.is_object() ? text_in(run, "status", "") : "";
         if (status != "finished" && status != "stopped")
-            return fmt::format("it says that the sweep has finished, and that one of its runs is '{}'", status);
+            return fmt::format("it says that the sweep has finished, but that one of its runs is '{}'", status);
     }
     return "";
 }

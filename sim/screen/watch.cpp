@@ -38,7 +38,7 @@ int follow(Terminal& terminal, const std::function<std::optional<int>()>& look) 
         if (terminal.gone()) return 0;
         if (!interrupted_within(kLookEvery)) continue;
         terminal.keep();
-        terminal.say("left; what was watched goes on");
+        terminal.say("stopped watching; the run continues");
         return 130;
     }
 }
@@ -46,7 +46,7 @@ int follow(Terminal& terminal, const std::function<std::optional<int>()>& look) 
 /// "finished after 10 of 10 rounds", and what to do next.
 std::string end_of(const RunView& run) {
     const std::string rounds = fmt::format("{} of {} rounds", run.round(), run.rounds());
-    const std::string go_on = run.diverged() ? "a resume would end the same way; run it anew with other values"
+    const std::string go_on = run.diverged() ? "resuming it would fail in the same way; start a new run with other values"
                                              : "go on with: fedhive run --resume " + run.folder().string();
     const std::string quality =
         run.quality() ? fmt::format(", {} {:.4f}", shown_metric(run.metric()).title, *run.quality()) : "";
@@ -84,9 +84,9 @@ public:
         }
         terminal_.erase();
         if (const auto torn = run_.torn_lines(); torn > 0)
-            terminal_.say(fmt::format("{} torn line{} of rounds.csv left out", torn, torn == 1 ? "" : "s"));
+            terminal_.say(fmt::format("left out {} torn line{} of rounds.csv", torn, torn == 1 ? "" : "s"));
         if (const std::string damage = run_.damage(); !damage.empty()) {
-            const std::string mend = "; put back the file that the run wrote, or run again in another folder";
+            const std::string mend = "; restore the file that the run wrote, or run again in another folder";
             terminal_.say(paint(Tone::Bad, "damaged: " + damage + mend, terminal_.colour()));
             return 1;
         }
@@ -135,10 +135,10 @@ bool may_become_one(const fs::path& folder) {
     std::error_code none;
     const std::string problem =
         fs::exists(folder, none) ? "is neither the folder of a run nor of a sweep" : "does not exist" + nearest_folder(folder);
-    throw ConfigError(fmt::format(
-        "{}: {}; expected a folder with a manifest.json or config.yaml (a run's, such as results/runs/NAME-DATE-TIME) or a "
-        "sweep.json (a sweep's)",
-        folder.string(), problem));
+    throw ConfigError(
+        fmt::format("{}: {}; expected the folder of a run, with manifest.json or config.yaml, such as "
+                    "results/runs/NAME-DATE-TIME, or of a sweep, with sweep.json",
+                    folder.string(), problem));
 }
 
 }  // namespace

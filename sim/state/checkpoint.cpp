@@ -243,8 +243,8 @@ void check_keepers(const OpenState& state, const MetadataReader& metadata) {
         static_cast<std::uint64_t>(std::count_if(state.tensors().begin(), state.tensors().end(),
                                                  [](const TensorPlace& tensor) { return tensor.name.starts_with(kClient); }));
     if (found != written)
-        metadata.fail(fmt::format("holds what {} clients keep, and says that {} do: tensors '{}<id>' are missing or too many",
-                                  found, written, kClient));
+        metadata.fail(fmt::format("has the state of {} clients, but says {}; tensors '{}<id>' are missing or too many", found,
+                                  written, kClient));
 }
 
 }  // namespace
@@ -311,11 +311,11 @@ CheckpointFile read_checkpoint(const std::filesystem::path& file) {
     const std::size_t key = state.head().find(std::string(kHashKey) + hash);
     if (hash.size() != kHashDigits || key == std::string::npos ||
         undamaged([&] { return hash_around(state, key + kHashKey.size()); }) != hash)
-        metadata.fail("its bytes do not give the sha256 that it names");
+        metadata.fail("its bytes do not match its sha256");
     const int format = metadata.number<int>("format");
     if (format != kCheckpointFormat)
         throw ConfigError(
-            fmt::format("{}: has checkpoint format {}, this fedhive reads {}; resume with the fedhive that wrote it",
+            fmt::format("{}: has checkpoint format {}, but this fedhive supports {}; resume with the fedhive that wrote it",
                         file.string(), format, kCheckpointFormat));
     check_keepers(state, metadata);
     return {.path = file, .checkpoint = read_metadata(metadata), .state = state};
@@ -332,7 +332,7 @@ void read_client_states(const CheckpointFile& file, aggregation::ClientStates& s
         if (!named || client >= states.clients() || tensor.dtype != "F32" ||
             tensor.shape != std::vector<std::uint64_t>{states.floats()})
             throw ConfigError(
-                fmt::format("{}: '{}' of type {} and shape [{}] does not fit a run whose {} clients keep {} floats each",
+                fmt::format("{}: '{}' of type {} and shape [{}] does not fit a run with {} clients that store {} floats each",
                             file.path.string(), tensor.name, tensor.dtype, fmt::join(tensor.shape, ","), states.clients(),
                             states.floats()));
         file.state.read(tensor, std::as_writable_bytes(std::span(state)));

@@ -41,7 +41,7 @@ StateFile read_model_file(const std::filesystem::path& file) {
     try {
         return read_state(file);
     } catch (const FileError& error) {
-        if (error.problem == FileProblem::Missing) refuse(file, error.reason + "; a finished run leaves its model there");
+        if (error.problem == FileProblem::Missing) refuse(file, error.reason + "; only a finished run has a model");
         throw;
     }
 }
@@ -77,9 +77,10 @@ void check_names(const std::filesystem::path& file, const StateFile& state, cons
     for (const LayoutEntry& entry : layout.entries())
         if (wanted.contains(entry.name)) missing.push_back(entry.name);
     if (!missing.empty())
-        refuse(file, fmt::format("has no tensor {} that the model wants{}", listed(missing),
-                                 extra.empty() ? "" : fmt::format("; it has {} that the model does not", listed(extra))));
-    if (!extra.empty()) refuse(file, fmt::format("has the tensor {} that the model does not", listed(extra)));
+        refuse(file,
+               fmt::format("has no tensor {}, which the model needs{}", listed(missing),
+                           extra.empty() ? "" : fmt::format("; it has {}, which the model does not have", listed(extra))));
+    if (!extra.empty()) refuse(file, fmt::format("has the tensor {}, which the model does not have", listed(extra)));
 }
 
 }  // namespace
@@ -103,7 +104,7 @@ std::vector<float> read_model(const std::filesystem::path& file, const Layout& l
         const Tensor wanted = tensor_of(entry, nullptr);
         const Tensor& tensor = *state.find(entry.name);
         if (tensor.dtype != wanted.dtype || tensor.shape != wanted.shape)
-            refuse(file, fmt::format("tensor '{}' is {}, the model wants {}", shown(tensor.name),
+            refuse(file, fmt::format("tensor '{}' is {}, but the model needs {}", shown(tensor.name),
                                      type_and_shape(tensor.dtype, tensor.shape), type_and_shape(wanted.dtype, wanted.shape)));
         std::memcpy(model.data() + entry.offset, tensor.data.data(), tensor.data.size());
     }

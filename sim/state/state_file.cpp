@@ -58,7 +58,7 @@ std::string problem_of(const AnyTensor& tensor, std::uint64_t bytes) {
         fits = !__builtin_mul_overflow(elements, *bits, &wanted_bits) && wanted_bits % 8 == 0 && wanted_bits / 8 == bytes;
     else
         fits = elements == 0 ? bytes == 0 : bytes > 0 && bytes * 8 % elements == 0;
-    return fits ? "" : fmt::format("{}, which does not take the {} bytes that it has", is(), bytes);
+    return fits ? "" : fmt::format("{}, which does not match its {} bytes", is(), bytes);
 }
 
 /// A repeated name, or nullptr.
@@ -92,7 +92,7 @@ void read_more(InputFile& input, std::string& content, std::uint64_t size) {
 /// Fills `to`. Throws if the file ends early, having shrunk since it was opened.
 void read_all(InputFile& input, std::span<char> to) {
     if (input.read(to) < to.size())
-        throw FileError(input.path(), FileProblem::Broken, "breaks off: it was longer when it was opened");
+        throw FileError(input.path(), FileProblem::Broken, "ends early: it was longer when it was opened");
 }
 
 /// If the file is of another known kind: its kind and how to convert it; else `problem`.
@@ -105,7 +105,7 @@ std::string or_other_kind(const std::string& problem, std::string_view content) 
                                                             : nullptr;
     if (kind == nullptr) return problem;
     return fmt::format(
-        "it is {}; a state_dict of PyTorch's becomes one by: python3 -c \"import torch, safetensors.torch as s; "
+        "it is {}; to convert a state_dict of PyTorch: python3 -c \"import torch, safetensors.torch as s; "
         "s.save_file(torch.load('FILE.pt', weights_only=True), 'FILE.safetensors')\"",
         kind);
 }
@@ -117,8 +117,8 @@ std::uint64_t check_beginning(std::string_view content, std::uint64_t size, cons
     if (content.size() < sizeof length) refuse_it("shorter than 8 bytes");
     std::memcpy(&length, content.data(), sizeof length);
     if (length > kMaxHeaderBytes)
-        refuse_it(fmt::format("its header claims {} bytes, {} at most are allowed", length, kMaxHeaderBytes));
-    if (length > size - sizeof length) refuse_it(fmt::format("its header claims {} bytes, the file has {}", length, size));
+        refuse_it(fmt::format("its header claims {} bytes; allowed: at most {}", length, kMaxHeaderBytes));
+    if (length > size - sizeof length) refuse_it(fmt::format("its header claims {} bytes, but the file has {}", length, size));
     if (length == 0 || content.size() <= sizeof length || content[sizeof length] != '{')
         refuse_it("its header is not a JSON object");
     return length;
@@ -147,9 +147,9 @@ std::vector<TensorPlace> place_tensors(std::vector<HeaderTensor> entries, std::u
                    fmt::format("tensor '{}': its data_offsets {},{} {}", shown(entry.name), entry.begin, entry.end, problem));
         };
         if (entry.begin > entry.end) refuse_range("run backwards");
-        if (entry.end > data_bytes) refuse_range(fmt::format("do not lie in the file, which has {} bytes of data", data_bytes));
-        if (entry.begin < end) refuse_range("overlap another tensor's");
-        if (entry.begin > end) refuse_range(fmt::format("leave a hole after byte {}", end));
+        if (entry.end > data_bytes) refuse_range(fmt::format("exceed the file, which has {} bytes of data", data_bytes));
+        if (entry.begin < end) refuse_range("overlap those of another tensor");
+        if (entry.begin > end) refuse_range(fmt::format("leave a gap after byte {}", end));
         end = entry.end;
         tensors.push_back({std::move(entry.name), std::move(entry.dtype), std::move(entry.shape), first + entry.begin,
                            entry.end - entry.begin});
@@ -176,7 +176,7 @@ std::string quoted(const std::string& text) {
     try {
         return nlohmann::json(text).dump();
     } catch (const nlohmann::json::type_error&) {
-        throw Fault(fmt::format("'{}' is not UTF-8, so it cannot stand in a safetensors file", shown(text)));
+        throw Fault(fmt::format("'{}' is not UTF-8, so a safetensors file cannot contain it", shown(text)));
     }
 }
 

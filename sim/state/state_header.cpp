@@ -30,7 +30,7 @@ public:
     bool end_object() override {
         if (place_ == Place::Header) return go(Place::Outside);
         if (place_ == Place::Tensor && seen_ != (kDtype | kShape | kOffsets))
-            refuse(fmt::format("tensor '{}' lacks dtype, shape or data_offsets", shown(name())));
+            refuse(fmt::format("tensor '{}' has no dtype, shape or data_offsets", shown(name())));
         return go(Place::Header);
     }
 
@@ -105,8 +105,7 @@ private:
     /// Starts the field `key_`: dtype, shape or data_offsets, each once.
     void start_field() {
         if (key_ != "dtype" && key_ != "shape" && key_ != "data_offsets")
-            refuse(fmt::format("tensor '{}' has '{}'; dtype, shape and data_offsets are all it may have", shown(name()),
-                               shown(key_)));
+            refuse(fmt::format("tensor '{}' has '{}'; allowed: dtype, shape and data_offsets", shown(name()), shown(key_)));
         field_ = key_ == "dtype" ? kDtype : key_ == "shape" ? kShape : kOffsets;
         if ((seen_ & field_) != 0) refuse(fmt::format("tensor '{}' has its {} twice", shown(name()), key_));
         seen_ |= field_;
@@ -119,8 +118,8 @@ private:
         if (place_ == Place::Header) refuse(fmt::format("the entry '{}' of its header is not an object", shown(key_)));
         if (place_ == Place::Metadata) refuse(fmt::format("its metadata '{}' is not a string", shown(key_)));
         const char* wanted = field_ == kDtype   ? "its dtype is not a string"
-                             : field_ == kShape ? "its shape is not a list of whole numbers from 0"
-                                                : "its data_offsets are not two whole numbers from 0";
+                             : field_ == kShape ? "its shape is not a list of integers from 0"
+                                                : "its data_offsets are not two integers from 0";
         refuse(fmt::format("tensor '{}': {}", shown(name()), wanted));
     }
 

@@ -9,9 +9,8 @@ StrategySpec fedadagrad() {
     return {.name = "fedadagrad",
             .source = "Reddi et al. 2021 (arXiv:2003.00295), Algorithm 2",
             .note =
-                "A rate for each coordinate that falls with the squares of all its updates: made for sparse gradients, such as "
-                "those "
-                "of words.",
+                "An Adagrad step on the server: the rate of each coordinate falls with the sum of its squared updates. Made "
+                "for sparse gradients, such as those of words.",
             .default_weighting = Weighting::Examples,
             .server = "adagrad"};
 }

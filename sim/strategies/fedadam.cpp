@@ -12,9 +12,8 @@ StrategySpec fedadam() {
     return {.name = "fedadam",
             .source = "Reddi et al. 2021 (arXiv:2003.00295), Algorithm 2",
             .note =
-                "An Adam step on the server, with the mean update in the gradient's place. The paper allows both weightings; "
-                "weighted "
-                "by examples here unless said otherwise.",
+                "An Adam step on the server that uses the mean update as the gradient. The paper allows both weightings; the "
+                "default here is by examples.",
             .default_weighting = Weighting::Examples,
             .server = "adam"};
 }

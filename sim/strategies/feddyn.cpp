@@ -16,9 +16,9 @@ StrategySpec feddyn() {
     return {.name = "feddyn",
             .source = "Acar et al. 2021 (arXiv:2111.04263), Algorithm 1",
             .note =
-                "Each client's objective is bent so that all agree at the minimum of the whole, however many local steps they "
-                "take on skewed data. Sends and receives no more than FedAvg; keeps a vector as long as the model for each "
-                "client that was seen, in host memory and in checkpoints.",
+                "A dynamic regularizer changes each client's objective so that the optima of all clients agree with the global "
+                "optimum, for any number of local steps on skewed data. It sends and receives no more data than FedAvg, but "
+                "stores a vector of the model's size for each client that has taken part, in host memory and in checkpoints.",
             .default_weighting = Weighting::Uniform,
             .local = "dynamic"};
 }

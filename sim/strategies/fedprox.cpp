@@ -7,15 +7,14 @@
 namespace fedhive::sim {
 
 StrategySpec fedprox() {
-    return {
-        .name = "fedprox",
-        .source = "Li et al. 2020 (arXiv:1812.06127), Algorithm 2",
-        .note =
-            "FedAvg whose clients also minimise their distance from the global model, so that they drift apart less on skewed "
-            "data. The paper samples clients in proportion to their examples and averages alike; here they are sampled alike "
-            "and weighted.",
-        .default_weighting = Weighting::Examples,
-        .local = "prox"};
+    return {.name = "fedprox",
+            .source = "Li et al. 2020 (arXiv:1812.06127), Algorithm 2",
+            .note =
+                "FedAvg whose clients also minimise their distance to the global model, which reduces client drift on skewed "
+                "data. The paper samples clients in proportion to their examples and averages with equal weights; fedhive "
+                "samples uniformly and weights by examples.",
+            .default_weighting = Weighting::Examples,
+            .local = "prox"};
 }
 
 }  // namespace fedhive::sim

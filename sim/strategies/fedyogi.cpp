@@ -9,9 +9,8 @@ StrategySpec fedyogi() {
     return {.name = "fedyogi",
             .source = "Reddi et al. 2021 (arXiv:2003.00295), Algorithm 2",
             .note =
-                "FedAdam whose second moment moves by as much as the update's square, in its direction: a coordinate that is "
-                "suddenly "
-                "quiet keeps its small rate for longer.",
+                "FedAdam with an additive second moment: it changes by at most the square of the update, so the rate of a "
+                "coordinate that suddenly becomes quiet stays small for longer.",
             .default_weighting = Weighting::Examples,
             .server = "yogi"};
 }

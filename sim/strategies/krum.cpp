@@ -10,10 +10,10 @@ StrategySpec krum() {
     return {.name = "krum",
             .source = "Blanchard et al. 2017 (arXiv:1703.02757), section 3; Multi-Krum: section 5",
             .note =
-                "The one update that lies closest to its neighbours, or with `chosen` above 1 the mean of so many: bears "
-                "`byzantine` arbitrarily wrong clients a round. It counts heads, so `weighting` is accepted but has no effect. "
-                "A round "
-                "in which fewer than 2 · `byzantine` + 3 arrive makes no server step. `training.clients_per_slot` must be 1.",
+                "The update that is closest to its neighbours or, with `chosen` above 1, the mean of the `chosen` closest "
+                "ones. It tolerates `byzantine` arbitrarily wrong clients in a round. It does not weight updates, so "
+                "`weighting` is accepted but has no effect. A round with fewer than 2 · `byzantine` + 3 arrivals makes no "
+                "server step. `training.clients_per_slot` must be 1.",
             .default_weighting = Weighting::Uniform,
             .aggregator = "krum"};
 }

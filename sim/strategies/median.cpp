@@ -10,10 +10,9 @@ StrategySpec median() {
     return {.name = "median",
             .source = "Yin et al. 2018 (arXiv:1803.01498), Algorithm 1, option I",
             .note =
-                "The median of the updates, coordinate by coordinate: bears a minority of arbitrarily wrong clients. A median "
-                "counts "
-                "heads, so `weighting` is accepted but has no effect. Few labels a client pull it away from the mean. "
-                "`training.clients_per_slot` must be 1.",
+                "The coordinate-wise median of the updates. It tolerates a minority of arbitrarily wrong clients. A median "
+                "does not weight updates, so `weighting` is accepted but has no effect. With few labels per client it differs "
+                "much from the mean. `training.clients_per_slot` must be 1.",
             .default_weighting = Weighting::Uniform,
             .aggregator = "median"};
 }

@@ -16,11 +16,9 @@ StrategySpec scaffold() {
     return {.name = "scaffold",
             .source = "Karimireddy et al. 2020 (arXiv:1910.06378), Algorithm 1",
             .note =
-                "Clients correct their gradients by how theirs have differed from everybody's, so that local steps drift apart "
-                "less on "
-                "skewed data. Sends and receives twice as much; keeps a vector as long as the model for each client that was "
-                "seen, in "
-                "host memory and in checkpoints.",
+                "Each client corrects its gradients by the difference between its own and the average control variate, which "
+                "reduces client drift on skewed data. It sends and receives twice the data of FedAvg, and stores a vector of "
+                "the model's size for each client that has taken part, in host memory and in checkpoints.",
             .default_weighting = Weighting::Uniform,
             .local = "scaffold"};
 }

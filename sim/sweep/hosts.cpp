@@ -119,7 +119,7 @@ void check_builds(Ranks& ranks) {
         ranks.all_gather(fmt::format("{} ({})", kVersion, kCommit), {.seconds = kUntilFirst});
     for (std::uint32_t rank = 1; rank < ranks.size(); ++rank)
         if (builds[rank] != builds[0])
-            throw ConfigError(fmt::format("{} has fedhive {}, {} has {}; start the same program on every host",
+            throw ConfigError(fmt::format("{} has fedhive {}, but {} has {}; start the same program on every host",
                                           ranks.name_of(rank), builds[rank], ranks.name_of(0), builds[0]));
 }
 
@@ -131,8 +131,8 @@ void compare_folder(Ranks& ranks, const fs::path& folder, bool seen) {
         if (answers[rank].empty()) blind.push_back(ranks.name_of(rank));
     if (!blind.empty())
         throw ConfigError(
-            fmt::format("{}: not seen by {}; runs of a sweep write there from every host: give --out a folder on a file "
-                        "system that all of them share",
+            fmt::format("{}: not visible on {}; every host of a sweep writes its runs there; set --out to a folder on a file "
+                        "system that all hosts share",
                         folder.string(), fmt::join(blind, ", ")));
 }
 

@@ -127,7 +127,7 @@ std::string paired_differences(const Json& sweep, const std::vector<RunResult>& 
         "over the pairs.{} Other baselines: `fedhive report --baseline`.\n\n{}{}",
         name_of(keys, groups[0]),
         others == 0 ? ""
-                    : fmt::format(" {} that differ{} in more than one key {} left out.",
+                    : fmt::format(" {} that differ{} in more than one key {} not shown.",
                                   others == 1 ? "One setting" : fmt::format("{} settings", others), others == 1 ? "s" : "",
                                   others == 1 ? "is" : "are"),
         markdown_head(keys, columns), rows);

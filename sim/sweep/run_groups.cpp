@@ -76,7 +76,7 @@ std::string weights_note(const Json& sweep) {
     const std::vector<std::string> keys = setting_keys(sweep);
     if (!told && std::find(keys.begin(), keys.end(), "strategy.weighting") != keys.end()) return "";
     return told ? fmt::format("Weights: {} uniform; others by examples.", fmt::join(uniform, ", "))
-                : "Some runs weigh clients alike, others by their examples: `strategy.weighting` in their configs.";
+                : "Some runs weight clients equally, others by their examples (`strategy.weighting` in their configs).";
 }
 
 const clients::Metric& metric_of(const std::vector<RunResult>& results) {

@@ -23,7 +23,7 @@ SweepRecord begin_or_take_up(const SweepConfig& sweep, const std::vector<RunEsti
     const SweepChanges changes = find_changes(before, sweep);
     if (!options.adopt && !changes.none())
         throw ConfigError(fmt::format(
-            "{}: {} has changed since the sweep began: {}; to go on with the sweep as it is now: fedhive sweep {} --resume {}",
+            "{}: {} has changed since the sweep began: {}; to continue with the changed sweep: fedhive sweep {} --resume {}",
             options.folder.string(), sweep.file.string(), changes.describe(), sweep.file.string(), options.folder.string()));
     return take_up(options.folder, before, std::move(planned), changes);
 }

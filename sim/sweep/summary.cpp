@@ -139,7 +139,7 @@ std::string interruption(const Json& sweep, const std::vector<RunResult>& result
         planned += sweep["runs"][i]["rounds"].get<std::int64_t>();
         finished += sweep["runs"][i]["status"] == "finished" ? 1 : 0;
     }
-    return fmt::format("{}: {} of {} runs have finished, {} of {} rounds are done. To go on: `fedhive sweep --resume {}`\n\n",
+    return fmt::format("{}: {} of {} runs have finished, {} of {} rounds are done. To resume: `fedhive sweep --resume {}`\n\n",
                        exit_status, finished, results.size(), done, planned, folder);
 }
 
@@ -168,7 +168,7 @@ std::string summary_markdown(const Json& sweep, const std::vector<RunResult>& re
         "# {}\n\n{}Mean over seeds ± half the 95 % interval (Student's t). {} and loss are those of the global model on "
         "the test examples; the best {} is that of any round.{}{}\n\n{}{}{}",
         sweep["name"].get<std::string>(), interruption(sweep, results, folder), begins, metric,
-        alone ? "" : " Runs share the machine side by side, so that wall s does not compare them (`--jobs 1`: one at a time).",
+        alone ? "" : " Runs share the machine, so their wall s cannot be compared (`--jobs 1`: one at a time).",
         weights.empty() ? "" : " " + cell_text(weights), table_of_groups(sweep, results), paired_differences(sweep, results),
         list_of_others(sweep, results));
 }

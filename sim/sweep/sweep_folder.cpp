@@ -24,9 +24,8 @@ void check_empty(const fs::path& folder) {
         const fs::path name = entry.path().filename();
         if (name == RunLock::kName || name == "sweep.json.part") continue;
         const bool sweep = fs::exists(folder / kSweepFile);
-        throw ConfigError(
-            fmt::format("--out {}: the folder is not empty; choose another{}", folder.string(),
-                        sweep ? ", or go on with the sweep in it: fedhive sweep --resume " + folder.string() : ""));
+        throw ConfigError(fmt::format("--out {}: the folder is not empty; choose another{}", folder.string(),
+                                      sweep ? ", or resume the sweep in it: fedhive sweep --resume " + folder.string() : ""));
     }
 }
 

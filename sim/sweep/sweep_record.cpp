@@ -247,7 +247,7 @@ SweepRecord read_sweep(const fs::path& folder) {
     try {
         const auto json = ordered_json::parse(text);
         if (const ordered_json& schema = json.at("schema"); schema != kSweepSchema)
-            throw ConfigError(fmt::format("has schema {}, this fedhive reads and writes {}", schema.dump(), kSweepSchema));
+            throw ConfigError(fmt::format("has schema {}, but this fedhive supports {}", schema.dump(), kSweepSchema));
         return from_json(json);
     } catch (const nlohmann::json::exception& error) {
         throw ConfigError(fmt::format("{}: is damaged: {}", file.string(), error.what()));

@@ -104,8 +104,8 @@ std::array<int, 2> make_pipe() {
 }  // namespace
 
 std::string why_no_mps(bool on_gpu) {
-    if (!on_gpu) return "the device is cpu, and MPS is for workers that share a GPU";
-    if (control_program().empty()) return fmt::format("there is no {} on PATH; it comes with the driver", kProgram);
+    if (!on_gpu) return "the device is cpu, but MPS is for workers that share a GPU";
+    if (control_program().empty()) return fmt::format("{} is not on PATH; it comes with the driver", kProgram);
     return "";
 }
 

@@ -111,7 +111,7 @@ void WorkerPool::kill(std::size_t worker) {
     const double patience_s = worker_patience(plan_.space).die_s;
     if (!process.wait_for(patience_s))
         throw Fault(
-            fmt::format("worker {} (process {}) does not end within {} s of SIGKILL: is its driver or file system stuck?",
+            fmt::format("worker {} (process {}) did not end within {} s after SIGKILL; its driver or file system may be stuck",
                         worker, process.pid(), patience_s));
     watcher_.forget(worker);
 }

@@ -194,10 +194,10 @@ TEST_SUITE("ClientStates") {
         }
         REQUIRE(setrlimit(RLIMIT_FSIZE, &before) == 0);
         std::signal(SIGXFSZ, SIG_DFL);
-        CHECK_MESSAGE(problem.starts_with(fmt::format("what client 1 keeps needs {} bytes on the disk of {}, ",
+        CHECK_MESSAGE(problem.starts_with(fmt::format("the state of client 1 needs {} bytes on the disk of {}, but ",
                                                       ClientStates::bytes_each(100'000), folder.path().string())),
                       problem);
-        CHECK(problem.ends_with(fmt::format(" bytes are free there: {}; make room, and resume the run", std::strerror(EFBIG))));
+        CHECK(problem.ends_with(fmt::format(" bytes are free: {}; free space, then resume the run", std::strerror(EFBIG))));
         CHECK(problem.find(", 0 bytes are free") == std::string::npos);
         CHECK(states.keepers() == std::vector<std::uint64_t>{0});
     }

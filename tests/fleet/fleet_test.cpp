@@ -334,7 +334,7 @@ TEST_SUITE("FleetFailures") {
         listen(run, told);
         const auto failure = failure_of(run);
         CHECK(failure.kind == FailureKind::OutOfMemory);
-        CHECK(failure.message.find("nobody else was at work") != std::string::npos);
+        CHECK(failure.message.find("no other worker was at work") != std::string::npos);
         REQUIRE(told.size() == 3);
         CHECK(told[0].failure.message.find("tried again with 2 workers") != std::string::npos);
         CHECK(told[1].failure.message.find("tried again with 1 worker") != std::string::npos);
@@ -356,7 +356,7 @@ TEST_SUITE("FleetFailures") {
             ToyRun run(2, 1, 60.0, "start", "", with_policy(policy, {}));
             const auto failure = failure_of(run);
             CHECK(failure.message.find("the toy cannot start") != std::string::npos);
-            CHECK(failure.message.find("20 workers were lost") != std::string::npos);
+            CHECK(failure.message.find("20 workers in a row were lost") != std::string::npos);
         }
     }
 

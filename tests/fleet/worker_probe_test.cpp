@@ -197,7 +197,7 @@ TEST_SUITE("WorkerProbe") {
 
     TEST_CASE("MpsThatIsAskedForAndImpossibleIsRefused") {
         CHECK_THROWS_WITH_AS(Probed({"mps=on"}),
-                             "--set mps=on: mps: cannot be on: the device is cpu, and MPS is for workers that share a GPU; "
+                             "--set mps=on: mps: cannot be on: the device is cpu, but MPS is for workers that share a GPU; "
                              "allowed here: auto, off",
                              ConfigError);
     }

@@ -243,7 +243,7 @@ TEST_SUITE("Device") {
         DeviceFolder again;
         again.start({"replay", whole.out().string(), "--round", "3", "--client", client});
         CHECK_MESSAGE(again.end() == "exited with status 0", again.output());
-        CHECK(again.said(": the bits of the run\n"));
+        CHECK(again.said(": the same bits as in the run\n"));
 
         DeviceFolder judged;
         judged.start({"evaluate", whole.out().string(), "--json"});
@@ -275,16 +275,15 @@ TEST_SUITE("Device") {
             CHECK_FALSE(std::filesystem::exists(run.out()));
         };
         refused({{"CUDA_VISIBLE_DEVICES", "99"}, {"CUDA_ON_HOST_DEVICES", "0"}},
-                "CUDA_VISIBLE_DEVICES=99 names no GPU that is there: name one (nvidia-smi -L lists them), or unset it");
+                "CUDA_VISIBLE_DEVICES=99 names no existing GPU");
         if (!emulated()) return;  // the rest needs an emulated machine
-        refused({{"CUDA_ON_HOST_DEVICES", "0"}}, "the driver finds no GPU: see nvidia-smi");
-        refused({{"CUDA_ON_HOST_DRIVER", "0"}}, "there is no NVIDIA driver (libcuda.so.1 was not found): install it");
-        refused({{"CUDA_ON_HOST_DRIVER", "12040"}},
-                "the NVIDIA driver is too old: it serves CUDA 12.4, this build needs 13.0; update the driver");
+        refused({{"CUDA_ON_HOST_DEVICES", "0"}}, "the driver finds no GPU");
+        refused({{"CUDA_ON_HOST_DRIVER", "0"}}, "no NVIDIA driver (libcuda.so.1 was not found)");
+        refused({{"CUDA_ON_HOST_DRIVER", "12040"}}, "supports CUDA 12.4, but this build needs 13.0; update");
         const Environment no_ipc{{"CUDA_ON_HOST_FAIL", "cudaIpcOpenMemHandle:801"}};
-        refused(no_ipc, "CUDA IPC, by which workers share the GPU's memory, does not work here: ");
+        refused(no_ipc, "CUDA IPC, which does not work here: ");
         refused({{"CUDA_ON_HOST_FAIL", "cudaIpcGetMemHandle:801"}},
-                "operation not supported (cudaErrorNotSupported); likely: ");
+                "operation not supported (cudaErrorNotSupported); likely reason: ");
         CHECK(DeviceFolder({"workers=0"}, no_ipc).found() == DeviceFolder({"workers=0"}).found());
     }
 
@@ -295,17 +294,13 @@ TEST_SUITE("Device") {
             CHECK_MESSAGE(run.said(words), run.output());
             CHECK(!std::filesystem::exists(run.out()));
         };
-        refused({"model={layers: [flatten, {linear: 4}, gelu, linear]}"}, "the direct engine has no gelu (layer 2)");
-        refused({"training.precision=tf32"}, "the direct engine computes in f32, and training.precision is tf32");
-        refused({"training.graph=true"}, "the direct engine records no step, and training.graph is true");
-        refused({"mode={name: split, cut: fc1}"}, "the direct engine cuts no model in two");
+        refused({"model={layers: [flatten, {linear: 4}, gelu, linear]}"}, "has no gelu (layer 2)");
+        refused({"training.precision=tf32"}, "training.precision is tf32");
+        refused({"training.graph=true"}, "training.graph is true");
+        refused({"mode={name: split, cut: fc1}"}, "does not cut models");
         if (!emulated()) return;  // the rest needs the emulated device and a build without LibTorch
-        refused({},
-                "the direct engine trains an example's values in one multiprocessor's shared memory: mlp takes 228 bytes, of "
-                "which this GPU has 100",
-                {{"CUDA_ON_HOST_SHARED", "100"}});
-        refused({"training.precision=bf16"},
-                "and this build has no other training on CUDA: use device: cpu, or run scripts/setup --cuda and build again");
-        refused({"training.engine=libtorch"}, "this build has no CUDA training: run scripts/setup --cuda and build again");
+        refused({}, "mlp needs 244 bytes, but this GPU has 100", {{"CUDA_ON_HOST_SHARED", "100"}});
+        refused({"training.precision=bf16"}, "this build has no other engine for CUDA");
+        refused({"training.engine=libtorch"}, "this build has no CUDA training");
     }
 }

@@ -17,7 +17,8 @@ std::string failed(const Options& assignments, std::optional<std::size_t> after_
     if (after_rounds) CHECK(run.rounds() == *after_rounds);
     CHECK(run.manifest()["exit_status"].get<std::string>().find("failed: ") == 0);
     CHECK(run.manifest()["diverged"] == true);
-    CHECK(run.output().find("; a resume would end the same way; run it anew with other values\n") != std::string::npos);
+    CHECK(run.output().find("; resuming it would fail in the same way; start a new run with other values\n") !=
+          std::string::npos);
     CHECK(run.output().find("--resume") == std::string::npos);
     CHECK_FALSE(std::filesystem::exists(run.out() / "model.safetensors"));
     return run.output();
@@ -38,25 +39,20 @@ TEST_SUITE("Divergence") {
                 CAPTURE(mode);
                 const std::string output =
                     failed({kFarTooFar, "mode=" + mode, "evaluation.every=100", "rounds=100", "failures.policy=" + policy});
-                CHECK_MESSAGE(has(output,
-                                  ") holds a NaN or an infinity, so that nobody can train from it; a smaller "
-                                  "strategy.server_lr (3e+38) or training.optimizer.lr (0.05)"),
-                              output);
-                CHECK(has(output, "the global model it started from (version "));
+                CHECK_MESSAGE(has(output, "strategy.server_lr (3e+38) or training.optimizer.lr (0.05)"), output);
+                CHECK(has(output, "its global model (version "));
             }
     }
 
     TEST_CASE("EvaluatedModelThatHasDivergedEndsTheRunInThatRound") {
         const std::string output = failed({kFarTooFar, "rounds=1", "failures.policy=drop"}, 1);
-        CHECK_MESSAGE(has(output,
-                          "the global model has diverged: after round 1 it holds a NaN or an infinity; a smaller "
-                          "strategy.server_lr (3e+38)"),
-                      output);
+        CHECK_MESSAGE(has(output, "the global model has diverged: after round 1 "), output);
+        CHECK_MESSAGE(has(output, "strategy.server_lr (3e+38)"), output);
         // Finite, but so large that every client overflows.
         const std::string large = failed({"strategy={name: fedavgm, server_lr: 1e37, server_momentum: 0.5}", "rounds=4",
                                           "evaluation.every=3", "failures.policy=drop"},
                                          3);
-        CHECK_MESSAGE(has(large, "the global model has diverged: after round 3 its test loss is "), large);
+        CHECK_MESSAGE(has(large, "has diverged: after round 3 its test loss is "), large);
         CHECK_MESSAGE(has(large, "strategy.server_lr (1e+37) or strategy.server_momentum (0.5) or training.optimizer.lr"),
                       large);
     }
@@ -67,14 +63,13 @@ TEST_SUITE("Divergence") {
         run.start({"watch", run.out().string()});
         CHECK(run.end() == "exited with status 1");
         CHECK_MESSAGE(has(run.output(), "usually helps; failures.max_update_norm"), run.output());
-        CHECK_MESSAGE(has(run.output(), "of 1 rounds; a resume would end the same way"), run.output());
+        CHECK_MESSAGE(has(run.output(), "of 1 rounds; resuming it would fail"), run.output());
         CHECK_FALSE(has(run.output(), "--resume"));
     }
 
     TEST_CASE("UpdateThatIsNotFiniteNamesTheKeysOfItsMode") {
         const std::string lr = "training.optimizer={name: sgd, lr: 1e30}";
-        CHECK(has(failed({lr}, 0),
-                  "the update holds a NaN or an infinity; a smaller training.optimizer.lr (1e+30) usually helps"));
+        CHECK(has(failed({lr}, 0), "a smaller training.optimizer.lr (1e+30) usually helps"));
         CHECK(has(failed({lr, "mode={name: parameter_server}"}, 0),
                   "a smaller training.optimizer.lr (1e+30) or mode.max_staleness usually helps"));
         CHECK(has(failed({"strategy={name: fedprox, proximal_mu: 1e30}"}, 0),
@@ -83,7 +78,7 @@ TEST_SUITE("Divergence") {
         CHECK(has(failed({"mode={name: gradient_averaging}", "training.cohort=null", "workers=4",
                           "data.partition={scheme: iid, clients: 4}", lr},
                          0),
-                  "a gradient holds a NaN or an infinity; a smaller training.optimizer.lr (1e+30) usually helps"));
+                  "a gradient holds a NaN"));
         const std::string injected = failed({"faults=[{kind: nan, round: 1, client: 1}]", "training.cohort=13"}, 0);
         CHECK_MESSAGE(has(injected, "injected: the update holds a NaN or an infinity"), injected);
         CHECK_FALSE(has(injected, "usually helps"));

@@ -69,9 +69,9 @@ TEST_SUITE("Files") {
         const std::string config = (folder.path() / "c.yaml").string();
         std::ofstream(config) << small_config();
         for (const char* option : {"--out", "--resume", "--init", "--arrivals"})
-            refused_at_once({"run", config, option, ""}, std::string(option) + ": is empty; a name is wanted");
-        refused_at_once({"sweep", config, "--out", ""}, "--out: is empty; a name is wanted");
-        refused_at_once({"run", ""}, "is empty; a name is wanted");
+            refused_at_once({"run", config, option, ""}, std::string(option) + ": is empty; expected a name");
+        refused_at_once({"sweep", config, "--out", ""}, "--out: is empty; expected a name");
+        refused_at_once({"run", ""}, "is empty; expected a name");
     }
 
     TEST_CASE("NothingSpeaksToTheTerminal") {

@@ -76,9 +76,9 @@ TEST_SUITE("LeafRun") {
         std::filesystem::resize_file(files.file("test.json"), 500);
         FedhiveRun run(small_config(), set(files.config("leaf", ".json")));
         CHECK(run.end() == "exited with status 2");
-        CHECK_MESSAGE(
-            run.output().find("data.test: " + files.file("test.json") + ": byte 501 of 500: is no JSON: ") != std::string::npos,
-            run.output());
+        CHECK_MESSAGE(run.output().find("data.test: " + files.file("test.json") + ": byte 501 of 500: is not valid JSON: ") !=
+                          std::string::npos,
+                      run.output());
         CHECK_FALSE(std::filesystem::exists(run.out()));
     }
 }

@@ -36,7 +36,7 @@ TEST_SUITE("LocalWork") {
             again.start(
                 {"replay", run.out().string(), "--round", "3", "--client", rows.at(2 * rows.size() / 4).at("client_id")});
             CHECK_MESSAGE(again.end() == "exited with status 0", again.output());
-            CHECK_MESSAGE(again.output().find(": the bits of the run\n") != std::string::npos, again.output());
+            CHECK_MESSAGE(again.output().find(": the same bits as in the run\n") != std::string::npos, again.output());
         }
     }
 

@@ -102,7 +102,7 @@ void same_bits_whoever_trains(const Options& options) {
     again.start(
         {"replay", run.out().string(), "--round", "5", "--client", read_csv(run.out() / "clients.csv").back().at("client_id")});
     CHECK_MESSAGE(again.end() == "exited with status 0", again.output());
-    CHECK_MESSAGE(again.output().find(": the bits of the run\n") != std::string::npos, again.output());
+    CHECK_MESSAGE(again.output().find(": the same bits as in the run\n") != std::string::npos, again.output());
 }
 
 }  // namespace

@@ -60,7 +60,7 @@ TEST_SUITE("ModesHogwild") {
     TEST_CASE("NanInTheSharedModelEndsTheRun") {
         FedhiveRun run(mode_config(), set(hogwild("2", {"failures.policy=drop", "faults=[{kind: nan, round: 2, client: 1}]"})));
         CHECK(run.end() == "exited with status 1");
-        CHECK(run.output().find("the model that all workers write holds a NaN or an infinity") != std::string::npos);
+        CHECK(run.output().find("the shared model contains a NaN") != std::string::npos);
         CHECK(run.rounds() == 1);
     }
 

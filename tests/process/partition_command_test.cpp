@@ -71,8 +71,8 @@ TEST_SUITE("PartitionCommand") {
         const std::filesystem::path table = run.folder() / "table.csv";
         const std::string said = printed(run, {"--set", "training.cohort=3", "--set", kDealt, "--set",
                                                "data.partition.holdout=0.2", "--csv", table.string()});
-        CHECK_MESSAGE(said.find("small: 24 of 30 training examples to 3 clients by shards, 6 more held out by them, seed 1\n"
-                                "  client  examples  held out  labels label_0 label_1 label_2\n") == 0,
+        CHECK_MESSAGE(said.find("small: 24 of 30 training examples to 3 clients by shards; the clients hold out 6 more, seed "
+                                "1\n  client  examples  held out  labels label_0 label_1 label_2\n") == 0,
                       said);
         CHECK_MESSAGE(said.find("     all        24         6       3       8       8       8\n") != std::string::npos, said);
         const std::vector<std::string> rows = read_lines(table);

@@ -44,7 +44,7 @@ void replays(const std::filesystem::path& run, const Row& row) {
     CAPTURE(row.round);
     CAPTURE(row.client);
     CHECK_MESSAGE(end == "exited with status 0", output);
-    CHECK_MESSAGE(has(output, ": the bits of the run\n"), output);
+    CHECK_MESSAGE(has(output, ": the same bits as in the run\n"), output);
     std::size_t steps = 0;
     std::istringstream lines(output);
     for (std::string line; std::getline(lines, line);) steps += line.find("step ") == 0 ? 1 : 0;
@@ -66,7 +66,7 @@ TEST_SUITE("Replay") {
         CHECK(has(output, "from round-00000004.safetensors\n"));
         const Row third = accepted(rows, 3, 0);
         replay(run.out(), third.round, third.client, output);
-        CHECK(has(output, "from the beginning, rounds 1 to 2 run again\n"));
+        CHECK(has(output, "from the beginning, after running rounds 1 to 2 again\n"));
     }
 
     TEST_CASE("ClientOfAnEarlierRoundHasItsBitsInSemiAsync") {
@@ -92,7 +92,7 @@ TEST_SUITE("Replay") {
         const auto& [round, client] = twice->first;
         CHECK_MESSAGE(replay(run.out(), round, client, output) == "exited with status 0", output);
         int same = 0;
-        for (std::size_t at = 0; (at = output.find(": the bits of the run\n", at)) != std::string::npos; ++at) ++same;
+        for (std::size_t at = 0; (at = output.find(": the same bits as in the run\n", at)) != std::string::npos; ++at) ++same;
         CHECK_MESSAGE(same == twice->second, output);
     }
 
@@ -111,8 +111,7 @@ TEST_SUITE("Replay") {
         const auto failed = std::find_if(rows.begin(), rows.end(), [](const Row& row) { return row.failure == "non_finite"; });
         REQUIRE(failed != rows.end());
         CHECK(replay(run.out(), failed->round, failed->client, output) == "exited with status 2");
-        CHECK_MESSAGE(has(output, fmt::format("client {} failed in round 2 (non_finite), so there is no update to compare with",
-                                              failed->client)),
+        CHECK_MESSAGE(has(output, fmt::format("client {} failed in round 2 (non_finite), so it has no", failed->client)),
                       output);
     }
 
@@ -152,11 +151,11 @@ TEST_SUITE("Replay") {
         std::ofstream(run.out() / "clients.csv") << table;
         std::string output;
         CHECK(replay(run.out(), "3", rows.back().client, output) == "exited with status 1");
-        CHECK_MESSAGE(has(output, ", in the run 0123456789abcdef: not the bits of the run\n"), output);
+        CHECK_MESSAGE(has(output, ", but 0123456789abcdef in the run: different bits\n"), output);
         spoil(table.find('\n') + 1);
         std::ofstream(run.out() / "clients.csv") << table;
         CHECK(replay(run.out(), "3", rows.back().client, output) == "exited with status 1");
-        CHECK_MESSAGE(has(output, "; the first update that differs is that of round 1, client " + rows.front().client), output);
+        CHECK_MESSAGE(has(output, "; the first different update is that of round 1, client " + rows.front().client), output);
     }
 
     TEST_CASE("WhatIsNotInTheRecordIsRefused") {
@@ -168,8 +167,8 @@ TEST_SUITE("Replay") {
             CHECK(replay(folder, round, client, output) == "exited with status 2");
             CHECK_MESSAGE(has(output, message), output);
         };
-        refused(run.out(), "4", "1", "round 4 is not in its record; allowed: 1 to 3");
-        refused(run.out(), "0", "1", "round 0 is not in its record; allowed: 1 to 3");
+        refused(run.out(), "4", "1", "round 4 is not recorded; allowed: 1 to 3");
+        refused(run.out(), "0", "1", "round 0 is not recorded; allowed: 1 to 3");
         refused(run.out(), "2", "77", "client 77 did not train in round 2; its cohort: ");
         refused(run.folder(), "1", "1", "is not the folder of a run");
         std::string config = read_text(run.out() / "config.yaml");

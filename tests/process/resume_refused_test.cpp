@@ -100,7 +100,7 @@ TEST_SUITE("ResumeRefused") {
 
     TEST_CASE("FewerRoundsThanAreDone") {
         Finished run;
-        run.refuses({"--set", "rounds=2"}, {"rounds: 2 is below the 3 rounds already done; allowed: 3 or more"});
+        run.refuses({"--set", "rounds=2"}, {"rounds: 2 is less than the 3 rounds already done; allowed: 3 or more"});
     }
 
     TEST_CASE("OtherDataUnderTheOldNameOrTheOldDataUnderAnother") {
@@ -111,8 +111,7 @@ TEST_SUITE("ResumeRefused") {
                       fmt::format("data={{format: idx, root: {}, partition: {{clients: 2}}}}", (first.folder() / "a").string()),
                       "--set", "training.cohort=2"});
         const std::string other = "data.root=" + (first.folder() / "b").string();
-        run.refuses({"--set", "rounds=4", "--set", other},
-                    {"the data set is not the one the run began with: fingerprint ", "--set data.root=PATH"});
+        run.refuses({"--set", "rounds=4", "--set", other}, {"the data set differs from ", "--set data.root=PATH"});
         fs::rename(first.folder() / "b", first.folder() / "c");
         fs::rename(first.folder() / "a", first.folder() / "b");
         CHECK(run.resume({"--set", "rounds=4", "--set", other}) == "exited with status 0");
@@ -125,7 +124,7 @@ TEST_SUITE("ResumeRefused") {
         const std::vector<std::pair<std::string, std::string>> plain{{"ATEN_CPU_CAPABILITY", "default"}};
         if (run.manifest()["cpu_capability"] == "DEFAULT") FEDHIVE_SKIP("this processor has one CPU capability only");
         run.refuses({"--set", "rounds=4"},
-                    {"would compute other last bits", "CPU capability ", " then, DEFAULT now", "--allow-other-bits"}, plain);
+                    {"would give different last bits", "CPU capability ", " then, DEFAULT now", "--allow-other-bits"}, plain);
         CHECK(run.resume({"--set", "rounds=4", "--allow-other-bits"}, plain) == "exited with status 0");
         REQUIRE(run.manifest()["other_bits"].size() == 1);
         CHECK(run.manifest()["cpu_capability"] == "DEFAULT");
@@ -138,7 +137,7 @@ TEST_SUITE("ResumeRefused") {
     TEST_CASE("FilesOfAnotherVersion") {
         Finished run;
         run.replace_in("manifest.json", "\"schema\": 1", "\"schema\": 7");
-        run.refuses({"--set", "rounds=4"}, {"manifest.json: has schema 7, this fedhive reads and writes 1"});
+        run.refuses({"--set", "rounds=4"}, {"manifest.json: has schema 7, but this"});
         run.replace_in("manifest.json", "\"schema\": 7", "\"schema\": 1");
         CHECK(run.resume({"--set", "rounds=4"}) == "exited with status 0");
     }
@@ -150,14 +149,14 @@ TEST_SUITE("ResumeRefused") {
             std::ofstream(run.out() / "rounds.csv") << text;
             run.refuses({"--set", "rounds=4"}, {"rounds.csv: " + problem});
         };
-        with_table("", fmt::format("has 0 bytes, {} of them were written when the checkpoint of round 3 was", rounds.size()));
-        with_table("x" + rounds, "its columns are not those that this fedhive writes");
+        with_table("", fmt::format("has 0 bytes, but at the checkpoint of round 3 it had {}", rounds.size()));
+        with_table("x" + rounds, "its columns differ from those");
         std::string shifted = rounds;
         shifted.insert(shifted.find('\n') + 1, "0,0,0\n");
         with_table(shifted, "its first");
         std::ofstream(run.out() / "rounds.csv") << rounds;
         fs::remove(run.out() / "clients.csv");
-        run.refuses({"--set", "rounds=4"}, {"clients.csv: there is no such file; put back the file that the run wrote"});
+        run.refuses({"--set", "rounds=4"}, {"clients.csv: no such file; restore the file"});
     }
 
     TEST_CASE("RowThatWasChangedIsNoticed") {
@@ -168,7 +167,7 @@ TEST_SUITE("ResumeRefused") {
             const std::size_t digit = changed.find_first_of("0123456789", changed.find('\n', changed.find('\n') + 1) + 3);
             changed[digit] = changed[digit] == '1' ? '2' : '1';
             std::ofstream(run.out() / table) << changed;
-            run.refuses({"--set", "rounds=4"}, {std::string(table) + ": its first ", "are not those that the run wrote"});
+            run.refuses({"--set", "rounds=4"}, {std::string(table) + ": its first ", "differ from those that the run wrote"});
             std::ofstream(run.out() / table) << rows;
         }
         CHECK(run.resume({"--set", "rounds=4"}) == "exited with status 0");
@@ -182,11 +181,11 @@ TEST_SUITE("ResumeRefused") {
             auto changed = nlohmann::json::parse(manifest);
             changed[key] = {{"x", 1}};
             std::ofstream(run.out() / "manifest.json") << changed.dump();
-            run.refuses(
-                {}, {fmt::format("manifest.json: is damaged: its '{}' is of type object, wanted is ", key), "take it away"});
+            run.refuses({},
+                        {fmt::format("manifest.json: is damaged: its '{}' is of type object, expected ", key), "remove it"});
         }
         std::ofstream(run.out() / "manifest.json") << manifest.substr(0, manifest.size() / 2);
-        run.refuses({}, {"manifest.json: is damaged: it is no JSON object"});
+        run.refuses({}, {"manifest.json: is damaged: it is not a"});
         fs::remove(run.out() / "manifest.json");
         REQUIRE(mkfifo((run.out() / "manifest.json").c_str(), 0600) == 0);
         run.refuses({}, {"manifest.json: is not a regular file but a pipe"});
@@ -200,7 +199,7 @@ TEST_SUITE("ResumeRefused") {
         FedhiveRun second;
         std::ofstream(second.folder() / "test.yaml") << small_config();
         const std::string message =
-            fmt::format("{}: a run is going on in it; wait for its end (process {}), or stop it with: kill -INT {}",
+            fmt::format("{}: another run is using this folder; wait for its end (process {}), or stop it with: kill -INT {}",
                         going.out().string(), going.pid(), going.pid());
         for (const Options& arguments :
              {Options{"run", "--resume", going.out().string()},

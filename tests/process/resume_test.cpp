@@ -129,7 +129,7 @@ TEST_SUITE("Resume") {
         REQUIRE(run.end() == "exited with status 0");
         const std::string manifest = read_text(run.out() / "manifest.json");
         finish(run);
-        CHECK(said(run, "the run has finished after 3 rounds; for more: fedhive run --resume " + run.out().string() +
+        CHECK(said(run, "the run has finished after 3 rounds; for more rounds: fedhive run --resume " + run.out().string() +
                             " --set rounds=N"));
         CHECK(read_text(run.out() / "manifest.json") == manifest);
         finish(run, set({"workers=3"}));  // still nothing to do

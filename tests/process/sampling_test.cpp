@@ -82,7 +82,7 @@ TEST_SUITE("Sampling") {
             FedhiveRun replay;
             replay.start({"replay", run.out().string(), "--round", row.at("round"), "--client", row.at("client_id")});
             CHECK_MESSAGE(replay.end() == "exited with status 0", replay.output());
-            CHECK_MESSAGE(replay.output().find(": the bits of the run\n") != std::string::npos, replay.output());
+            CHECK_MESSAGE(replay.output().find(": the same bits as in the run\n") != std::string::npos, replay.output());
         }
     }
 

@@ -79,7 +79,7 @@ TEST_SUITE("SweepCommand") {
                  Case{"grid: {training.optimiser.lr: [0.1]}\n",
                       "sweep.yaml:2: training.optimiser: unknown key; did you mean 'optimizer'?"},
                  Case{"grid: {training.optimizer.lr: [0.1, fast]}\n",
-                      "sweep.yaml:2: training.optimizer.lr: wants a number, found 'fast'"},
+                      "sweep.yaml:2: training.optimizer.lr: expected a number, found 'fast'"},
                  // Only the data and the model show this error.
                  Case{"set: {model: {name: mlp}}\ngrid:\n  model: [{name: lr}, {name: mnist_cnn}]\n", "sweep.yaml:"},
                  Case{"grid: {training.optimizer.lr: [0.1, 0.2]}\nseeds: 6\nmax_runs: 11\n", "12 runs"},

@@ -53,11 +53,10 @@ TEST_SUITE("Sweep") {
             }
             CHECK(done >= 20);
             const std::string summary = read_text(sweep.path() / "summary.md");
-            CHECK_MESSAGE(
-                summary.find(fmt::format("0 of 2 runs have finished, {} of 80 rounds are done. To go on: `fedhive sweep "
-                                         "--resume {}`",
-                                         done, sweep.path().string())) != std::string::npos,
-                summary);
+            CHECK_MESSAGE(summary.find(fmt::format(
+                              "0 of 2 runs have finished, {} of 80 rounds are done. To resume: `fedhive sweep --resume {}`",
+                              done, sweep.path().string())) != std::string::npos,
+                          summary);
             CHECK(summary.find(fmt::format("- `seed=2`: waiting; {} of 40 rounds are done", sweep.rounds("seed=2"))) !=
                   std::string::npos);
             if (number == SIGINT) continue;  // the rest is the same for both signals
@@ -130,7 +129,7 @@ TEST_SUITE("Sweep") {
         CHECK(sweep.run(runs, resumed()) == 2);
         CHECK_MESSAGE(
             sweep.error().find("has changed since the sweep began: 1 run is new (seed=3), 1 run is gone (seed=2), 1 run is "
-                               "changed (lr=0.1); to go on with the sweep as it is now: fedhive sweep ") != std::string::npos,
+                               "changed (lr=0.1); to continue with the changed sweep: fedhive sweep ") != std::string::npos,
             sweep.error());
         CHECK(read_text(sweep.path() / "sweep.json") == before);
         REQUIRE_MESSAGE(sweep.run(runs, adopted()) == 0, sweep.error());

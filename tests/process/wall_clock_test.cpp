@@ -94,18 +94,17 @@ TEST_SUITE("WallClock") {
             CHECK_MESSAGE(other.output().find(text) != std::string::npos, other.output());
             CHECK_FALSE(std::filesystem::exists(other.out()));  // refused before the start
         };
-        refused(set({"mode={name: async}", "clock=wall", "rounds=7"}), 2, "records 6 rounds, 7 are to be run");
+        refused(set({"mode={name: async}", "clock=wall", "rounds=7"}), 2, "records 6 rounds, but the run has 7");
         refused(set({"mode={name: async}", "rounds=6"}), 2, "'arrivals' belongs to clock 'wall'");
         refused(set({"mode={name: semi_async, quorum: 3}", "clock=wall", "rounds=6"}), 2,
-                "arrivals.csv: round 1 has 1 arrivals, 3 are waited for; use the log of a run with this config");
+                "arrivals.csv: round 1 has 1 arrivals, but the run");
         const std::string record = read_text(run.out() / "arrivals.csv");
         std::ofstream(run.out() / "arrivals.csv") << "round,client_id\n1,13\n" << record.substr(record.find("\n2,") + 1);
-        refused(set({"mode={name: async}", "clock=wall", "rounds=6"}), 2,
-                "arrivals.csv: round 1 names client 13, which is not on its way then");
+        refused(set({"mode={name: async}", "clock=wall", "rounds=6"}), 2, "arrivals.csv: round 1 names client 13, which");
         std::ofstream(run.out() / "arrivals.csv") << record << "6,0\n";
         refused(set({"mode={name: async}", "clock=wall", "rounds=6"}), 2, "round 6 ");
         std::ofstream(run.out() / "arrivals.csv") << "round,client_id\n1,0\n3,0\n";
-        refused(set({"mode={name: async}", "clock=wall", "rounds=2"}), 2, "arrivals.csv:3: round 3 after round 1");
+        refused(set({"mode={name: async}", "clock=wall", "rounds=2"}), 2, "arrivals.csv:3: round 3 follows round 1");
         std::ofstream(run.out() / "arrivals.csv") << "round,client_id\n1,x\n";
         refused(set({"mode={name: async}", "clock=wall", "rounds=1"}), 2, "arrivals.csv:2: client_id 'x' is not a number");
     }

@@ -146,7 +146,7 @@ TEST_SUITE("Watch") {
             const Watch watch(run.out());
             CHECK(watch.end() == "exited with status 1");
             CHECK_MESSAGE(
-                watch.says(fmt::format("\ndamaged: finished after 3 rounds, says manifest.json, but rounds.csv {}; ", what)),
+                watch.says(fmt::format("\ndamaged: manifest.json says finished after 3 rounds, but rounds.csv {}; ", what)),
                 watch.output());
             CHECK_FALSE(watch.says("\nfinished"));
         };
@@ -155,11 +155,11 @@ TEST_SUITE("Watch") {
         replace_file(table, whole.substr(0, whole.size() - 1));
         told("ends with round 2");
         replace_file(table, "");
-        told("holds no row");
+        told("has no row");
         fs::remove(table);
-        told("holds no row");
+        told("has no row");
         REQUIRE(mkfifo(table.c_str(), 0600) == 0);
-        told("holds no row");
+        told("has no row");
     }
 
     TEST_CASE("KilledRunIsSeenWhileItIsWatchedAndAfterwards") {
@@ -187,7 +187,7 @@ TEST_SUITE("Watch") {
         REQUIRE(eventually(60.0, [&] { return left.says("     11/11 ") && stayed.says("     11/11 "); }));
         kill(left.process->pid(), SIGINT);
         CHECK(left.end() == "exited with status 130");
-        CHECK(left.says("left; what was watched goes on"));
+        CHECK(left.says("stopped watching; the run continues"));
         const std::size_t then = run.rounds();
         REQUIRE(eventually(60.0, [&] { return run.rounds() > then; }));
         CHECK(stayed.end(0.0) == "still running");
@@ -218,7 +218,7 @@ TEST_SUITE("Watch") {
             const Watch watch(path);
             CHECK(watch.end() == "exited with status 2");
             CHECK_MESSAGE(watch.says("fedhive: " + path.string() + ": "), watch.output());
-            CHECK(watch.says("expected a folder with a manifest.json or config.yaml"));
+            CHECK(watch.says("expected the folder of a run, with manifest.json"));
         }
     }
 

@@ -49,9 +49,9 @@ UnknownOptionNamesTheOneThatWasMeant() {
     expect 2 "$fedhive" sweep x.yaml --dryrun
     says "did you mean '--dry-run'?"
     expect 2 "$fedhive" doctor --xyzzy=3
-    says "--xyzzy: unknown option; known here: --json; fedhive doctor -h says more"
+    says "--xyzzy: unknown option; known options: --json; fedhive doctor -h says more"
     expect 2 "$fedhive" run configs/quick.yaml configs/other.yaml
-    says "configs/other.yaml: one argument too many; fedhive run takes config; fedhive run -h says more"
+    says "configs/other.yaml: unexpected argument; fedhive run takes config; fedhive run -h says more"
     expect 2 "$fedhive" evaluate --jsn
     says "did you mean '--json'?"
     expect 2 "$fedhive" --verson
@@ -70,19 +70,19 @@ UnknownOptionNamesTheOneThatWasMeant() {
 
 KeysOfTheConfigGoBySet() {
     expect 2 "$fedhive" run configs/quick.yaml --epochs 5
-    says "fedhive: --epochs: unknown option; keys of the config go by --set training.local_epochs=5; fedhive run -h says more"
+    says "fedhive: --epochs: unknown option; set keys of the config with --set training.local_epochs=5; fedhive run -h says more"
     expect 2 "$fedhive" run --lr=0.1 configs/quick.yaml
-    says "--lr: unknown option; keys of the config go by --set training.optimizer.lr=0.1;"
+    says "--lr: unknown option; set keys of the config with --set training.optimizer.lr=0.1;"
     expect 2 "$fedhive" sweep x.yaml --rounds 3
-    says "keys of the config go by --set rounds=3;"
+    says "set keys of the config with --set rounds=3;"
     expect 2 "$fedhive" run configs/quick.yaml --gpu
-    says "keys of the config go by --set device=VALUE;"
+    says "set keys of the config with --set device=VALUE;"
     expect 2 "$fedhive" evaluate results --rounds 3
-    says "--rounds: unknown option; known here: --json;"
+    says "--rounds: unknown option; known options: --json;"
     while read -r given; do
         # shellcheck disable=SC2086  # split, as a shell splits it
         expect 2 "$fedhive" run configs/quick.yaml --set $given
-        says "fedhive: --set $given: --set wants KEY=VALUE, together: --set rounds=3"
+        says "fedhive: --set $given: expected KEY=VALUE without spaces: --set rounds=3"
     done <<'END'
 rounds 3
 rounds = 3
@@ -91,11 +91,11 @@ rounds= 3
 rounds: 3
 END
     expect 2 "$fedhive" run --set=rounds 3 configs/quick.yaml
-    says "together: --set rounds=3"
+    says "without spaces: --set rounds=3"
     expect 2 "$fedhive" validate --set rounds configs/quick.yaml
-    says "--set rounds: wants KEY=VALUE, such as training.batch_size=32"
+    says "--set rounds: expected KEY=VALUE, such as training.batch_size=32"
     expect 2 "$fedhive" validate configs/quick.yaml --set 'strategy={name:' fedprox, proximal_mu: '1}' --json
-    says "a value with blanks in it wants quotes: --set 'strategy={name: fedprox, proximal_mu: 1}'"
+    says "put a value with spaces in quotes: --set 'strategy={name: fedprox, proximal_mu: 1}'"
     expect 0 "$fedhive" validate configs/quick.yaml --set 'strategy={name: fedprox, proximal_mu: 1}'
 }
 
@@ -104,13 +104,13 @@ EveryMistakeHasItsLine() {
     expect 2 "$fedhive" validate bad.yaml
     [ "$output" = "fedhive: bad.yaml:1: rounds: 0 is out of range; allowed: 1 to 1e9
          bad.yaml:3: modle: unknown key; did you mean 'model'?
-         bad.yaml:4: threads: wants an integer, found 'many'; allowed: 1 to 1024" ] || fail "it said: $output"
+         bad.yaml:4: threads: expected an integer, found 'many'; allowed: 1 to 1024" ] || fail "it said: $output"
     expect 2 "$fedhive" run configs/quik.yaml
     says "configs/quik.yaml: no such file; did you mean 'configs/quick.yaml'?"
     expect 2 "$fedhive" validate configs/quick.yaml --set data.partition.clients=61
-    says ": data.partition: 61 clients, but only 60 examples; give each client at least one"
+    says ": data.partition: 61 clients, but only 60 examples; each client needs at least one"
     expect 2 "$fedhive" validate configs/quick.yaml --set 'data.normalize={mean: [0, 0], std: [1, 1]}'
-    says ": data.normalize: mean has 2 values, but the data has 20 channels"
+    says ": data.normalize: mean has 2 values, but the data have 20 channels"
 }
 
 JsonSaysWhatTheLinesSay() {

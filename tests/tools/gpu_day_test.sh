@@ -169,7 +169,7 @@ DayRunsOnTheEmulatedGpu() {
     done
     grep -qE '^direct,[1-5],True,' killed.csv || fail "$(cat killed.csv)"
     [ "$(grep -cE '^w2-mnist_cnn,direct,[12],3,[0-9.]+,' workers.csv)" = 2 ] || fail "$(cat workers.csv)"
-    grep -qE '^w4,direct,2,3,,,.*cnn_m takes .* of which this GPU has' workers.csv || fail "$(cat workers.csv)"
+    grep -qE '^w4,direct,2,3,,,.*cnn_m needs .* but this GPU has' workers.csv || fail "$(cat workers.csv)"
     ! grep -qE 'eager|recorded|batched' ./*.csv || fail "forms that these programs have not: $(cat ./*.csv)"
     grep -q '"device": "cuda"' manifest.json || fail "$(cat manifest.json)"
 }

@@ -23,8 +23,8 @@ KeySpec unseen_key() {
             .default_value = "refuse",
             .choices = {"refuse", "class"},
             .doc =
-                "Characters that tests show and training does not: refused, or counted as one class more, which nobody learns "
-                "to tell."};
+                "What happens with characters that occur only in the test text. refuse: an error; class: they form one extra "
+                "class, which no model can learn."};
 }
 
 Unseen unseen_of(const std::string& word) { return word == "class" ? Unseen::Class : Unseen::Refuse; }
@@ -33,8 +33,8 @@ std::string unseen_problem(std::uint8_t byte) {
     const std::string shown =
         std::isprint(byte) != 0 ? fmt::format("'{}'", static_cast<char>(byte)) : fmt::format("byte 0x{:02X}", byte);
     return fmt::format(
-        "has {}, which is in nothing that is trained on, so that no model can tell it; set data.unseen to class to "
-        "count all such characters as one class more, or leave it out of the tests",
+        "has {}, which does not occur in the training text, so no model can learn it; set data.unseen: class to count all such "
+        "characters as one extra class, or remove it from the test text",
         shown);
 }
 

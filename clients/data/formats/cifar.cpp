@@ -21,17 +21,17 @@ void append(Examples& part, const fs::path& path, const CifarLayout& layout) {
     const std::size_t record = layout.labels + pixels;
     const std::size_t count = file.size() / record;
     if (count == 0 || file.size() % record != 0)
-        throw ConfigError(fmt::format("{}: has {} bytes; a whole number of records of {} bytes is expected, at least one; {}",
-                                      path.string(), file.size(), record, layout.to_fetch));
+        throw ConfigError(fmt::format("{}: has {} bytes; expected: one or more records of {} bytes; {}", path.string(),
+                                      file.size(), record, layout.to_fetch));
     const std::size_t before = part.size();
     part.labels.resize(before + count);
     part.values.resize((before + count) * pixels);
     std::vector<char> bytes(record);
     for (std::size_t i = 0; i < count; ++i) {
-        if (file.read(bytes) != record) throw ConfigError(fmt::format("{}: became shorter while it was read", path.string()));
+        if (file.read(bytes) != record) throw ConfigError(fmt::format("{}: was shortened while it was read", path.string()));
         const std::int32_t label = static_cast<std::uint8_t>(bytes[layout.label]);
         if (label >= layout.num_classes)
-            throw ConfigError(fmt::format("{}: example {} has the label {}, expected 0 to {}; {}", path.string(), i, label,
+            throw ConfigError(fmt::format("{}: example {} has the label {}; allowed: 0 to {}; {}", path.string(), i, label,
                                           layout.num_classes - 1, layout.to_fetch));
         part.labels[before + i] = label;
         std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(layout.labels), pixels,
@@ -57,7 +57,7 @@ Examples read_files(const fs::path& root, std::span<const char* const> names, co
 Dataset read_cifar(const fs::path& root, const CifarLayout& layout) {
     std::error_code error;
     if (!fs::is_directory(root, error))
-        throw ConfigError(fmt::format("{}: there is no such folder; {}", root.string(), layout.to_fetch));
+        throw ConfigError(fmt::format("{}: no such folder; {}", root.string(), layout.to_fetch));
     return {read_files(root, layout.train, layout), read_files(root, layout.test, layout), layout.num_classes};
 }
 

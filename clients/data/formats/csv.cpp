@@ -57,7 +57,7 @@ std::optional<Number> number_in(std::string_view cell) {
 class CsvTable {
 public:
     CsvTable(const std::filesystem::path& file, bool header) : file_(file.string()), lines_(file) {
-        if (!next()) throw ConfigError(fmt::format("{}: has no rows; wanted: a table, cells parted by commas", file_));
+        if (!next()) throw ConfigError(fmt::format("{}: has no rows; expected: a table with cells separated by commas", file_));
         header_line_ = number_;
         refuse_other_separators();
         columns_ = without_blanks(cells_);
@@ -82,7 +82,7 @@ public:
         if (!pending_ && !next()) return false;
         pending_ = false;
         if (cells_.size() != columns_.size())
-            throw ConfigError(fmt::format("{}:{}: has {} cells; wanted: {}, as the first line has", file_, number_,
+            throw ConfigError(fmt::format("{}:{}: has {} cells; expected: {}, like the first line", file_, number_,
                                           cells_.size(), columns_.size()));
         return true;
     }
@@ -95,11 +95,11 @@ public:
         if (found.size() == 1) return found.front();
         if (!found.empty())
             throw ConfigError(
-                fmt::format("{}: {}: columns {} and {} are both called '{}'; wanted: one of that name, or the "
-                            "model would learn from the other; take one out, or rename it",
+                fmt::format("{}: {}: columns {} and {} are both named '{}'; remove one, or rename it, because the model would "
+                            "learn from it",
                             header(), key, found[0] + 1, found[1] + 1, name));
         const std::size_t shown = std::min<std::size_t>(columns_.size(), 20);
-        throw ConfigError(fmt::format("{}: {}: there is no column '{}'; the columns are: {}{}", header(), key, name,
+        throw ConfigError(fmt::format("{}: {}: no column '{}'; the columns are: {}{}", header(), key, name,
                                       fmt::join(columns_.begin(), columns_.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
                                       shown < columns_.size() ? ", …" : ""));
     }
@@ -107,7 +107,7 @@ public:
     /// Throws ConfigError about the current row's cell.
     [[noreturn]] void fail(std::size_t column, const std::string& wanted) const {
         const std::string_view found = cell(column);
-        throw ConfigError(fmt::format("{}:{}: column '{}': {}; wanted: {}", file_, number_, columns_[column],
+        throw ConfigError(fmt::format("{}:{}: column '{}': {}; expected: {}", file_, number_, columns_[column],
                                       found.empty() ? "is empty" : fmt::format("is '{}'", found.substr(0, 60)), wanted));
     }
 
@@ -117,8 +117,8 @@ private:
         for (const auto& [sign, what] : {std::pair(';', "semicolons"), {'\t', "tabs"}, {'|', "bars"}})
             if (cells_.size() == 1 && cells_.front().find(sign) != std::string::npos)
                 throw ConfigError(
-                    fmt::format("{}:{}: cells are parted by commas; this line has {}; write the table with commas, "
-                                "and points in its numbers",
+                    fmt::format("{}:{}: expected cells separated by commas, but this line has {}; write the table with commas "
+                                "between cells and decimal points in numbers",
                                 file_, number_, what));
     }
 
@@ -130,8 +130,7 @@ private:
             if (line.ends_with('\r')) line.pop_back();
         } while (line.empty());
         std::optional<Cells> cells = cells_of(line);
-        if (!cells)
-            throw ConfigError(fmt::format("{}:{}: a quote is not closed; wanted: it closes on its line", file_, number_));
+        if (!cells) throw ConfigError(fmt::format("{}:{}: a quote is not closed; close it on the same line", file_, number_));
         cells_ = std::move(*cells);
         return true;
     }
@@ -148,7 +147,7 @@ private:
 float number_of(const CsvTable& table, std::size_t column) {
     const auto value = number_in<double>(table.cell(column));
     if (!value || !std::isfinite(*value) || !std::isfinite(static_cast<float>(*value)))
-        table.fail(column, "a number that an f32 can be");
+        table.fail(column, "a number that fits in f32");
     return static_cast<float>(*value);
 }
 
@@ -156,7 +155,7 @@ std::int32_t label_in(const CsvTable& table, std::size_t column) {
     const auto label = number_in<double>(table.cell(column));  // pandas writes 1.0 if the column ever had a missing label
     if (!label || *label != std::floor(*label) || *label >= kWide || (*label != kIgnored && *label < 0.0))
         table.fail(column,
-                   fmt::format("a class, a whole number from 0, below {:.0f}, or {}, which does not count", kWide, kIgnored));
+                   fmt::format("a class, an integer from 0, below {:.0f}, or {} for an ignored target", kWide, kIgnored));
     return static_cast<std::int32_t>(*label);
 }
 
@@ -184,8 +183,8 @@ CsvPart read_table(const std::filesystem::path& file, const CsvFiles& files, boo
         part.features.push_back(table.columns()[i]);
     }
     if (features.empty())
-        throw ConfigError(fmt::format("{}: has no column besides target{}; wanted: features, parted by commas", table.header(),
-                                      has_client ? " and client" : ""));
+        throw ConfigError(fmt::format("{}: has no column besides target{}; expected: features, separated by commas",
+                                      table.header(), has_client ? " and client" : ""));
     part.examples.shape = {static_cast<std::int64_t>(features.size()), 1, 1};
     part.examples.type = ValueType::F32;
     if (files.numbers) part.examples.target = {TargetKind::Numbers, static_cast<std::uint32_t>(targets.size())};
@@ -209,7 +208,7 @@ CsvPart read_table(const std::filesystem::path& file, const CsvFiles& files, boo
         owners.push_back(table.cell_with_blanks(client));
     }
     if (part.examples.size() == 0)
-        throw ConfigError(fmt::format("{}: has no rows; wanted: one for each example", table.file()));
+        throw ConfigError(fmt::format("{}: has no rows; expected: one for each example", table.file()));
     part.examples.owners = numbered(owners);
     for (std::size_t i = 0; i < owners.size(); ++i) {
         const std::size_t owner = part.examples.owners[i];
@@ -227,7 +226,7 @@ std::int64_t classes_in(const Examples& part) {
 void check_classes(const std::filesystem::path& file, const std::string& target, const Examples& part, std::int64_t classes) {
     const std::int64_t largest = classes_in(part) - 1;
     if (largest >= classes)
-        throw ConfigError(fmt::format("{}: column '{}': there is a label {}, expected 0 to {}; set data.classes to at least {}",
+        throw ConfigError(fmt::format("{}: column '{}': has the label {}; allowed: 0 to {}; set data.classes to at least {}",
                                       file.string(), target, largest, classes - 1, largest + 1));
 }
 
@@ -239,9 +238,10 @@ CsvFiles csv_files(const Values& values, TargetKind wanted) {
     files.target = without_blanks(cells_of(values.word("target")).value_or(Cells{}));
     for (const std::string& one : files.target)
         if (one.empty() || std::ranges::count(files.target, one) > 1 || (!files.numbers && files.target.size() > 1))
-            throw ConfigError(fmt::format("target is '{}'; wanted: {}", values.word("target"),
-                                          files.numbers ? "columns, each once, parted by commas"
-                                                        : "one column, of classes; several are numbers, for task regression"));
+            throw ConfigError(fmt::format("target is '{}'; expected: {}", values.word("target"),
+                                          files.numbers
+                                              ? "columns, each once, separated by commas"
+                                              : "one column with classes; several columns of numbers need task: regression"));
     return files;
 }
 
@@ -258,12 +258,11 @@ Dataset read_csv_files(const CsvFiles& files, std::int64_t num_classes) {
     CsvPart train = read_table(files.train, files, true), test = read_table(files.test, files, false);
     const auto [one, other] = std::ranges::mismatch(train.features, test.features);
     if (one != train.features.end() || other != test.features.end())
-        throw ConfigError(
-            fmt::format("{}: {}; wanted: the columns of the training file, in its order", test.header,
-                        other == test.features.end() ? fmt::format("the column '{}' is missing", *one)
-                        : one == train.features.end()
-                            ? fmt::format("the column '{}' is not in the training file", *other)
-                            : fmt::format("the column '{}' stands where '{}' does in the training file", *other, *one)));
+        throw ConfigError(fmt::format("{}: {}; expected: the columns of the training file, in the same order", test.header,
+                                      other == test.features.end() ? fmt::format("the column '{}' is missing", *one)
+                                      : one == train.features.end()
+                                          ? fmt::format("the column '{}' is not in the training file", *other)
+                                          : fmt::format("the column '{}' is where the training file has '{}'", *other, *one)));
     Dataset dataset{std::move(train.examples), std::move(test.examples), num_classes};
     dataset.owner_names = std::move(train.owner_names);
     dataset.warnings = index_column(dataset.train, files.header ? std::optional(train.features.front()) : std::nullopt);
@@ -278,41 +277,37 @@ Dataset read_csv_files(const CsvFiles& files, std::int64_t num_classes) {
 }
 
 DataFormat csv() {
-    return {
-        .name = "csv",
-        .summary = "tables of numbers",
-        .keys =
-            {{.name = "train",
-              .default_value = std::filesystem::path(),
-              .required = true,
-              .may_change = true,
-              .doc =
-                  "The training examples, a row each, cells parted by commas; all columns but target and client are features, "
-                  "f32; relative to the config file. docs/data.md."},
-             {.name = "test",
-              .default_value = std::filesystem::path(),
-              .required = true,
-              .may_change = true,
-              .doc = "The test examples, with the same columns."},
-             {.name = "target",
-              .default_value = "",
-              .required = true,
-              .doc =
-                  "The column of the labels, whole numbers from 0: its name, or its number from 0 where header is false. For "
-                  "task regression the columns of the numbers to tell, parted by commas: `low, high`."},
-             {.name = "client",
-              .default_value = "",
-              .default_note = "none",
-              .doc = "The column that says whose an example is, any text, for partition scheme natural."},
-             {.name = "header", .default_value = true, .doc = "The first line names the columns."},
-             {.name = "classes",
-              .default_value = std::int64_t{0},
-              .range = between(0, kWide),
-              .doc = "Number of classes; 0: as many as the training labels show. Not for task regression."}},
-        .shape = csv_shape,
-        .read = [](const Values& values, std::uint64_t,
-                   TargetKind wanted) { return read_csv_files(csv_files(values, wanted), classes_wanted(values, wanted)); },
-        .targets = {TargetKind::Class, TargetKind::Numbers}};
+    return {.name = "csv",
+            .summary = "tables of numbers",
+            .keys = {{.name = "train",
+                      .default_value = std::filesystem::path(),
+                      .required = true,
+                      .may_change = true,
+                      .doc = "The training examples, one per row, with cells separated by commas. All columns except target "
+                             "and client are features, read as f32. Relative to the config file. docs/data.md."},
+                     {.name = "test",
+                      .default_value = std::filesystem::path(),
+                      .required = true,
+                      .may_change = true,
+                      .doc = "The test examples, with the same columns."},
+                     {.name = "target",
+                      .default_value = "",
+                      .required = true,
+                      .doc = "The column of the labels, integers from 0: its name, or its number from 0 if header is false. "
+                             "For task regression the columns of the targets, separated by commas: `low, high`."},
+                     {.name = "client",
+                      .default_value = "",
+                      .default_note = "none",
+                      .doc = "The column with the owner of each example, any text, for partition scheme natural."},
+                     {.name = "header", .default_value = true, .doc = "true: the first line names the columns."},
+                     {.name = "classes",
+                      .default_value = std::int64_t{0},
+                      .range = between(0, kWide),
+                      .doc = "Number of classes; 0: counted from the training labels. Not for task regression."}},
+            .shape = csv_shape,
+            .read = [](const Values& values, std::uint64_t,
+                       TargetKind wanted) { return read_csv_files(csv_files(values, wanted), classes_wanted(values, wanted)); },
+            .targets = {TargetKind::Class, TargetKind::Numbers}};
 }
 
 }  // namespace fedhive::clients

@@ -5,12 +5,14 @@
 namespace fedhive::clients {
 
 std::vector<KeySpec> counts_of_drawn() {
-    return {
-        {.name = "num_train",
-         .default_value = std::int64_t{6000},
-         .range = between(1, kMost),
-         .doc = "Training examples to draw, over all clients."},
-        {.name = "num_test", .default_value = std::int64_t{1000}, .range = between(1, kMost), .doc = "Test examples to draw."}};
+    return {{.name = "num_train",
+             .default_value = std::int64_t{6000},
+             .range = between(1, kMost),
+             .doc = "Number of training examples to generate, for all clients together."},
+            {.name = "num_test",
+             .default_value = std::int64_t{1000},
+             .range = between(1, kMost),
+             .doc = "Number of test examples to generate."}};
 }
 
 DrawnCounts counts_of(const Values& values) {

@@ -46,9 +46,8 @@ std::string advice(const fs::path& root) {
 }
 
 std::string wanted_files() {
-    return "the files wanted are train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-idx3-ubyte and "
-           "t10k-labels-idx1-ubyte, "
-           "each plain or with .gz";
+    return "the four files are train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-idx3-ubyte and "
+           "t10k-labels-idx1-ubyte, each plain or with .gz";
 }
 
 /// Prefix of a file's name: "emnist-balanced-" of "emnist-balanced-test-labels-idx1-ubyte.gz", "" of
@@ -72,9 +71,8 @@ std::string set_in(const fs::path& root) {
         if (const auto set = set_of(entry.path().filename().string())) sets.insert(*set);
     if (sets.empty() || sets.contains("")) return "";
     if (sets.size() == 1) return *sets.begin();
-    throw ConfigError(
-        fmt::format("{}: has the files of several sets: {}*; wanted: the four files of one, in a folder of their own",
-                    root.string(), fmt::join(sets, "*, ")));
+    throw ConfigError(fmt::format("{}: has the files of several sets: {}*; put the four files of one set into their own folder",
+                                  root.string(), fmt::join(sets, "*, ")));
 }
 
 /// Path of a part's images or labels: the first existing of MNIST's, EMNIST's ("…-test-images-idx3-ubyte") and Kaggle's
@@ -109,7 +107,7 @@ public:
             compressed_ = true;
             if (!fs::exists(path_, error))
                 throw ConfigError(
-                    fmt::format("{}: there is no such file, nor one with .gz; {}; {}", plain, wanted_files(), advice(root)));
+                    fmt::format("{}: no such file, plain or with .gz; {}; {}", plain, wanted_files(), advice(root)));
         }
         open_file();
         gzbuffer(file_.get(), 1U << 17);
@@ -130,7 +128,7 @@ public:
     void expect_magic(std::uint32_t expected, const char* meaning) {
         const std::uint32_t found = header_word();
         if (found != expected)
-            fail(fmt::format("has the wrong magic number {:#010x}, expected {:#010x} ({})", found, expected, meaning));
+            fail(fmt::format("has the wrong magic number {:#010x}; expected: {:#010x} ({})", found, expected, meaning));
     }
 
     /// The rest of the file, exactly `size` bytes. A plain file's size is checked first; memory for a compressed
@@ -141,7 +139,7 @@ public:
                              file_bytes_ < header_bytes_ + size ? "is truncated" : "has trailing bytes", file_bytes_,
                              header_bytes_ + size));
         if (const std::uint64_t available = aggregation::available_memory_bytes(); !compressed_ && size > available)
-            fail(fmt::format("has {} bytes of data, {} bytes of memory are available", size, available));
+            fail(fmt::format("has {} bytes of data, but only {} bytes of memory are available", size, available));
         std::vector<std::uint8_t> bytes;
         bytes.reserve(compressed_ ? std::min<std::uint64_t>(size, 4 * kChunk) : size);
         while (bytes.size() < size) {
@@ -149,7 +147,7 @@ public:
             bytes.resize(std::min<std::uint64_t>(size, before + kChunk));
             const std::size_t got = read(std::span(bytes).subspan(before));
             if (before + got < bytes.size())
-                fail(fmt::format("is truncated: it holds {} bytes after the header, which promises {}", before + got, size));
+                fail(fmt::format("is truncated: the header promises {1} bytes, but only {0} follow", before + got, size));
         }
         std::array<std::uint8_t, 1> next{};
         if (read(next) > 0) fail(fmt::format("has trailing bytes after the {} that its header promises", size));
@@ -173,7 +171,7 @@ private:
         } catch (const FileError& error) {
             fail(error.reason);
         }
-        if (!file_) fail("cannot be opened: no descriptor or no memory is left");
+        if (!file_) fail("cannot be opened: no file descriptor or no memory is left");
     }
 
     /// Returns fewer bytes than asked for only at the end of the file.
@@ -183,7 +181,7 @@ private:
         const char* text = gzerror(file_.get(), &code);
         if (code == Z_BUF_ERROR) fail("is truncated: its gzip stream ends early");
         if (got < 0)
-            fail(fmt::format("cannot be read ({}), an intact {}file is expected", code == Z_ERRNO ? std::strerror(errno) : text,
+            fail(fmt::format("cannot be read ({}); expected an intact {}file", code == Z_ERRNO ? std::strerror(errno) : text,
                              compressed_ ? "gzip " : ""));
         return static_cast<std::size_t>(got);
     }
@@ -206,7 +204,7 @@ ImagesHeader read_header(IdxFile& images) {
     for (std::uint64_t* word : {&header.count, &header.height, &header.width}) *word = images.header_word();
     // The bound on the sides keeps n * height * width below 2^64.
     if (header.count == 0 || header.height == 0 || header.width == 0 || header.height >= kMaxSide || header.width >= kMaxSide)
-        images.fail(fmt::format("its header promises {} images of {} x {}, at least 1 and sides of 1 to {} are expected",
+        images.fail(fmt::format("its header promises {} images of {} x {}; allowed: at least 1 image, with sides of 1 to {}",
                                 header.count, header.height, header.width, kMaxSide - 1));
     return header;
 }
@@ -214,7 +212,7 @@ ImagesHeader read_header(IdxFile& images) {
 void require_folder(const fs::path& root) {
     std::error_code error;
     if (!fs::is_directory(root, error))
-        throw ConfigError(fmt::format("{}: there is no such folder; {}; {}", root.string(), wanted_files(), advice(root)));
+        throw ConfigError(fmt::format("{}: no such folder; {}; {}", root.string(), wanted_files(), advice(root)));
 }
 
 std::uint64_t read_count(IdxFile& labels) {
@@ -241,8 +239,7 @@ Examples read_part(const fs::path& root, const std::string& name) {
     const auto [num_images, height, width] = read_header(images);
     const std::uint64_t num_labels = read_count(labels);
     if (num_labels != num_images)
-        labels.fail(
-            fmt::format("has {} labels, but the images beside it are {}; the counts must be equal", num_labels, num_images));
+        labels.fail(fmt::format("has {} labels, but there are {} images; the counts must be equal", num_labels, num_images));
     Examples part;
     part.shape = {1, static_cast<std::int64_t>(height), static_cast<std::int64_t>(width)};
     part.values = images.body(num_images * height * width);
@@ -255,7 +252,7 @@ void check_labels(const fs::path& root, const std::string& part_name, const Exam
     const auto outside =
         std::find_if(part.labels.begin(), part.labels.end(), [&](std::int32_t label) { return label >= num_classes; });
     if (outside == part.labels.end()) return;
-    throw ConfigError(fmt::format("{}: example {} has the label {}, expected 0 to {}; set the number of classes to at least {}",
+    throw ConfigError(fmt::format("{}: example {} has the label {}; allowed: 0 to {}; set the number of classes to at least {}",
                                   place_of(root, part_name, kLabelsName).string(), outside - part.labels.begin(), *outside,
                                   num_classes - 1, *outside + 1));
 }
@@ -270,31 +267,30 @@ Dataset read_idx(const fs::path& root, std::int64_t num_classes) {
     check_labels(root, "t10k", dataset.test, dataset.num_classes);
     if (!(dataset.train.shape == dataset.test.shape))
         throw ConfigError(
-            fmt::format("{}: the test images are {} x {}, but the training images are {} x {}; both must be of one size",
+            fmt::format("{}: the test images are {} x {}, but the training images are {} x {}; all must have the same size",
                         place_of(root, "t10k", kImagesName).string(), dataset.test.shape.height, dataset.test.shape.width,
                         dataset.train.shape.height, dataset.train.shape.width));
     return dataset;
 }
 
 DataFormat idx() {
-    return {
-        .name = "idx",
-        .summary = "the MNIST family's files",
-        .keys = {{.name = "root",
-                  .default_value = std::filesystem::path(),
-                  .required = true,
-                  .may_change = true,
-                  .doc = "Folder with the four IDX files, plain or `.gz`, named as MNIST, EMNIST or Kaggle name them; relative "
-                         "to the config file (in --set: to the current "
-                         "folder). `scripts/data mnist` fetches MNIST into data/mnist, and `scripts/data -h` names others."},
-                 {.name = "classes",
-                  .default_value = std::int64_t{0},
-                  .range = between(0, kWide),
-                  .doc = "Number of classes; 0: as many as the training labels show."}},
-        .blamed = "root",
-        .shape = [](const Values& values, TargetKind) { return idx_shape(values.path("root"), values.integer("classes")); },
-        .read = [](const Values& values, std::uint64_t,
-                   TargetKind) { return read_idx(values.path("root"), values.integer("classes")); }};
+    return {.name = "idx",
+            .summary = "the MNIST family's files",
+            .keys = {{.name = "root",
+                      .default_value = std::filesystem::path(),
+                      .required = true,
+                      .may_change = true,
+                      .doc = "Folder with the four IDX files, plain or `.gz`, named as MNIST, EMNIST or Kaggle name them; "
+                             "relative to the config file (in --set: to the current folder). `scripts/data mnist` fetches "
+                             "MNIST into data/mnist; `scripts/data -h` lists other sets."},
+                     {.name = "classes",
+                      .default_value = std::int64_t{0},
+                      .range = between(0, kWide),
+                      .doc = "Number of classes; 0: counted from the training labels."}},
+            .blamed = "root",
+            .shape = [](const Values& values, TargetKind) { return idx_shape(values.path("root"), values.integer("classes")); },
+            .read = [](const Values& values, std::uint64_t,
+                       TargetKind) { return read_idx(values.path("root"), values.integer("classes")); }};
 }
 
 }  // namespace fedhive::clients

@@ -54,14 +54,12 @@ std::vector<std::string> classes_in_folder(const fs::path& folder) {
     std::error_code error;
     for (const fs::path& entry : entries_of(folder)) {
         if (!fs::is_directory(entry, error))
-            throw ConfigError(
-                fmt::format("{}: lies beside the classes; wanted: a folder for each class, with its images, and "
-                            "nothing else",
-                            entry.string()));
+            throw ConfigError(fmt::format(
+                "{}: is a file beside the class folders; expected only one folder per class, with its images", entry.string()));
         classes.push_back(entry.filename().string());
     }
     if (classes.empty())
-        throw ConfigError(fmt::format("{}: is empty; wanted: a folder for each class, with its images", folder.string()));
+        throw ConfigError(fmt::format("{}: is empty; expected one folder per class, with its images", folder.string()));
     return classes;
 }
 
@@ -71,21 +69,22 @@ std::vector<ImageFile> files_of_part(const fs::path& folder, const std::vector<s
     for (const std::string& name : classes_in_folder(folder)) {
         const auto known = std::ranges::find(classes, name);
         if (known == classes.end())
-            throw ConfigError(fmt::format("{}: is no class of the training folder, which has: {}", (folder / name).string(),
+            throw ConfigError(fmt::format("{}: is not a class of the training folder, which has: {}", (folder / name).string(),
                                           fmt::join(classes, ", ")));
         const std::size_t before = files.size();
         for (const fs::path& file : entries_of(folder / name)) {
             if (kind_by_name(file) == nullptr)
-                throw ConfigError(fmt::format("{}: is no image by its name; wanted: *.png, *.jpg or *.jpeg", file.string()));
+                throw ConfigError(
+                    fmt::format("{}: does not have the name of an image; expected: *.png, *.jpg or *.jpeg", file.string()));
             files.push_back({file, static_cast<std::int32_t>(known - classes.begin())});
         }
         if (all_classes && files.size() == before)
             throw ConfigError(
-                fmt::format("{}: has no image; wanted: one at least, or no such folder", (folder / name).string()));
+                fmt::format("{}: has no image; add at least one, or remove the folder", (folder / name).string()));
     }
     if (files.empty()) throw ConfigError(fmt::format("{}: has no images", folder.string()));
     if (files.size() > std::numeric_limits<std::uint32_t>::max())
-        throw ConfigError(fmt::format("{}: has {} images; allowed: up to {}", folder.string(), files.size(),
+        throw ConfigError(fmt::format("{}: has {} images; allowed: at most {}", folder.string(), files.size(),
                                       std::numeric_limits<std::uint32_t>::max()));
     return files;
 }
@@ -95,10 +94,10 @@ struct OpenedImage {
     explicit OpenedImage(const fs::path& file) : bytes(read_file(file, kMostImageFile)), kind(*kind_by_name(file)) {
         if (!bytes.starts_with(kind.begins)) {
             const bool other = bytes.starts_with(png_pictures().begins) || bytes.starts_with(jpeg_pictures().begins);
-            throw ConfigError(fmt::format("{}: is named as {} and is {}", file.string(), kind.name,
+            throw ConfigError(fmt::format("{}: has the name of a {} file but is {}", file.string(), kind.name,
                                           other ? kind.begins == png_pictures().begins ? "JPEG; rename it" : "PNG; rename it"
                                           : bytes.empty() ? "empty"
-                                                          : "none; it is damaged, or of a kind that is not read"));
+                                                          : "not one; it is damaged, or of an unsupported kind"));
         }
         told(file, [&] { size = kind.size(bytes); });
     }
@@ -134,8 +133,8 @@ struct CommonForm {
     void check(const fs::path& file, const PictureSize& found) const {
         if (found.height != size.height || found.width != size.width)
             throw ConfigError(
-                fmt::format("{0}: is {1} x {2}, but {3} is {4} x {5}; all images must be of one height and width; mend it in "
-                            "Python, with Pillow: image.resize(({5}, {4}))",
+                fmt::format("{0}: is {1} x {2}, but {3} is {4} x {5}; all images must have the same height and width; fix in "
+                            "Python with Pillow: image.resize(({5}, {4}))",
                             file.string(), found.height, found.width, first.string(), size.height, size.width));
         if (!asked && found.colour != size.colour)
             throw ConfigError(fmt::format("{}: {}, but {} {}; set data.channels to 1, for grey, or 3", file.string(),
@@ -197,8 +196,8 @@ void check_room(const fs::path& folder, std::size_t images, const ExampleShape& 
     const std::uint64_t available = aggregation::available_memory_bytes(), bytes = images * shape.num_values();
     if (bytes > available / 2)
         throw ConfigError(
-            fmt::format("{}: {} images of {} bytes need {} bytes, {} bytes of memory are available, of which half "
-                        "may be taken; use smaller images, or fewer",
+            fmt::format("{}: {} images of {} bytes need {} bytes, {} bytes of memory are available, and half of it may be "
+                        "used; use smaller or fewer images",
                         folder.string(), images, shape.num_values(), bytes, available));
 }
 
@@ -235,21 +234,20 @@ DataFormat images() {
         return KeySpec{
             .name = name, .default_value = std::filesystem::path(), .required = true, .may_change = true, .doc = doc};
     };
-    return {
-        .name = "images",
-        .summary = "folders of PNG and JPEG images, a class a sub-folder",
-        .keys = {folder("train",
-                        "Folder of the training images: a sub-folder for each class, with its *.png, *.jpg or *.jpeg, all "
-                        "of one size; classes are numbered in the order of their names, as torchvision's ImageFolder does; "
-                        "relative to the config file. docs/data.md."),
-                 folder("test", "Folder of the test images, with sub-folders of the same names."),
-                 {.name = "channels",
-                  .default_value = "auto",
-                  .choices = {"auto", "1", "3"},
-                  .doc = "1: grey; 3: red, green and blue; auto: as the first training image has, and all others must. Grey "
-                         "images become three equal channels, and colours grey, as Pillow's convert does."}},
-        .shape = images_shape,
-        .read = [](const Values& values, std::uint64_t, TargetKind) { return read_images(image_folders(values)); }};
+    return {.name = "images",
+            .summary = "folders of PNG and JPEG images, one sub-folder per class",
+            .keys = {folder("train",
+                            "Folder of the training images: one sub-folder per class, with images *.png, *.jpg or *.jpeg of "
+                            "one size. Classes are numbered in the order of their names, as in torchvision's ImageFolder; "
+                            "relative to the config file. docs/data.md."),
+                     folder("test", "Folder of the test images, with sub-folders of the same names."),
+                     {.name = "channels",
+                      .default_value = "auto",
+                      .choices = {"auto", "1", "3"},
+                      .doc = "1: grey; 3: red, green and blue; auto: the channels of the first training image, which all "
+                             "images must have. With 1 or 3, images are converted as by Pillow's convert."}},
+            .shape = images_shape,
+            .read = [](const Values& values, std::uint64_t, TargetKind) { return read_images(image_folders(values)); }};
 }
 
 }  // namespace fedhive::clients

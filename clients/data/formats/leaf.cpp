@@ -16,18 +16,19 @@ const char* kind_of(const LeafPart& part) { return part.kind == LeafKind::Number
 
 void check_alike(const LeafFiles& files, const LeafPart& train, const LeafPart& test) {
     if (test.kind != train.kind || test.width != train.width)
-        throw ConfigError(fmt::format("{}: test examples are {} {}, but training examples {} {}; both must be alike",
+        throw ConfigError(fmt::format("{}: test examples are {} {}, but training examples {} {}; both must be of the same kind",
                                       files.test.string(), test.width, kind_of(test), train.width, kind_of(train)));
     if (train.kind == LeafKind::Characters && files.num_classes > 0)
-        throw ConfigError(fmt::format("{}: examples are texts, whose classes are their characters; leave data.classes out",
+        throw ConfigError(fmt::format("{}: examples are texts, whose classes are their characters; remove data.classes",
                                       files.train.string()));
     if (train.kind == LeafKind::Characters && files.shape)
-        throw ConfigError(fmt::format("{}: examples are texts, which have no data.shape; leave it out", files.train.string()));
+        throw ConfigError(fmt::format("{}: examples are texts, which have no shape; remove data.shape", files.train.string()));
     if (train.kind == LeafKind::Numbers && files.unseen == Unseen::Class)
-        throw ConfigError(fmt::format("{}: examples are numbers, data.unseen is of texts; leave it out", files.train.string()));
+        throw ConfigError(
+            fmt::format("{}: examples are numbers, but data.unseen applies only to texts; remove it", files.train.string()));
     if (!files.shape) return;
     if (files.shape->num_values() != train.width)
-        throw ConfigError(fmt::format("{}: examples have {} numbers, data.shape {} x {} x {} has {}", files.train.string(),
+        throw ConfigError(fmt::format("{}: examples have {} numbers, but data.shape {} x {} x {} has {}", files.train.string(),
                                       train.width, files.shape->channels, files.shape->height, files.shape->width,
                                       files.shape->num_values()));
 }
@@ -66,7 +67,7 @@ void check_leaf_labels(const LeafPart& part, std::int64_t num_classes) {
     for (const LeafUser& user : part.users)
         for (std::size_t i = 0; i < user.num_examples; ++i, ++at)
             if (part.labels[at] >= num_classes)
-                throw ConfigError(fmt::format("{}: user '{}': y[{}]: is {}, expected 0 to {}; set data.classes to at least {}",
+                throw ConfigError(fmt::format("{}: user '{}': y[{}]: is {}; allowed: 0 to {}; set data.classes to at least {}",
                                               part.files[user.file].string(), user.name.substr(0, 60), i, part.labels[at],
                                               num_classes - 1, part.labels[at] + 1));
 }
@@ -120,30 +121,27 @@ Dataset read_leaf(const LeafFiles& files) {
 DataFormat leaf() {
     return {
         .name = "leaf",
-        .summary = "LEAF's JSON, users with their own examples",
-        .keys =
-            {{.name = "train",
-              .default_value = std::filesystem::path(),
-              .required = true,
-              .may_change = true,
-              .doc = "The training examples: the folder `train` that LEAF's preprocessing has written, or one of its files "
-                     "*.json; examples are lists of numbers with a class, or texts of one length with the character behind "
-                     "each; relative to the config file. docs/data.md."},
-             {.name = "test",
-              .default_value = std::filesystem::path(),
-              .required = true,
-              .may_change = true,
-              .doc = "The test examples, in the same form: the folder `test`."},
-             shape_key(
-                 "Channels, height and width of an example, for models that take images: `[1, 28, 28]` for FEMNIST, whose "
-                 "files have 784 numbers in a row; left out, each number is a channel of 1 × 1."),
-             {.name = "classes",
-              .default_value = std::int64_t{0},
-              .range = between(0, kWide),
-              .doc =
-                  "Number of classes; 0: as many as the training labels show. FEMNIST has 62. Not for texts, whose classes are "
-                  "their characters."},
-             unseen_key()},
+        .summary = "LEAF's JSON files: users with their own examples",
+        .keys = {{.name = "train",
+                  .default_value = std::filesystem::path(),
+                  .required = true,
+                  .may_change = true,
+                  .doc = "The training examples: the folder `train` that LEAF's preprocessing has written, or one of its files "
+                         "*.json; examples are lists of numbers with a class, or texts of one length with the character that "
+                         "follows each; relative to the config file. docs/data.md."},
+                 {.name = "test",
+                  .default_value = std::filesystem::path(),
+                  .required = true,
+                  .may_change = true,
+                  .doc = "The test examples, in the same form: the folder `test`."},
+                 shape_key("Channels, height and width of an example, for models that take images: `[1, 28, 28]` for FEMNIST, "
+                           "whose files have 784 numbers in a row; if it is left out, each number is a channel of 1 × 1."),
+                 {.name = "classes",
+                  .default_value = std::int64_t{0},
+                  .range = between(0, kWide),
+                  .doc = "Number of classes; 0: counted from the training labels. FEMNIST has 62. Not for texts, whose classes "
+                         "are their characters."},
+                 unseen_key()},
         .check = shape_problem,
         .shape =
             [](const Values& values, TargetKind) {

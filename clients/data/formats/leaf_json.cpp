@@ -150,8 +150,8 @@ public:
         std::string reason = error.what();
         for (const char* before : {"] ", " - "})
             if (const std::size_t at = reason.find(before); at != std::string::npos) reason.erase(0, at + std::strlen(before));
-        throw ConfigError(fmt::format("{}: byte {} of {}: is no JSON: {}; the file is damaged or cut off", path().string(),
-                                      byte, bytes_, reason.substr(0, 200)));
+        throw ConfigError(fmt::format("{}: byte {} of {}: is not valid JSON: {}; the file is damaged or cut off",
+                                      path().string(), byte, bytes_, reason.substr(0, 200)));
     }
 
 private:
@@ -173,28 +173,28 @@ private:
     [[noreturn]] void unexpected(const std::string& found) const {
         switch (place_) {
             case Place::Start:
-                refuse(fmt::format("begins with {}; wanted: {}", found, form_of_file()));
+                refuse(fmt::format("begins with {}; expected: {}", found, form_of_file()));
             case Place::File:
-                refuse(fmt::format("{} is {}; wanted: {}", key_, found, form_of_file()));
+                refuse(fmt::format("{} is {}; expected: {}", key_, found, form_of_file()));
             case Place::Users:
-                refuse(fmt::format("users[{}] is {}; wanted: a name", users_.size(), found));
+                refuse(fmt::format("users[{}] is {}; expected: a name", users_.size(), found));
             case Place::Counts:
-                refuse(fmt::format("num_samples[{}] is {}; wanted: a count", counts_.size(), found));
+                refuse(fmt::format("num_samples[{}] is {}; expected: a count", counts_.size(), found));
             case Place::Data:
-                refuse(fmt::format("user '{}' is {}; wanted: {{x: […], y: […]}}", shown(key_), found));
+                refuse(fmt::format("user '{}' is {}; expected: {{x: […], y: […]}}", shown(key_), found));
             case Place::User:
-                refuse(fmt::format("{} is {}; wanted: one list x and one list y", key_, found));
+                refuse(fmt::format("{} is {}; expected: one list x and one list y", key_, found));
             case Place::Examples:
-                refuse(fmt::format("is {}; wanted: a list of numbers, or a text", found));
+                refuse(fmt::format("is {}; expected: a list of numbers, or a text", found));
             case Place::Example:
                 refuse(fmt::format("has {} among its numbers", found));
             case Place::Labels:
-                refuse(fmt::format("is {}; wanted: a class, or a character", found));
+                refuse(fmt::format("is {}; expected: a class, or a character", found));
         }
-        throw Fault("no such place in a file of LEAF's");
+        throw Fault("no such place in a LEAF file");
     }
 
-    static const char* form_of_file() { return "an object of users, num_samples and user_data, as LEAF writes it"; }
+    static const char* form_of_file() { return "an object with users, num_samples and user_data, as LEAF writes it"; }
 
     // --- Skipped: unknown keys of the file and of a user ---
 
@@ -240,7 +240,7 @@ private:
         key_.clear();
         const auto [before, is_new] = known_.try_emplace(user_, file_);
         if (!is_new)
-            refuse(fmt::format("stands in {} before; wanted: each user once, with all its examples",
+            refuse(fmt::format("was already in {}; expected: each user once, with all its examples",
                                part_.files[before->second].string()));
         first_ = examples_;
         labels_are_ = LeafKind::Unknown;
@@ -248,20 +248,22 @@ private:
 
     void end_user() {
         if (num_examples() != num_labels())
-            refuse(fmt::format("has {} examples x and {} labels y; wanted: a label each", num_examples(), num_labels()));
+            refuse(fmt::format("has {} examples x and {} labels y; expected: one label per example", num_examples(),
+                               num_labels()));
         if (num_labels() > 0 && labels_are_ != part_.kind)
-            refuse(part_.kind == LeafKind::Numbers ? "has characters y for numbers x; wanted: classes, whole numbers from 0"
-                                                   : "has numbers y for texts x; wanted: the character behind each text");
+            refuse(part_.kind == LeafKind::Numbers
+                       ? "has characters y for numbers x; expected: classes, integers from 0"
+                       : "has numbers y for texts x; expected: the character that follows each text");
         part_.users.push_back({user_, num_examples(), file_});
     }
 
     /// Checks users and num_samples, if present, against user_data.
     void check_lists() {
         place_ = Place::File;
-        if (part_.users.size() == first_user_) refuse(fmt::format("has nobody in user_data; wanted: {}", form_of_file()));
+        if (part_.users.size() == first_user_) refuse(fmt::format("has no user in user_data; expected: {}", form_of_file()));
         const std::span<const LeafUser> found = std::span(part_.users).subspan(first_user_);
         if (!counts_.empty() && counts_.size() != users_.size())
-            refuse(fmt::format("has {} users and {} num_samples; wanted: a count for each", users_.size(), counts_.size()));
+            refuse(fmt::format("has {} users and {} num_samples; expected: one count per user", users_.size(), counts_.size()));
         if (users_.empty()) return;
         std::map<std::string, std::size_t> unnamed;
         for (const LeafUser& user : found) unnamed[user.name] = user.num_examples;
@@ -269,10 +271,10 @@ private:
             const auto user = unnamed.find(users_[i]);
             if (user == unnamed.end())
                 refuse(fmt::format("users has '{}', {}", shown(users_[i]),
-                                   std::ranges::count(users_, users_[i]) > 1 ? "twice; wanted: each user once"
-                                                                             : "user_data has not; the file is damaged"));
+                                   std::ranges::count(users_, users_[i]) > 1 ? "twice; expected: each user once"
+                                                                             : "user_data does not; the file is damaged"));
             if (!counts_.empty() && counts_[i] != static_cast<double>(user->second))
-                refuse(fmt::format("user '{}': has {} examples, num_samples promises {}; the file is damaged", shown(users_[i]),
+                refuse(fmt::format("user '{}': has {} examples, but num_samples says {}; the file is damaged", shown(users_[i]),
                                    user->second, counts_[i]));
             unnamed.erase(user);
         }
@@ -285,8 +287,8 @@ private:
     void set_kind(LeafKind kind) {
         if (part_.kind == LeafKind::Unknown) part_.kind = kind;
         if (part_.kind != kind)
-            refuse(kind == LeafKind::Numbers ? "is a list of numbers; wanted: a text, as the first example is"
-                                             : "is a text; wanted: a list of numbers, as the first example is");
+            refuse(kind == LeafKind::Numbers ? "is a list of numbers; expected: a text, like the first example"
+                                             : "is a text; expected: a list of numbers, like the first example");
     }
 
     void begin_example() {
@@ -297,7 +299,7 @@ private:
 
     void add_number(double value) {
         const auto rounded = static_cast<float>(value);
-        if (!std::isfinite(rounded)) refuse(fmt::format("has {}, more than an f32 can be", value));
+        if (!std::isfinite(rounded)) refuse(fmt::format("has {}, which does not fit in f32", value));
         if (static_cast<double>(numbers_.size()) >= kWide) refuse(fmt::format("has more than {:.0f} numbers", kWide));
         numbers_.push_back(rounded);
     }
@@ -316,10 +318,9 @@ private:
     void add_example(std::string_view bytes, std::size_t width, const char* what) {
         if (examples_ == 0) part_.width = width;
         if (width == 0 || width != part_.width)
-            refuse(
-                fmt::format("has {} {}; wanted: {}", width, what,
-                            width == part_.width ? "at least one" : fmt::format("{}, as the first example has", part_.width)));
-        if (examples_ == kMostLeafExamples) refuse(fmt::format("is one more than {} examples", kMostLeafExamples));
+            refuse(fmt::format("has {} {}; expected: {}", width, what,
+                               width == part_.width ? "at least one" : fmt::format("{}, like the first example", part_.width)));
+        if (examples_ == kMostLeafExamples) refuse(fmt::format("is one example more than the allowed {}", kMostLeafExamples));
         make_room(bytes.size());
         part_.values.insert(part_.values.end(), bytes.begin(), bytes.end());
         ++examples_;
@@ -333,7 +334,7 @@ private:
         const std::uint64_t available = aggregation::available_memory_bytes();
         if (wanted > available / 2)
             refuse(
-                fmt::format("examples need more than {} bytes, {} bytes of memory are available, of which half may be taken; "
+                fmt::format("examples need more than {} bytes, {} bytes of memory are available and half of it may be used; "
                             "use a sample of the data",
                             values.size(), available));
         values.reserve(wanted);
@@ -342,10 +343,9 @@ private:
     void add_label(LeafKind kind, double value, const std::string& text) {
         if (labels_are_ == LeafKind::Unknown) labels_are_ = kind;
         if (labels_are_ != kind || !(value >= 0.0) || value >= kWide || value != std::floor(value))
-            refuse(fmt::format("is '{}'; wanted: {}", shown(text),
-                               labels_are_ == LeafKind::Numbers
-                                   ? fmt::format("a class, a whole number from 0, below {:.0f}", kWide)
-                                   : "one character, of one byte"));
+            refuse(fmt::format("is '{}'; expected: {}", shown(text),
+                               labels_are_ == LeafKind::Numbers ? fmt::format("a class, an integer from 0, below {:.0f}", kWide)
+                                                                : "one character, of one byte"));
         part_.labels.push_back(static_cast<std::int32_t>(value));
     }
 
@@ -373,13 +373,13 @@ std::vector<fs::path> files_in(const fs::path& place) {
     for (const auto& entry : fs::directory_iterator(place, error)) {
         if (entry.is_directory(error) && !entry.path().filename().string().starts_with('.'))
             throw ConfigError(
-                fmt::format("{}: is a folder; wanted: files *.json in {} itself", entry.path().string(), place.string()));
+                fmt::format("{}: is a folder; put the files *.json into {} itself", entry.path().string(), place.string()));
         if (entry.path().extension() == ".json") files.push_back(entry.path());
     }
     if (error) throw ConfigError(fmt::format("{}: cannot be listed: {}", place.string(), error.message()));
     if (files.empty())
         throw ConfigError(place.string() +
-                          ": has no file *.json; wanted: the folder train or test that LEAF's split_data.py wrote");
+                          ": has no file *.json; expected: the folder train or test that LEAF's split_data.py wrote");
     std::ranges::sort(files);
     return files;
 }

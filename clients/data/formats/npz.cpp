@@ -31,13 +31,13 @@ std::vector<std::uint8_t> read_floats(NpzArray& array, std::uint64_t count) {
 ExampleShape shape_of(const NpzArray& x) {
     const std::vector<std::uint64_t>& shape = x.header().shape;
     if (shape.size() < 2 || shape.size() > 4)
-        x.fail(fmt::format("has the shape {}; wanted: (n, features), (n, height, width) or (n, channels, height, width)",
+        x.fail(fmt::format("has the shape {}; expected: (n, features), (n, height, width) or (n, channels, height, width)",
                            x.header().shape_text()),
                shape.empty() ? "numpy.atleast_2d(x)" : "x.reshape(len(x), -1)");
     double values = 1.0;
     for (std::size_t i = 1; i < shape.size(); ++i) values *= static_cast<double>(shape[i]);
     if (values < 1.0 || values > kMost || shape[0] == 0 || shape[0] > kMostExamples)
-        x.fail(fmt::format("has the shape {}; wanted: 1 to {} examples of 1 to {:.0f} values each", x.header().shape_text(),
+        x.fail(fmt::format("has the shape {}; expected: 1 to {} examples of 1 to {:.0f} values each", x.header().shape_text(),
                            kMostExamples, kMost),
                R"(numpy.savez("FILE.npz", x=x, y=y))");
     const auto side = [&](std::size_t i) { return static_cast<std::int64_t>(shape[i]); };
@@ -50,7 +50,7 @@ ValueType type_of(const NpzArray& x) {
     const NpyHeader& header = x.header();
     if (header.kind() == 'u' && header.item_bytes() == 1) return ValueType::U8;
     if (header.kind() == 'f' && (header.item_bytes() == 4 || header.item_bytes() == 8)) return ValueType::F32;
-    x.fail(fmt::format("has the dtype {}; wanted: uint8 (bytes, 0 to 255), float32 or float64", header.dtype),
+    x.fail(fmt::format("has the dtype {}; expected: uint8 (bytes, 0 to 255), float32 or float64", header.dtype),
            R"(x.astype("float32"))");
 }
 
@@ -65,10 +65,10 @@ std::vector<std::uint8_t> read_bytes(NpzArray& array, std::uint64_t count) {
 Examples read_tokens(NpzArray& x, std::int64_t& vocabulary) {
     const NpyHeader& header = x.header();
     if (header.kind() == 'f')
-        x.fail(fmt::format("has the dtype {}; wanted: integers, since data.values is tokens", header.dtype),
+        x.fail(fmt::format("has the dtype {}; expected: integers, because data.values is tokens", header.dtype),
                R"(x.astype("int32"))");
     if (header.shape.size() != 2)
-        x.fail(fmt::format("has the shape {}; wanted: (n, positions), since data.values is tokens", header.shape_text()),
+        x.fail(fmt::format("has the shape {}; expected: (n, positions), because data.values is tokens", header.shape_text()),
                header.shape.empty() ? "numpy.atleast_2d(x)" : "x.reshape(len(x), -1)");
     Examples part{.shape = shape_of(x), .values = {}, .labels = {}};
     const std::uint64_t count = header.shape[0] * header.shape[1];
@@ -81,7 +81,7 @@ Examples read_tokens(NpzArray& x, std::int64_t& vocabulary) {
     part.values.resize(count * sizeof(std::int32_t));
     for_each_integer(x, count, [&](auto given, std::uint64_t at) {
         if (std::cmp_less(given, 0) || std::cmp_greater_equal(given, kMostTokens))
-            x.fail(fmt::format("{} is {}; wanted: tokens from 0, below {}", place_of("x", header, at), given, kMostTokens),
+            x.fail(fmt::format("{} is {}; expected: tokens from 0, below {}", place_of("x", header, at), given, kMostTokens),
                    "numpy.unique(x, return_inverse=True)[1].reshape(x.shape)");
         const auto token = static_cast<std::int32_t>(given);
         std::memcpy(&part.values[at * sizeof token], &token, sizeof token);
@@ -95,7 +95,7 @@ void set_vocabulary(const NpzFiles& files, Dataset& dataset, std::int64_t in_tra
     const std::int64_t vocabulary = files.vocabulary > 0 ? files.vocabulary : in_train;
     for (const auto& [file, seen] : {std::pair(files.train, in_train), std::pair(files.test, in_test)})
         if (seen > vocabulary)
-            throw ConfigError(fmt::format("{}: x: there is a token {}, expected 0 to {}; set data.vocabulary to at least {}",
+            throw ConfigError(fmt::format("{}: x: has the token {}; allowed: 0 to {}; set data.vocabulary to at least {}",
                                           file.string(), seen - 1, vocabulary - 1, seen));
     dataset.train.shape.vocabulary = dataset.test.shape.vocabulary = vocabulary;
 }
@@ -153,12 +153,12 @@ void check_labels(const std::filesystem::path& file, const Examples& part, std::
     const auto at = outside - part.labels.begin(), width = static_cast<std::ptrdiff_t>(part.target.width);
     const std::string place =
         part.target.kind == TargetKind::Class ? fmt::format("{}", at) : fmt::format("{}, {}", at / width, at % width);
-    throw ConfigError(fmt::format("{}: y: y[{}] is {}, expected 0 to {}; set data.classes to at least {}", file.string(), place,
+    throw ConfigError(fmt::format("{}: y: y[{}] is {}; allowed: 0 to {}; set data.classes to at least {}", file.string(), place,
                                   *outside, num_classes - 1, *outside + 1));
 }
 
 const char* name_of(ValueType type) {
-    return type == ValueType::U8 ? "uint8" : type == ValueType::F32 ? "float32" : "of more bytes than one";
+    return type == ValueType::U8 ? "uint8" : type == ValueType::F32 ? "float32" : "of more than one byte";
 }
 
 DataShape npz_shape(const NpzFiles& files, std::int64_t num_classes) {
@@ -194,19 +194,19 @@ Dataset read_npz(const NpzFiles& files, std::int64_t num_classes) {
     const ExampleShape &train = dataset.train.shape, &test = dataset.test.shape;
     if (train != test)
         throw ConfigError(fmt::format(
-            "{}: x: test examples are {} x {} x {}, but training examples {} x {} x {}; both must be "
-            "of one shape; mend it: x_test = x_test.reshape(-1, *x_train.shape[1:])",
+            "{}: x: test examples are {} x {} x {}, but training examples {} x {} x {}; both must have the same shape; fix: "
+            "x_test = x_test.reshape(-1, *x_train.shape[1:])",
             files.test.string(), test.channels, test.height, test.width, train.channels, train.height, train.width));
     if (dataset.train.type != dataset.test.type)
         throw ConfigError(
-            fmt::format("{}: x: test examples are {}, but training examples {}; both must be of one type; mend "
-                        "it: x_test = x_test.astype(x_train.dtype)",
+            fmt::format("{}: x: test examples are {}, but training examples {}; both must have the same type; fix: x_test = "
+                        "x_test.astype(x_train.dtype)",
                         files.test.string(), name_of(dataset.test.type), name_of(dataset.train.type)));
     if (dataset.train.target != dataset.test.target)
-        throw ConfigError(fmt::format(
-            "{}: y: of {} an example, but that of the training file of {}; both must be of one shape; mend it: y_test "
-            "= y_test.reshape(-1, *y_train.shape[1:])",
-            files.test.string(), dataset.test.target.width, dataset.train.target.width));
+        throw ConfigError(
+            fmt::format("{}: y: has {} per example, but the training file has {}; both must have the same shape; fix: y_test = "
+                        "y_test.reshape(-1, *y_train.shape[1:])",
+                        files.test.string(), dataset.test.target.width, dataset.train.target.width));
     dataset.warnings = channels_last(dataset.train);
     return dataset;
 }
@@ -219,26 +219,26 @@ DataFormat npz() {
     return {
         .name = "npz",
         .summary = "NumPy archives",
-        .keys = {file(
-                     "train",
-                     "The training examples, a file of `numpy.savez`: x of (n, features), (n, height, width) or (n, channels, "
-                     "height, width), uint8, float32, or float64, which is rounded to float32; y of (n,), integers; for task "
-                     "regression y of (n,) or (n, numbers), float32 or float64; for next_token of (n,) or (n, positions), "
-                     "integers; where scheme is natural, client of (n,), integers; relative to the config file. docs/data.md."),
+        .keys = {file("train",
+                      "The training examples, a file of `numpy.savez`: x of (n, features), (n, height, width) or (n, channels, "
+                      "height, width), uint8, float32, or float64, which is rounded to float32; y of (n,), integers; for task "
+                      "regression y of (n,) or (n, numbers), float32 or float64; for next_token of (n,) or (n, positions), "
+                      "integers; for scheme natural, client of (n,), integers; relative to the config file. docs/data.md."),
                  file("test", "The test examples, in the same form."),
                  {.name = "classes",
                   .default_value = std::int64_t{0},
                   .range = between(0, kWide),
-                  .doc = "Number of classes; 0: as many as the training labels show. Not for task regression."},
+                  .doc = "Number of classes; 0: counted from the training labels. Not for task regression."},
                  {.name = "values",
                   .default_value = "numbers",
                   .choices = {"numbers", "tokens"},
-                  .doc = "What x holds. tokens: of (n, positions), integers from 0, for a model that begins with embedding."},
+                  .doc =
+                      "Content of x. tokens: integers from 0 of shape (n, positions), for a model that begins with embedding."},
                  {.name = "vocabulary",
                   .default_value = std::int64_t{0},
                   .range = between(0, kWide),
                   .with = KeySpec::Companion{"values", {"tokens"}},
-                  .doc = "Number of tokens; 0: as many as the training examples show."}},
+                  .doc = "Size of the vocabulary; 0: counted from the training examples."}},
         .shape = [](const Values& values,
                     TargetKind wanted) { return npz_shape(npz_files(values, wanted), classes_wanted(values, wanted)); },
         .read = [](const Values& values, std::uint64_t,

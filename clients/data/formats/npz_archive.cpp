@@ -17,7 +17,7 @@ constexpr const char* kSaveAgain = R"(numpy.savez("FILE.npz", x=x, y=y))";
 constexpr std::uint64_t kMostDeflate = 1032;  // largest expansion of one compressed byte
 
 [[noreturn]] void refuse(const std::string& where, const std::string& what, const std::string& line) {
-    throw ConfigError(fmt::format("{}: {}; mend it: {}", where, what, line));
+    throw ConfigError(fmt::format("{}: {}; fix: {}", where, what, line));
 }
 
 std::string open_problem(int code) {
@@ -29,9 +29,10 @@ std::string open_problem(int code) {
 /// Checks the member's claimed sizes against the file's.
 void check_member(const zip_stat_t& member, const std::string& where, std::uint64_t file_bytes) {
     if (member.encryption_method != ZIP_EM_NONE)
-        refuse(where, "is encrypted; wanted: an archive without a password", kSaveAgain);
+        refuse(where, "is encrypted; expected: an archive without a password", kSaveAgain);
     if (member.comp_method != ZIP_CM_STORE && member.comp_method != ZIP_CM_DEFLATE)
-        refuse(where, fmt::format("is compressed by method {}; wanted: stored or deflated, as NumPy does", member.comp_method),
+        refuse(where,
+               fmt::format("is compressed by method {}; expected: stored or deflated, as NumPy writes it", member.comp_method),
                kSaveAgain);
     const std::uint64_t each = member.comp_method == ZIP_CM_STORE ? 1 : kMostDeflate;
     if (member.comp_size > file_bytes || member.size / each > member.comp_size)
@@ -55,21 +56,22 @@ bool has_plain_numbers(const NpyHeader& header) {
 void check_header(const NpzArray& array) {
     const NpyHeader& header = array.header();
     if (header.dtype == "[...]")
-        array.fail("has the dtype [...]; wanted: plain numbers",
+        array.fail("has the dtype [...]; expected: plain numbers",
                    R"(numpy.stack([ARRAY[name] for name in ARRAY.dtype.names], axis=-1).astype("float32"))");
     const bool words = header.kind() == 'U' || header.kind() == 'S';
     if (words || (header.kind() == 'O' && array.name() != "x" && header.shape.size() == 1))
-        array.fail(fmt::format("has {}; wanted: numbers{}", words ? fmt::format("texts ({})", header.dtype) : "Python objects",
-                               array.name() == "y" ? ", of a word the same in training and test examples" : ""),
-                   "numpy.unique(ARRAY, return_inverse=True)[1]");
+        array.fail(
+            fmt::format("has {}; expected: numbers{}", words ? fmt::format("texts ({})", header.dtype) : "Python objects",
+                        array.name() == "y" ? "; a word must have the same number in training and test examples" : ""),
+            "numpy.unique(ARRAY, return_inverse=True)[1]");
     if (header.kind() == 'O')
-        array.fail("has Python objects; wanted: numbers", R"(numpy.stack(list(ARRAY)).astype("float32"))");
+        array.fail("has Python objects; expected: numbers", R"(numpy.stack(list(ARRAY)).astype("float32"))");
     if (!has_plain_numbers(header))
-        array.fail(fmt::format("has the dtype {}; wanted: plain numbers", header.dtype), R"(ARRAY.astype("float32"))");
+        array.fail(fmt::format("has the dtype {}; expected: plain numbers", header.dtype), R"(ARRAY.astype("float32"))");
     if (header.dtype[0] == '>')
-        array.fail(fmt::format("has the dtype {}, big-endian; wanted: little-endian", header.dtype),
+        array.fail(fmt::format("has the dtype {}, big-endian; expected: little-endian", header.dtype),
                    R"(ARRAY.astype(ARRAY.dtype.newbyteorder("<")))");
-    if (header.fortran_order) array.fail("is in Fortran order; wanted: C order", "numpy.ascontiguousarray(ARRAY)");
+    if (header.fortran_order) array.fail("is in Fortran order; expected: C order", "numpy.ascontiguousarray(ARRAY)");
 }
 
 }  // namespace
@@ -97,7 +99,7 @@ void NpzArray::read(std::span<char> to) {
 
 void NpzArray::expect_end() {
     std::array<char, 1> next{};
-    if (read_some(next) > 0) fail("goes on behind its last value; the archive is damaged", kSaveAgain);
+    if (read_some(next) > 0) fail("has bytes after its last value; the archive is damaged", kSaveAgain);
 }
 
 NpzArchive::NpzArchive(const std::filesystem::path& file) : path_(file.string()) {
@@ -108,7 +110,7 @@ NpzArchive::NpzArchive(const std::filesystem::path& file) : path_(file.string())
     if (descriptor >= 0) archive_.reset(zip_fdopen(descriptor, 0, &code));
     if (archive_) return;
     if (descriptor >= 0) close(descriptor);  // libzip takes ownership only on success
-    refuse(path_, fmt::format("is no whole .npz archive ({})", open_problem(code)), kSaveAgain);
+    refuse(path_, fmt::format("is not a complete .npz archive ({})", open_problem(code)), kSaveAgain);
 }
 
 std::optional<std::uint64_t> NpzArchive::member_of(const std::string& name) const {
@@ -137,7 +139,7 @@ NpzArray NpzArchive::open(const std::string& name) const {
     const std::string where = path_ + ": " + name;
     const std::optional<std::uint64_t> place = member_of(name);
     if (!place)
-        refuse(where, fmt::format("there is no such array in the archive, which has: {}", array_names()),
+        refuse(where, fmt::format("no such array in the archive, which has: {}", array_names()),
                name == "client" ? R"(numpy.savez("FILE.npz", x=x, y=y, client=client))" : kSaveAgain);
     zip_stat_t member;
     zip_stat_init(&member);
@@ -150,18 +152,18 @@ NpzArray NpzArchive::open(const std::string& name) const {
         array.read(to);
         return to.size();
     });
-    if (!header) array.fail("is no NumPy array", kSaveAgain);
+    if (!header) array.fail("is not a NumPy array", kSaveAgain);
     array.header_ = *header;
     check_header(array);
     const std::optional<std::uint64_t> data = header->data_bytes();
     if (!data || *data != member.size - header->bytes)
-        array.fail(fmt::format("has {} bytes, but its shape {} of {} promises {}; the archive is damaged", member.size,
+        array.fail(fmt::format("has {} bytes, but its shape {} and type {} need {}; the archive is damaged", member.size,
                                header->shape_text(), header->dtype,
                                data ? std::to_string(header->bytes + *data) : "more than can be counted"),
                    kSaveAgain);
     // Twice: as read, and in the shared segment.
     if (const std::uint64_t available = aggregation::available_memory_bytes(); *data > available / 2)
-        array.fail(fmt::format("has {} bytes of data, which are held twice for a moment; {} bytes of memory are available",
+        array.fail(fmt::format("has {} bytes of data and needs twice that for a moment; only {} bytes of memory are available",
                                *data, available),
                    "ARRAY[:" + std::to_string(header->shape.empty() ? 0 : header->shape[0] / 2) + "]");
     return array;

@@ -16,14 +16,14 @@ constexpr auto kMostClasses = static_cast<std::int64_t>(kWide);
 std::uint64_t width_of(const NpzArray& y, std::uint64_t count, const char* wanted) {
     const NpyHeader& header = y.header();
     if (header.shape.empty() || header.shape.size() > 2)
-        y.fail(fmt::format("has the shape {}; wanted: ({},) or ({}, {})", header.shape_text(), count, count, wanted),
+        y.fail(fmt::format("has the shape {}; expected: ({},) or ({}, {})", header.shape_text(), count, count, wanted),
                "y.reshape(len(x), -1)");
     if (header.shape[0] != count)
         y.fail(fmt::format("has {} values, but x has {} examples; the counts must be equal", header.shape[0], count),
                "y[:len(x)]");
     const std::uint64_t width = header.shape.size() == 2 ? header.shape[1] : 1;
     if (width == 0 || static_cast<double>(width) > kWide)
-        y.fail(fmt::format("has the shape {}; wanted: 1 to {:.0f} {} an example", header.shape_text(), kWide, wanted),
+        y.fail(fmt::format("has the shape {}; expected: 1 to {:.0f} {} per example", header.shape_text(), kWide, wanted),
                "y.reshape(len(x), -1)");
     return width;
 }
@@ -33,10 +33,10 @@ template <typename Integer>
 std::string mend_of(Integer label, bool at_positions) {
     const bool negative = std::cmp_less(label, 0);
     const std::string counted =
-        negative ? fmt::format(", where {0} marks what does not count: y[y == {0}] = {1}", label, kIgnored) : "";
-    if (at_positions) return negative ? counted : ": number the tokens of x and y from 0 by one table, which both share";
+        negative ? fmt::format(", if {0} marks targets to ignore: y[y == {0}] = {1}", label, kIgnored) : "";
+    if (at_positions) return negative ? counted : ": number the tokens of x and y from 0 with one common table";
     return fmt::format(
-        "{}{}, before training and test examples are parted: k = y != {}; y[k] = numpy.unique(y[k], "
+        "{}{}, before splitting into training and test examples: k = y != {}; y[k] = numpy.unique(y[k], "
         "return_inverse=True)[1]",
         counted, counted.empty() ? "" : "; or else", kIgnored);
 }
@@ -48,7 +48,7 @@ std::vector<std::int32_t> read_labels(NpzArray& y, std::uint64_t count, const st
         const bool is_class = std::cmp_greater_equal(label, 0) && std::cmp_less(label, kMostClasses);
         if (!is_class && !std::cmp_equal(label, kIgnored))
             throw ConfigError(
-                fmt::format("{}: y: {} is {}; wanted: classes from 0, below {}, or {}, which does not count; mend it{}", file,
+                fmt::format("{}: y: {} is {}; expected: classes from 0, below {}, or {} for an ignored target; fix{}", file,
                             place_of("y", y.header(), at), label, kMostClasses, kIgnored,
                             mend_of(+label, y.header().shape.size() == 2 && y.header().shape[1] > 1)));
         labels.push_back(static_cast<std::int32_t>(label));
@@ -61,8 +61,9 @@ void read_numbers(const NpzArchive& archive, Examples& part, std::uint64_t count
     const NpyHeader& header = y.header();
     const bool doubles = header.kind() == 'f' && header.item_bytes() == 8;
     if (!doubles && !(header.kind() == 'f' && header.item_bytes() == 4))
-        y.fail(fmt::format("has the dtype {}; wanted: float32 or float64, the numbers of task regression", header.dtype),
-               R"(y.astype("float32"))");
+        y.fail(
+            fmt::format("has the dtype {}; expected: float32 or float64, because task regression needs numbers", header.dtype),
+            R"(y.astype("float32"))");
     const std::uint64_t width = width_of(y, count, "numbers");
     part.target = {TargetKind::Numbers, static_cast<std::uint32_t>(width)};
     part.numbers.resize(count * width);
@@ -74,7 +75,7 @@ void read_numbers(const NpzArchive& archive, Examples& part, std::uint64_t count
 void read_classes_of_positions(const NpzArchive& archive, const std::string& file, Examples& part, std::uint64_t count) {
     NpzArray y = archive.open("y");
     if (y.header().kind() == 'f')
-        y.fail(fmt::format("has the dtype {}; wanted: integers", y.header().dtype), R"(y.astype("int64"))");
+        y.fail(fmt::format("has the dtype {}; expected: integers", y.header().dtype), R"(y.astype("int64"))");
     const std::uint64_t width = width_of(y, count, "positions");
     part.target = {TargetKind::ClassEach, static_cast<std::uint32_t>(width)};
     part.labels = read_labels(y, count * width, file);

@@ -39,9 +39,9 @@ void for_each_float(NpzArray& array, const char* name, std::uint64_t count, cons
         if (!std::isfinite(value)) {
             const std::string place = place_of(name, array.header(), at);
             if (std::isfinite(given))
-                array.fail(fmt::format("{} is {}, more than an f32 can be", place, given),
+                array.fail(fmt::format("{} is {}, which does not fit in f32", place, given),
                            fmt::format("{0} / numpy.abs({0}).max()", name));
-            array.fail(fmt::format("{} is {}; wanted: finite numbers", place, given),
+            array.fail(fmt::format("{} is {}; expected: finite numbers", place, given),
                        fmt::format("numpy.nan_to_num({})", name));
         }
         take(value, at);

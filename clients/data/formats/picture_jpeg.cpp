@@ -82,8 +82,8 @@ PictureSize jpeg_size(std::string_view bytes) {
     JpegReader reader(bytes);
     run_jpeg(reader);
     if (reader.info.num_components != 1 && reader.info.num_components != 3)
-        throw PictureError(fmt::format("it has {} channels, as CMYK has four; wanted: grey, or red, green and blue",
-                                       reader.info.num_components));
+        throw PictureError(
+            fmt::format("it has {} channels, like CMYK; expected: grey, or red, green and blue", reader.info.num_components));
     return checked_size(reader.size.height, reader.size.width, reader.size.colour);
 }
 

@@ -59,7 +59,7 @@ void read_png(PngReader& reader) {
     png_set_interlace_handling(png);
     png_read_update_info(png, reader.info);
     if (png_get_rowbytes(png, reader.info) * reader.rows.size() != reader.size.num_bytes())
-        png_error(png, "its rows are not what its head says");
+        png_error(png, "its rows do not match its header");
     png_read_image(png, reader.rows.data());
     png_read_end(png, nullptr);
 }
@@ -68,7 +68,7 @@ void read_png(PngReader& reader) {
 void run_png(PngReader& reader) {
     reader.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &reader, fail_png, keep_quiet);
     if (reader.png != nullptr) reader.info = png_create_info_struct(reader.png);
-    if (reader.info == nullptr) throw PictureError("libpng has no memory");
+    if (reader.info == nullptr) throw PictureError("libpng ran out of memory");
     if (setjmp(png_jmpbuf(reader.png)) != 0) throw PictureError(reader.message.data());
     read_png(reader);
 }
@@ -76,7 +76,7 @@ void run_png(PngReader& reader) {
 PictureSize png_size(std::string_view bytes) {
     PngReader reader(bytes);
     run_png(reader);
-    if (reader.sixteen_bits) throw PictureError("it has 16 bits a channel; wanted: 8 or fewer");
+    if (reader.sixteen_bits) throw PictureError("it has 16 bits per channel; allowed: 8 or fewer");
     return checked_size(reader.size.height, reader.size.width, reader.size.colour);
 }
 

@@ -88,14 +88,17 @@ Dataset draw(const Values& values, std::uint64_t seed, TargetKind) {
 
 std::vector<KeySpec> synthetic_keys() {
     std::vector<KeySpec> keys = counts_of_drawn();
-    keys.push_back(
-        {.name = "num_classes", .default_value = std::int64_t{10}, .range = between(2, kWide), .doc = "Classes to draw."});
+    keys.push_back({.name = "num_classes",
+                    .default_value = std::int64_t{10},
+                    .range = between(2, kWide),
+                    .doc = "Number of classes to generate."});
     keys.push_back({.name = "num_features",
                     .default_value = std::int64_t{20},
                     .range = between(1, kWide),
-                    .doc = "Values of an example, as channels of 1 × 1; not looked at where shape is given."});
-    keys.push_back(shape_key(
-        "Channels, height and width of an example in place of num_features, `[3, 32, 32]`: for models that take images."));
+                    .doc = "Number of values of an example, as channels of 1 × 1; has no effect if shape is given."});
+    keys.push_back(
+        shape_key("Channels, height and width of an example instead of num_features, such as `[3, 32, 32]`, for models that "
+                  "take images."));
     keys.push_back({.name = "separation",
                     .default_value = 2.0,
                     .range = above(0),
@@ -108,7 +111,7 @@ std::vector<KeySpec> synthetic_keys() {
 
 Dataset draw_synthetic(const SyntheticOptions& options, std::uint64_t seed) {
     if (options.num_classes < 1 || options.num_features < 1)
-        throw ConfigError(fmt::format("synthetic data: {} classes of {} features, at least 1 of each is expected",
+        throw ConfigError(fmt::format("synthetic data: {} classes of {} features; allowed: at least 1 of each",
                                       options.num_classes, options.num_features));
     if (!(options.separation > 0.0) || !std::isfinite(options.separation))
         throw ConfigError(fmt::format("synthetic data: separation {} is not above 0 and finite", options.separation));

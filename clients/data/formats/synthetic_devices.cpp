@@ -100,28 +100,27 @@ std::vector<MemoryNeed> device_needs(const Values& values) {
 }  // namespace
 
 DataFormat synthetic_devices() {
-    return {
-        .name = "synthetic_devices",
-        .summary = "the Synthetic of arXiv:1812.06127, every device a model and a distribution of its own",
-        .keys =
-            {{.name = "devices",
-              .default_value = std::int64_t{30},
-              .range = between(1, kWide),
-              .doc = "Devices to draw, of 50 examples and more each; as many as partition.clients, with scheme natural."},
-             {.name = "place_spread",
-              .default_value = 1.0,
-              .range = between(0, 1000),
-              .doc = "How far apart the devices' examples lie: the variance of their means, 0, 0.5 and 1 in the paper (β)."},
-             {.name = "alike",
-              .default_value = false,
-              .doc =
-                  "The paper's Synthetic IID: one model and one distribution for all devices; place_spread is not looked at."}},
-        .needs = device_needs,
-        .shape =
-            [](const Values&, TargetKind) {
-                return DataShape{{kFeatures, 1, 1}, kClasses};
-            },
-        .read = draw_devices};
+    return {.name = "synthetic_devices",
+            .summary = "the Synthetic data of arXiv:1812.06127; every device has its own model and distribution",
+            .keys = {{.name = "devices",
+                      .default_value = std::int64_t{30},
+                      .range = between(1, kWide),
+                      .doc = "Number of devices to generate, with 50 or more examples each; with scheme natural equal to "
+                             "partition.clients."},
+                     {.name = "place_spread",
+                      .default_value = 1.0,
+                      .range = between(0, 1000),
+                      .doc = "Variance of the means of the devices' examples (β); 0, 0.5 and 1 in the paper."},
+                     {.name = "alike",
+                      .default_value = false,
+                      .doc = "true: the paper's Synthetic IID, one model and one distribution for all devices; place_spread "
+                             "has no effect."}},
+            .needs = device_needs,
+            .shape =
+                [](const Values&, TargetKind) {
+                    return DataShape{{kFeatures, 1, 1}, kClasses};
+                },
+            .read = draw_devices};
 }
 
 }  // namespace fedhive::clients

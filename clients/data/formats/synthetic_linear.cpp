@@ -86,17 +86,16 @@ std::vector<KeySpec> linear_keys() {
     keys.push_back({.name = "num_features",
                     .default_value = std::int64_t{20},
                     .range = between(1, kWide),
-                    .doc = "Values of an example, each normal, of mean 0 and variance 1."});
+                    .doc = "Number of values of an example, each normal with mean 0 and variance 1."});
     keys.push_back({.name = "num_targets",
                     .default_value = std::int64_t{1},
                     .range = between(1, kWide),
-                    .doc = "Numbers to tell of each example."});
-    keys.push_back(
-        {.name = "noise",
-         .default_value = 0.1,
-         .range = between(0, 1000),
-         .doc = "Standard deviation of what is in a number besides, of variance 2, which follows from the features: no model "
-                "has a smaller squared error than its square."});
+                    .doc = "Number of targets of each example."});
+    keys.push_back({.name = "noise",
+                    .default_value = 0.1,
+                    .range = between(0, 1000),
+                    .doc = "Standard deviation of the noise that is added to a target. The part that follows from the features "
+                           "has variance 2; no model can have a mean squared error below noise²."});
     return keys;
 }
 
@@ -104,7 +103,7 @@ std::vector<KeySpec> linear_keys() {
 
 DataFormat synthetic_linear() {
     return {.name = "synthetic_linear",
-            .summary = "numbers that are linear in the features, and noise, for task regression",
+            .summary = "targets that are linear in the features, plus noise, for task regression",
             .keys = linear_keys(),
             .needs = linear_needs,
             .shape = linear_shape,

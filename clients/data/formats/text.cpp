@@ -27,8 +27,7 @@ std::string plain_text(const std::filesystem::path& file) {
     for (std::size_t at = 0; at < text.size(); ++at)
         if (text[at] != '\r' || at + 1 == text.size() || text[at + 1] != '\n') text[kept++] = text[at];
     text.resize(kept);
-    if (text.find_first_not_of(" \t\n") == std::string::npos)
-        throw ConfigError(fmt::format("{}: has no text; wanted: characters to learn from", file.string()));
+    if (text.find_first_not_of(" \t\n") == std::string::npos) throw ConfigError(fmt::format("{}: has no text", file.string()));
     return text;
 }
 
@@ -60,8 +59,8 @@ std::vector<Owner> by_speaker(std::string_view text, const std::string& file) {
             speech->append(line).push_back('\n');
         } else {
             throw ConfigError(
-                fmt::format("{}:{}: '{}' is spoken by nobody; wanted: a line 'NAME:' before each speech, at the beginning and "
-                            "after an empty line; for text without speakers set data.owners to blocks",
+                fmt::format("{}:{}: '{}' has no speaker; expected: a line 'NAME:' before each speech, at the beginning or "
+                            "after an empty line; for text without speakers set data.owners: blocks",
                             file, number, line.substr(0, kShown)));
         }
         begins = false;
@@ -111,8 +110,8 @@ std::uint32_t leave_out(std::vector<Owner>& texts, const TextFile& text) {
     });
     if (texts.empty())
         throw ConfigError(
-            fmt::format("{}: nobody has {} characters to train on and one behind them, the longest text has {}; use a smaller "
-                        "data.sequence",
+            fmt::format("{}: no owner has {} training characters and one more to predict; the longest text has {}; use a "
+                        "smaller data.sequence",
                         text.file.string(), text.sequence, longest));
     return static_cast<std::uint32_t>(left_out);
 }
@@ -123,20 +122,20 @@ void check_windows(const std::array<std::uint64_t, 2>& windows, const TextFile& 
     const std::string file = text.file.string();
     if (tested == 0)
         throw ConfigError(
-            fmt::format("{}: there is nothing to test on: nobody's last {:g} of the text has {} characters and one behind "
-                        "them; raise data.test_share, or use a smaller data.sequence",
+            fmt::format("{}: no test examples: for no owner does the last {:g} of the text have {} characters and one more to "
+                        "predict; raise data.test_share, or use a smaller data.sequence",
                         file, text.test_share, text.sequence));
     const std::size_t labels = text.every ? text.sequence : 1;
     const double bytes =
         static_cast<double>(trained + tested) * static_cast<double>(text.sequence + labels * sizeof(std::int32_t));
     if (const std::uint64_t available = aggregation::available_memory_bytes(); bytes > static_cast<double>(available) / 2)
         throw ConfigError(
-            fmt::format("{}: {} windows need {:.3g} bytes, {} bytes of memory are available, of which half may be taken; "
-                        "raise data.step, or use a smaller data.sequence",
+            fmt::format("{}: {} windows need {:.3g} bytes, {} bytes of memory are available and half of it may be used; raise "
+                        "data.step, or use a smaller data.sequence",
                         file, trained + tested, bytes, available));
     if (trained > kMostWindows || tested > kMostWindows)
-        throw ConfigError(fmt::format("{}: has {} windows; allowed: up to {}; raise data.step", file, std::max(trained, tested),
-                                      kMostWindows));
+        throw ConfigError(fmt::format("{}: has {} windows; allowed: at most {}; raise data.step", file,
+                                      std::max(trained, tested), kMostWindows));
 }
 
 /// Alphabet of all owners' training parts.
@@ -153,7 +152,7 @@ void check_known(const Owner& owner, const TextFile& text, const Characters& alp
     const auto unknown = std::ranges::find_if(test, [&](char c) { return !alphabet.knows(static_cast<std::uint8_t>(c)); });
     if (unknown == test.end() || num_windows(test.size(), text) == 0) return;
     const std::string whose = text.block > 0 ? owner.name : fmt::format("speaker '{}'", owner.name.substr(0, kShown));
-    throw ConfigError(fmt::format("{}: {}: character {} of {}, which is tested on, {}", text.file.string(), whose,
+    throw ConfigError(fmt::format("{}: {}: character {} of {}, in the test part, {}", text.file.string(), whose,
                                   train.size() + static_cast<std::size_t>(unknown - test.begin()), owner.text.size(),
                                   unseen_problem(static_cast<std::uint8_t>(*unknown))));
 }
@@ -222,47 +221,43 @@ Dataset read_text(const TextFile& text) {
 DataFormat text() {
     return {
         .name = "text",
-        .summary = "plain text, the next character from those before it",
+        .summary = "plain text: predict the next character from the ones before it",
         .keys =
             {{.name = "train",
               .default_value = std::filesystem::path(),
               .required = true,
               .may_change = true,
-              .doc = "The text, for training and, its owners' ends, for testing; relative to the config file. A "
-                     "character is a byte. "
-                     "docs/data.md."},
+              .doc = "The text file. The end of each owner's text is for testing, the rest for training. A character is a "
+                     "byte. Relative to the config file. docs/data.md."},
              {.name = "sequence",
               .default_value = std::int64_t{80},
               .range = between(1, kWide),
-              .doc = "Characters of a window, which the next one is told from; 80 in LEAF (arXiv:1812.01097)."},
+              .doc = "Number of characters in a window, from which the next one is predicted; 80 in LEAF (arXiv:1812.01097)."},
              {.name = "step",
               .default_value = std::int64_t{1},
               .range = between(1, kWide),
-              .doc = "Characters from the beginning of a window to that of the next; 1, as in LEAF, is every window "
-                     "there is, and as many "
-                     "as sequence are windows that do not overlap."},
+              .doc = "Number of characters between the starts of two windows. 1, as in LEAF: every window; sequence: windows "
+                     "that do not overlap."},
              {.name = "targets",
               .default_value = "last",
               .choices = {"last", "every"},
-              .doc =
-                  "What is told of a window: the character behind its last one, or the one behind every one of them, for task "
-                  "next_token: as many losses for the price of one window, so that step can be as large as sequence."},
+              .doc = "What is predicted from a window: the character after its last one, or the character after each position, "
+                     "for task next_token. The latter gives one loss per position, so step can be as large as sequence."},
              {.name = "test_share",
               .default_value = 0.2,
               .range = {.low = 0, .high = 1, .low_excluded = true, .high_excluded = true},
-              .doc = "Part of each owner's text that is tested on, its end; 0.2 in LEAF."},
+              .doc = "Share of each owner's text, at its end, that is for testing; 0.2 in LEAF."},
              unseen_key(),
              {.name = "owners",
               .default_value = "speakers",
               .choices = {"speakers", "blocks"},
-              .doc = "Whose the text is, for partition scheme natural. speakers: a line 'NAME:', after an empty one, "
-                     "says who speaks the "
-                     "lines below it; blocks: each so many characters."},
+              .doc = "Owners of the text, for partition scheme natural. speakers: a line 'NAME:' after an empty line names the "
+                     "speaker of the lines below it; blocks: consecutive blocks of block characters."},
              {.name = "block",
               .default_value = std::int64_t{10000},
               .range = between(2, kMost),
               .with = KeySpec::Companion{"owners", {"blocks"}},
-              .doc = "Characters of an owner."}},
+              .doc = "Number of characters of an owner."}},
         .shape = text_shape,
         .read = [](const Values& values, std::uint64_t, TargetKind) { return read_text(text_file(values)); },
         .targets = {TargetKind::Class, TargetKind::ClassEach}};

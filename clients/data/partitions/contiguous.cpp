@@ -13,7 +13,7 @@ Partition partition_contiguous(std::size_t num_examples, std::size_t clients) {
 
 PartitionScheme contiguous() {
     return {.name = "contiguous",
-            .summary = "equal runs in file order, the last client takes the remainder",
+            .summary = "equal consecutive parts in file order; the last client takes the remainder",
             .keys = {},
             .deal = [](const Deal& deal, const Values&) { return partition_contiguous(deal.examples, deal.clients); }};
 }

@@ -8,17 +8,17 @@
 namespace fedhive::clients {
 
 void check_sizes(std::size_t num_examples, std::size_t clients) {
-    if (clients == 0) throw ConfigError("0 clients, at least 1 is expected");
+    if (clients == 0) throw ConfigError("0 clients; allowed: at least 1");
     if (num_examples > std::numeric_limits<std::uint32_t>::max())
         throw ConfigError(
-            fmt::format("{} examples, at most {} are expected", num_examples, std::numeric_limits<std::uint32_t>::max()));
+            fmt::format("{} examples; allowed: at most {}", num_examples, std::numeric_limits<std::uint32_t>::max()));
 }
 
 void check_enough_examples(std::size_t num_examples, std::size_t clients) {
     check_sizes(num_examples, clients);
     if (clients > num_examples)
         throw ConfigError(
-            fmt::format("{} clients, but only {} examples; give each client at least one", clients, num_examples));
+            fmt::format("{} clients, but only {} examples; each client needs at least one", clients, num_examples));
 }
 
 void check_enough_examples(std::size_t num_examples, std::size_t clients, std::size_t least) {
@@ -27,8 +27,8 @@ void check_enough_examples(std::size_t num_examples, std::size_t clients, std::s
     if (least <= possible) return;
     throw ConfigError(fmt::format("{} clients with at least {} examples each, but only {} examples; {}", clients, least,
                                   num_examples,
-                                  possible == 0 ? fmt::format("at most {} clients can have one each", num_examples)
-                                                : fmt::format("at most {} each are possible", possible)));
+                                  possible == 0 ? fmt::format("allowed: at most {} clients with one each", num_examples)
+                                                : fmt::format("allowed: at most {} each", possible)));
 }
 
 std::vector<std::uint32_t> all_indices(std::size_t num_examples) {

@@ -16,7 +16,7 @@ inline KeySpec min_examples_key() {
     return {.name = "min_examples",
             .default_value = std::int64_t{1},
             .range = between(1, kMost),
-            .doc = "Examples every client has at least; taken from the largest clients where the draw gave fewer."};
+            .doc = "Least number of examples of a client. A client that drew fewer takes examples from the largest clients."};
 }
 
 /// Throw ConfigError if there are no clients or more examples than 32-bit indices; check_enough_examples() also if a client

@@ -16,10 +16,10 @@ void check_enough_for_groups(const Deal& deal, std::size_t groups, std::size_t m
     const std::size_t most_clients = divide_up(deal.clients, groups), possible = deal.examples / (groups * most_clients);
     if (min_examples <= possible) return;
     throw ConfigError(fmt::format(
-        "{} groups of up to {} clients with at least {} examples each, but only {} examples; {}give groups equal sizes: {} "
-        "clients",
+        "{} groups of up to {} clients with at least {} examples each, but only {} examples; {}give all groups the same size: "
+        "{} clients",
         groups, most_clients, min_examples, deal.examples,
-        possible == 0 ? "" : fmt::format("at most {} each are possible, or ", possible), groups * (deal.clients / groups)));
+        possible == 0 ? "" : fmt::format("allowed: at most {} each; or ", possible), groups * (deal.clients / groups)));
 }
 
 }  // namespace
@@ -62,7 +62,7 @@ PartitionScheme dirichlet_groups() {
             {{.name = "groups",
               .default_value = std::int64_t{2},
               .range = between(1, kMost),
-              .doc = "Groups, at most one per client; group g has the clients from ⌊g · N / groups⌋ on."},
+              .doc = "Number of groups, at most one per client; group g begins with client ⌊g · N / groups⌋."},
              {.name = "group_alpha",
               .default_value = 0.1,
               .range = between(0.001, 1e6),
@@ -71,7 +71,7 @@ PartitionScheme dirichlet_groups() {
              {.name = "client_alpha",
               .default_value = 1.0,
               .range = between(0.001, 1e6),
-              .doc = "The same of the clients in a group, of what the group has."},
+              .doc = "The same for the clients within a group."},
              min_examples_key()},
         .by_label = true,
         .check = [](const Values& values, std::int64_t clients) -> std::optional<KeyProblem> {

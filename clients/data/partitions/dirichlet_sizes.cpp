@@ -9,7 +9,7 @@ namespace fedhive::clients {
 
 PartitionScheme dirichlet_sizes() {
     return {.name = "dirichlet_sizes",
-            .summary = "sizes drawn from a Dirichlet distribution, labels alike (arXiv:2102.02079)",
+            .summary = "sizes drawn from a Dirichlet distribution, equal label proportions (arXiv:2102.02079)",
             .keys = {{.name = "alpha",
                       .default_value = 0.5,
                       .range = between(0.001, 1e6),

@@ -57,7 +57,7 @@ public:
         };
         const auto cells = two_cells(line_);
         if (!cells || !is_number(cells->first, row.first) || !is_number(cells->second, row.second))
-            throw ConfigError(fmt::format("{}: is no row; allowed: {}, two whole numbers from 0", where(), kHeader));
+            throw ConfigError(fmt::format("{}: is not a valid row; expected: {}, two integers from 0", where(), kHeader));
         return row;
     }
 
@@ -75,7 +75,7 @@ Partition read_partition(const Deal& deal, const Values& values) {
     check_sizes(deal.examples, std::max<std::size_t>(1, deal.clients));
     Rows rows(values.path("file"));
     if (!rows.next() || !rows.is_header())
-        throw ConfigError(fmt::format("{}:1: wanted: a CSV file that begins with {}", values.path("file").string(), kHeader));
+        throw ConfigError(fmt::format("{}:1: expected a CSV file that begins with {}", values.path("file").string(), kHeader));
     std::vector<bool> dealt(deal.examples);
     std::vector<std::vector<std::uint32_t>> shards(deal.clients);
     const bool counted = deal.clients == 0;
@@ -83,21 +83,21 @@ Partition read_partition(const Deal& deal, const Values& values) {
     while (rows.next()) {
         const auto [client, example] = rows.numbers();
         if (client >= most_clients)
-            throw ConfigError(
-                fmt::format("{}: client: there is no client {}; allowed: 0 to {}{}", rows.where(), client, most_clients - 1,
-                            counted ? ", since each has an example" : "; or leave clients out: as many as the file names"));
+            throw ConfigError(fmt::format(
+                "{}: client: client {} does not exist; allowed: 0 to {}{}", rows.where(), client, most_clients - 1,
+                counted ? ", because each client has an example" : "; or remove clients to use all clients of the file"));
         if (client >= shards.size()) shards.resize(client + 1);
         if (example >= dealt.size())
-            throw ConfigError(
-                fmt::format("{}: example: there is no example {}; allowed: 0 to {}", rows.where(), example, dealt.size() - 1));
+            throw ConfigError(fmt::format("{}: example: example {} does not exist; allowed: 0 to {}", rows.where(), example,
+                                          dealt.size() - 1));
         if (dealt[example])
-            throw ConfigError(fmt::format("{}: example: {} is dealt twice; allowed: once at most", rows.where(), example));
+            throw ConfigError(fmt::format("{}: example: example {} is given twice; keep one", rows.where(), example));
         dealt[example] = true;
         shards[client].push_back(static_cast<std::uint32_t>(example));
     }
     for (std::size_t client = 0; counted && client < shards.size(); ++client)
         if (shards[client].empty())
-            throw ConfigError(fmt::format("{}: has no row of client {}; wanted: clients from 0 to {}, each with an example",
+            throw ConfigError(fmt::format("{}: has no row for client {}; expected: clients 0 to {}, each with an example",
                                           values.path("file").string(), client, shards.size() - 1));
     if (shards.empty()) throw ConfigError(fmt::format("{}: has no rows below {}", values.path("file").string(), kHeader));
     return joined(shards);
@@ -107,13 +107,12 @@ Partition read_partition(const Deal& deal, const Values& values) {
 
 PartitionScheme from_file() {
     return {.name = "from_file",
-            .summary = "as a file says",
+            .summary = "as given in a file",
             .keys = {{.name = "file",
                       .default_value = std::filesystem::path(),
                       .required = true,
-                      .doc = "A CSV file: the line `client,example`, then a row for each example that is used, clients and "
-                             "examples from 0, in "
-                             "any order; relative to the config file."}},
+                      .doc = "A CSV file: the header `client,example`, then one row for each used example, with clients and "
+                             "examples numbered from 0, in any order; relative to the config file."}},
             .names_clients = true,
             .deal = read_partition};
 }

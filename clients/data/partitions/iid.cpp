@@ -16,16 +16,16 @@ namespace {
 std::vector<std::uint64_t> sizes_from_fractions(std::size_t num_examples, std::size_t clients,
                                                 std::span<const double> fractions) {
     if (fractions.size() != clients)
-        throw ConfigError(fmt::format("{} fractions for {} clients, one each is expected", fractions.size(), clients));
+        throw ConfigError(fmt::format("{} fractions for {} clients; expected: one per client", fractions.size(), clients));
     const double sum = std::accumulate(fractions.begin(), fractions.end(), 0.0);
-    if (!(sum <= 1.0 + 1e-9)) throw ConfigError(fmt::format("the fractions add up to {}, at most 1 is expected", sum));
+    if (!(sum <= 1.0 + 1e-9)) throw ConfigError(fmt::format("the fractions add up to {}; allowed: at most 1", sum));
     std::vector<std::uint64_t> sizes;
     std::uint64_t left = num_examples;
     for (const double fraction : fractions) {
         if (!(fraction > 0.0)) throw ConfigError(fmt::format("the fraction {} is not above 0", fraction));
         const auto size = static_cast<std::uint64_t>(std::floor(fraction * static_cast<double>(num_examples) + 1e-9));
         if (size == 0)
-            throw ConfigError(fmt::format("the fraction {} of {} examples leaves client {} without any; make it at least {}",
+            throw ConfigError(fmt::format("the fraction {} of {} examples gives client {} no example; allowed: at least {}",
                                           fraction, num_examples, sizes.size(), 1.0 / static_cast<double>(num_examples)));
         sizes.push_back(std::min(size, left));
         left -= sizes.back();
@@ -60,19 +60,18 @@ Partition partition_iid(std::size_t num_examples, std::size_t clients, std::span
 }
 
 PartitionScheme iid() {
-    return {
-        .name = "iid",
-        .summary = "a seeded shuffle",
-        .keys = {{.name = "sizes",
-                  .default_value = std::vector<double>{},
-                  .range = fraction(),
-                  .default_note = "equal sizes",
-                  .doc = "Each client's fraction of the examples; one number per client, at most 1 together; what is left is "
-                         "not used."}},
-        .check = sizes_problem,
-        .deal = [](const Deal& deal, const Values& values) {
-            return partition_iid(deal.examples, deal.clients, values.numbers("sizes"), deal.seed);
-        }};
+    return {.name = "iid",
+            .summary = "a seeded shuffle",
+            .keys = {{.name = "sizes",
+                      .default_value = std::vector<double>{},
+                      .range = fraction(),
+                      .default_note = "equal sizes",
+                      .doc = "Fraction of the examples for each client: one number per client, with a sum of at most 1. The "
+                             "remaining examples are not used."}},
+            .check = sizes_problem,
+            .deal = [](const Deal& deal, const Values& values) {
+                return partition_iid(deal.examples, deal.clients, values.numbers("sizes"), deal.seed);
+            }};
 }
 
 }  // namespace fedhive::clients

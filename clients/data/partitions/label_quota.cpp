@@ -34,12 +34,12 @@ void check_quota(std::size_t quota, const Deal& deal, const Lists& by_label) {
     for (const auto& examples : by_label) places += std::min(examples.size(), deal.clients);
     const std::size_t possible = places / deal.clients;
     if (quota <= possible) return;
-    throw ConfigError(fmt::format("labels_per_client is {}, but the training examples show {} label{}{}; allowed: 1 to {}",
-                                  quota, by_label.size(), by_label.size() == 1 ? "" : "s",
-                                  quota <= by_label.size()
-                                      ? fmt::format(", some of them in fewer examples than there are clients, {}", deal.clients)
-                                      : "",
-                                  possible));
+    throw ConfigError(fmt::format(
+        "labels_per_client is {}, but the training examples have {} label{}{}; allowed: 1 to {}", quota, by_label.size(),
+        by_label.size() == 1 ? "" : "s",
+        quota <= by_label.size() ? fmt::format(", and some labels have fewer examples than there are clients, {}", deal.clients)
+                                 : "",
+        possible));
 }
 
 /// Draws each client's labels; returns the clients of each label.
@@ -129,14 +129,15 @@ Partition deal_labels(const Deal& deal, const Values& values) {
 }  // namespace
 
 PartitionScheme label_quota() {
-    return {.name = "label_quota",
-            .summary = "so many labels a client, each dealt equally to those who have it (arXiv:2102.02079)",
-            .keys = {{.name = "labels_per_client",
-                      .default_value = std::int64_t{2},
-                      .range = between(1, kMost),
-                      .doc = "Labels each client has, at most those that training examples show (k)."}},
-            .by_label = true,
-            .deal = deal_labels};
+    return {
+        .name = "label_quota",
+        .summary = "a fixed number of labels per client; the clients of a label share its examples equally (arXiv:2102.02079)",
+        .keys = {{.name = "labels_per_client",
+                  .default_value = std::int64_t{2},
+                  .range = between(1, kMost),
+                  .doc = "Number of labels of each client (k), at most the number of labels in the training examples."}},
+        .by_label = true,
+        .deal = deal_labels};
 }
 
 }  // namespace fedhive::clients

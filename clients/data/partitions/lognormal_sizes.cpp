@@ -8,7 +8,7 @@ namespace fedhive::clients {
 
 PartitionScheme lognormal_sizes() {
     return {.name = "lognormal_sizes",
-            .summary = "log-normal sizes, labels alike",
+            .summary = "log-normal sizes, equal label proportions",
             .keys = {{.name = "sigma",
                       .default_value = 1.0,
                       .range = between(0, 10),

@@ -10,7 +10,7 @@ namespace fedhive::clients {
 
 PartitionScheme power_law_sizes() {
     return {.name = "power_law_sizes",
-            .summary = "a size of rank^-exponent, labels alike",
+            .summary = "sizes proportional to rank^-exponent, equal label proportions",
             .keys = {{.name = "exponent",
                       .default_value = 1.0,
                       .range = between(0, 10),

@@ -10,7 +10,7 @@ namespace fedhive::clients {
 Partition partition_shards(std::span<const std::int32_t> labels, std::size_t clients, std::size_t shards_per_client,
                            std::uint64_t seed) {
     check_sizes(labels.size(), clients);
-    if (shards_per_client == 0) throw ConfigError("0 shards per client, at least 1 is expected");
+    if (shards_per_client == 0) throw ConfigError("0 shards per client; allowed: at least 1");
     if (shards_per_client > labels.size() / clients)
         throw ConfigError(fmt::format("{} clients with {} shards each, but only {} examples; every shard needs at least one",
                                       clients, shards_per_client, labels.size()));
@@ -38,11 +38,12 @@ Partition partition_shards(std::span<const std::int32_t> labels, std::size_t cli
 
 PartitionScheme shards() {
     return {.name = "shards",
-            .summary = "few labels a client (arXiv:1602.05629)",
+            .summary = "few labels per client (arXiv:1602.05629)",
             .keys = {{.name = "shards_per_client",
                       .default_value = std::int64_t{2},
                       .range = between(1, kMost),
-                      .doc = "Runs of label-sorted examples each client gets; 2 is the paper's pathological split."}},
+                      .doc = "Number of shards, consecutive parts of the label-sorted examples, that each client gets; 2 is "
+                             "the paper's pathological split."}},
             .by_label = true,
             .deal = [](const Deal& deal, const Values& values) {
                 const auto each = static_cast<std::size_t>(values.integer("shards_per_client"));

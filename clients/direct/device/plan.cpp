@@ -207,8 +207,8 @@ Plan make_plan(const ModelSpec& spec) {
         throw ConfigError(fmt::format("the direct engine has no {}", missing));
     const aggregation::Layout layout = model_layout(spec);
     if (layout.num_floats() > std::numeric_limits<std::int32_t>::max())
-        throw ConfigError(
-            fmt::format("the direct engine trains at most 2^31 parameters on a GPU, and there are {}", layout.num_floats()));
+        throw ConfigError(fmt::format("the direct engine trains at most 2^31 parameters on a GPU, but the model has {}",
+                                      layout.num_floats()));
     const auto inputs = static_cast<std::uint32_t>(spec.input.num_values());
     Planner planner(layout, inputs);
     planner.append(plan_model(spec));
@@ -255,7 +255,7 @@ std::string too_large(const ModelSpec& spec, std::uint32_t shared_bytes) {
     const std::uint32_t least = least_bytes(plan.network);
     if (least <= shared_bytes) return "";
     return fmt::format(
-        "trains an example's values in one multiprocessor's shared memory: {} takes {} bytes, of which this GPU has {}",
+        "keeps the values of an example in the shared memory of one multiprocessor: {} needs {} bytes, but this GPU has {}",
         spec.name.get(), least, shared_bytes);
 }
 

@@ -102,7 +102,7 @@ Made make_fused(const Making& m) {
 
 std::string_view lacking_in(const PlannedLayer& layer) {
     if (argument(layer, "groups") > 1) return "conv2d with groups";
-    return argument(layer, "padding") >= argument(layer, "kernel") ? "conv2d with padding as wide as its kernel" : "";
+    return argument(layer, "padding") >= argument(layer, "kernel") ? "conv2d with padding not smaller than its kernel" : "";
 }
 
 }  // namespace

@@ -165,8 +165,8 @@ LayerOp group_norm_op() {
 LayerOp layer_norm_op() {
     return {.kind = LayerKind::LayerNorm,
             .lacks = [](const PlannedLayer& layer) -> std::string_view {
-                if (layer.arguments.flag("each_position")) return "layer_norm of each position";
-                return layer.in.size() == 3 ? "layer_norm of images" : "";
+                if (layer.arguments.flag("each_position")) return "layer_norm over each position";
+                return layer.in.size() == 3 ? "layer_norm over images" : "";
             },
             .make =
                 [](const Making& m) {

@@ -97,7 +97,7 @@ LayerOp avg_pool_op() {
     return {.kind = LayerKind::AvgPool,
             .lacks = [](const PlannedLayer& layer) -> std::string_view {
                 const bool oblong = argument(layer, "size") == 0 && layer.in[1] != layer.in[2];
-                return oblong ? "avg_pool of a whole image that is not square" : "";
+                return oblong ? "avg_pool over a whole image that is not square" : "";
             },
             .make =
                 [](const Making& m) {

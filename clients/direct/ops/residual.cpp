@@ -64,7 +64,7 @@ private:
 LayerOp residual_op() {
     return {.kind = LayerKind::Residual,
             .lacks = [](const PlannedLayer& layer) -> std::string_view {
-                return layer.in.size() != layer.fit.out.size() ? "residual that makes rows of images" : "";
+                return layer.in.size() != layer.fit.out.size() ? "residual that turns images into rows" : "";
             },
             .make =
                 [](const Making& m) {

@@ -17,7 +17,7 @@ LayerSpec tanh_layer() {
 LayerSpec gelu_layer() {
     return {.kind = LayerKind::Gelu,
             .torch = "GELU",
-            .summary = "x Φ(x) of each value, Φ the normal distribution's (arXiv:1606.08415).",
+            .summary = "x Φ(x) of each value, where Φ is the normal distribution function (arXiv:1606.08415).",
             .keys = {},
             .fit = fit_each_value};
 }

@@ -19,7 +19,8 @@ LayerFit fit_attention(const Values& arguments, const Shape& in) {
     require_sequence(in);
     const std::int64_t heads = arguments.integer("heads"), dim = in[1];
     if (dim % heads != 0)
-        throw ConfigError(fmt::format("takes features that {} heads divide evenly; what comes in is {}", heads, text_of(in)));
+        throw ConfigError(
+            fmt::format("needs a number of features that {} heads divide evenly, but its input is {}", heads, text_of(in)));
     const auto t = static_cast<double>(in[0]), d = static_cast<double>(dim);
     LayerFit fit{.out = in, .parameters = {}};
     fit.parameters = {{"in_proj_weight", {3 * dim, dim}, Initial::Xavier},
@@ -42,7 +43,7 @@ LayerFit fit_last_position(const Values&, const Shape& in) {
 LayerSpec position_layer() {
     return {.kind = LayerKind::Position,
             .torch = "Embedding, of the positions' numbers",
-            .summary = "To each position of a sequence is added its own row of a table, which is learned.",
+            .summary = "Learned position embedding: adds a row of a table to each position of a sequence.",
             .keys = {},
             .fit = fit_position};
 }
@@ -51,19 +52,19 @@ LayerSpec attention_layer() {
     return {.kind = LayerKind::Attention,
             .torch = "MultiheadAttention",
             .summary =
-                "Each position of a sequence takes of all positions what its query finds in their keys (arXiv:1706.03762), by "
-                "scaled products and a softmax; the sequence keeps its shape.",
-            .keys = {integer_key("heads", 1, "Queries of each position; must divide the features."),
+                "Multi-head scaled dot-product self-attention over the positions of a sequence (arXiv:1706.03762); the shape "
+                "stays the same.",
+            .keys = {integer_key("heads", 1, "Number of heads; it must divide the features."),
                      {.name = "causal",
                       .default_value = false,
-                      .doc = "A position takes nothing of later ones, as where each tells its next token."}},
+                      .doc = "true: a position does not attend to later ones, as needed for predicting the next token."}},
             .fit = fit_attention};
 }
 
 LayerSpec last_position_layer() {
     return {.kind = LayerKind::LastPosition,
             .torch = "",
-            .summary = "The features of a sequence's last position.",
+            .summary = "Takes the features of a sequence's last position.",
             .keys = {},
             .fit = fit_last_position};
 }

@@ -14,12 +14,12 @@ LayerFit fit_conv2d(const Values& arguments, const Shape& in) {
                        groups = arguments.integer("groups");
     if (in[0] % groups != 0 || out % groups != 0)
         throw ConfigError(
-            fmt::format("takes and gives channels that {} groups divide evenly; {} come in, {} go out", groups, in[0], out));
+            fmt::format("needs input and output channels that {} groups divide evenly, but has {} and {}", groups, in[0], out));
     const std::int64_t height = in[1] + 2 * padding - kernel, width = in[2] + 2 * padding - kernel;
     if (height < 0 || width < 0)
         throw ConfigError(
-            fmt::format("takes images of at least {0} x {0} pixels, padding included; what comes in is {1}; use a "
-                        "smaller kernel, more padding, or fewer pools before it",
+            fmt::format("needs images of at least {0} x {0} pixels, including padding, but its input is {1}; use a smaller "
+                        "kernel, more padding, or fewer pools before it",
                         kernel, text_of(in)));
     const Shape to{out, height / stride + 1, width / stride + 1};
     const std::int64_t channels = in[0] / groups;  // input channels of one output
@@ -34,15 +34,17 @@ LayerFit fit_conv2d(const Values& arguments, const Shape& in) {
 LayerSpec conv2d_layer() {
     return {.kind = LayerKind::Conv2d,
             .torch = "Conv2d",
-            .summary = "Convolution of images; a side of n becomes ⌊(n + 2 padding − kernel) / stride⌋ + 1.",
-            .keys = {integer_key("out", 1, "Channels that it gives."),
-                     integer_key("kernel", 1, "Side of the square that it sees, in pixels."),
-                     integer_key("stride", 1, 1, "Pixels from one place to the next."),
-                     integer_key("padding", 0, 0, "Zeros around the image, in pixels."),
-                     integer_key("groups", 1, 1, "Groups of channels that see only each other."),
+            .summary = "Convolution of images; a side of n pixels becomes ⌊(n + 2 padding − kernel) / stride⌋ + 1.",
+            .keys = {integer_key("out", 1, "Number of output channels."),
+                     integer_key("kernel", 1, "Side of the square kernel, in pixels."),
+                     integer_key("stride", 1, 1, "Distance between two kernel positions, in pixels."),
+                     integer_key("padding", 0, 0, "Zero padding on each side of the image, in pixels."),
+                     integer_key(
+                         "groups", 1, 1,
+                         "Number of groups of channels; an output channel depends only on the input channels of its group."),
                      {.name = "bias",
                       .default_value = true,
-                      .doc = "Whether a bias is added to each channel; false where a norm follows, as in ResNets."}},
+                      .doc = "true: adds a bias to each channel; false if a norm follows, as in ResNets."}},
             .fit = fit_conv2d};
 }
 

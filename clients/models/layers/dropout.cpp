@@ -5,7 +5,7 @@ namespace fedhive::clients {
 namespace {
 
 KeySpec dropped() {
-    return {.name = "p", .default_value = 0.5, .range = fraction_below_one(), .doc = "Probability with which each is dropped."};
+    return {.name = "p", .default_value = 0.5, .range = fraction_below_one(), .doc = "Probability of dropping a value."};
 }
 
 LayerFit fit_dropout2d(const Values& arguments, const Shape& in) {
@@ -18,7 +18,9 @@ LayerFit fit_dropout2d(const Values& arguments, const Shape& in) {
 LayerSpec dropout_layer() {
     return {.kind = LayerKind::Dropout,
             .torch = "Dropout",
-            .summary = "In training, some values become 0 and the others 1 / (1 − p) as large; in evaluation nothing changes.",
+            .summary =
+                "In training, sets values to 0 with probability p and divides the others by 1 − p; in evaluation it changes "
+                "nothing.",
             .keys = {dropped()},
             .fit = fit_each_value};
 }
@@ -26,7 +28,7 @@ LayerSpec dropout_layer() {
 LayerSpec dropout2d_layer() {
     return {.kind = LayerKind::Dropout2d,
             .torch = "Dropout2d",
-            .summary = "The same with whole channels of images.",
+            .summary = "Dropout of whole image channels.",
             .keys = {dropped()},
             .fit = fit_dropout2d};
 }

@@ -15,14 +15,14 @@ LayerSpec embedding_layer() {
     return {.kind = LayerKind::Embedding,
             .torch = "Embedding",
             .summary =
-                "Of each token of a sequence its row of a table: positions to positions x `dim`. The first layer where "
-                "the data are tokens, and only there.",
+                "Maps each token of a sequence to its row of a learned table: positions to positions x `dim`. It must be the "
+                "first layer for data of tokens, and only there.",
             .keys = {integer_key("dim", 1, "Features of each token."),
                      {.name = "tokens",
                       .default_value = std::optional<std::int64_t>(),
                       .range = between(1, kWide),
-                      .default_note = "the tokens that the data know",
-                      .doc = "Rows of the table; at least as many as the data know tokens."}},
+                      .default_note = "the vocabulary of the data",
+                      .doc = "Number of rows of the table; at least the size of the data's vocabulary."}},
             .takes_tokens = true,
             .fit = fit_embedding};
 }

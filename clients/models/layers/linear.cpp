@@ -9,7 +9,7 @@ namespace {
 
 LayerFit fit_linear(const Values& arguments, const Shape& in) {
     if (in.size() > 2)
-        throw ConfigError(fmt::format("takes features in a row, what comes in is {}; put flatten before it", text_of(in)));
+        throw ConfigError(fmt::format("takes features in a row, but its input is {}; put flatten before it", text_of(in)));
     const std::int64_t outputs = *arguments.optional_integer("out");
     const auto inputs = static_cast<double>(in.back());
     Shape out = in;
@@ -24,12 +24,12 @@ LayerSpec linear_layer() {
     return {.kind = LayerKind::Linear,
             .torch = "Linear",
             .summary =
-                "Fully connected, with bias: features in a row to `out` of them; of a sequence at each position, with the same "
-                "parameters.",
+                "Fully connected layer with bias: maps features in a row to `out` features. On a sequence it maps each "
+                "position with the same parameters.",
             .keys = {{.name = "out",
                       .default_value = std::optional<std::int64_t>(),
                       .range = between(1, kWide),
-                      .default_note = "the number of classes, or of the targets' numbers, in the last layer only",
+                      .default_note = "only in the last layer: the number of classes, or of numbers in a target",
                       .doc = "Units."}},
             .fit = fit_linear};
 }

@@ -37,16 +37,16 @@ LayerSpec lstm_layer() {
     return {.kind = LayerKind::Lstm,
             .torch = "LSTM",
             .summary =
-                "Long short-term memory along a sequence, from states of 0: positions x features to the `hidden` features of "
-                "the last position.",
-            .keys = {integer_key("hidden", 1, "Features of its state."),
+                "Long short-term memory along a sequence, starting from states of 0: maps positions x features to the `hidden` "
+                "features of the last position.",
+            .keys = {integer_key("hidden", 1, "Number of features of its state."),
                      {.name = "layers",
                       .default_value = std::int64_t{1},
                       .range = between(1, 64),
-                      .doc = "So many of them, each on the states of the one before."},
+                      .doc = "Number of stacked LSTM layers."},
                      {.name = "all_positions",
                       .default_value = false,
-                      .doc = "Give the features of every position, positions x `hidden`."}},
+                      .doc = "true: gives the features of every position, positions x `hidden`."}},
             .fit = fit_lstm};
 }
 

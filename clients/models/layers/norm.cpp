@@ -16,9 +16,11 @@ LayerFit fit_group_norm(const Values& arguments, const Shape& in) {
     require_image(in);
     const std::int64_t groups = arguments.integer("groups");
     if (in[0] % groups != 0)
-        throw ConfigError(fmt::format("takes channels that {} groups divide evenly; what comes in is {}", groups, text_of(in)));
+        throw ConfigError(
+            fmt::format("needs a number of channels that {} groups divide evenly, but its input is {}", groups, text_of(in)));
     if (in[0] / groups * in[1] * in[2] < 2)
-        throw ConfigError(fmt::format("takes more than one value a group; what comes in is {}; use fewer groups", text_of(in)));
+        throw ConfigError(
+            fmt::format("needs more than one value per group, but its input is {}; use fewer groups", text_of(in)));
     return normalised(in, {in[0]});
 }
 
@@ -43,11 +45,9 @@ LayerSpec batch_norm_layer() {
         .kind = LayerKind::BatchNorm,
         .torch = "BatchNorm2d, BatchNorm1d",
         .summary =
-            "Each channel of a batch, or each value of examples in a row, is brought to mean 0 and variance 1 (ε = 1e-5), then "
-            "scaled and shifted "
-            "(arXiv:1502.03167). Evaluation takes running statistics (momentum 0.1), which are averaged with the model; so "
-            "does a "
-            "batch with one value a channel, which leaves them as they are.",
+            "Batch norm: normalises each channel of a batch, or each feature of examples in a row, to mean 0 and variance 1 (ε "
+            "= 1e-5), then scales and shifts it (arXiv:1502.03167). Evaluation uses running statistics (momentum 0.1), which "
+            "are averaged with the model. A batch with one value per channel also uses them and does not change them.",
         .keys = {},
         .fit = fit_batch_norm};
 }
@@ -56,10 +56,9 @@ LayerSpec group_norm_layer() {
     return {.kind = LayerKind::GroupNorm,
             .torch = "GroupNorm",
             .summary =
-                "Each group of an image's channels is brought to mean 0 and variance 1 (ε = 1e-5), then scaled and shifted by "
-                "channel "
-                "(arXiv:1803.08494). In place of batch norm where clients' data differ.",
-            .keys = {integer_key("groups", 1, "Groups; must divide the channels.")},
+                "Group norm: normalises each group of an image's channels to mean 0 and variance 1 (ε = 1e-5), then scales and "
+                "shifts each channel (arXiv:1803.08494). Use it instead of batch norm if clients' data differ.",
+            .keys = {integer_key("groups", 1, "Number of groups; it must divide the channels.")},
             .fit = fit_group_norm};
 }
 
@@ -67,12 +66,12 @@ LayerSpec layer_norm_layer() {
     return {.kind = LayerKind::LayerNorm,
             .torch = "LayerNorm",
             .summary =
-                "All values of an example are brought to mean 0 and variance 1 (ε = 1e-5), then scaled and shifted one by one "
-                "(arXiv:1607.06450).",
+                "Layer norm: normalises all values of an example to mean 0 and variance 1 (ε = 1e-5), then scales and shifts "
+                "each value (arXiv:1607.06450).",
             .keys = {{.name = "each_position",
                       .default_value = false,
-                      .doc = "Of a sequence: the features of each position by themselves, all scaled and shifted by the same, "
-                             "as transformers have it."}},
+                      .doc = "true: normalises the features of each position of a sequence separately, with one common scale "
+                             "and shift, as in transformers."}},
             .fit = fit_layer_norm};
 }
 

@@ -31,21 +31,22 @@ LayerList transformer_layers(const Values& values, bool all_positions) {
 }  // namespace
 
 NamedModel char_transformer_model() {
-    return {
-        .name = "char_transformer",
-        .summary = "a small causal transformer, for tokens",
-        .source = "arXiv:1706.03762, in GPT-2's form",
-        .keys =
-            {{.name = "width",
-              .default_value = std::int64_t{64},
-              .range = between(1, kWide),
-              .doc = "Features of each token and position; heads must divide them."},
-             {.name = "heads", .default_value = std::int64_t{4}, .range = between(1, kWide), .doc = "Heads of each attention."},
-             {.name = "blocks", .default_value = std::int64_t{2}, .range = between(1, 8), .doc = "Blocks, one on the other."}},
-        .takes_tokens = true,
-        .layers = [](const Values& values) { return transformer_layers(values, false); },
-        .layers_at_each = [](const Values& values) { return transformer_layers(values, true); },
-        .tells_numbers = false};
+    return {.name = "char_transformer",
+            .summary = "a small causal transformer, for tokens",
+            .source = "arXiv:1706.03762, in GPT-2's form",
+            .keys = {{.name = "width",
+                      .default_value = std::int64_t{64},
+                      .range = between(1, kWide),
+                      .doc = "Features of each token and position; heads must divide them."},
+                     {.name = "heads",
+                      .default_value = std::int64_t{4},
+                      .range = between(1, kWide),
+                      .doc = "Number of heads of each attention layer."},
+                     {.name = "blocks", .default_value = std::int64_t{2}, .range = between(1, 8), .doc = "Number of blocks."}},
+            .takes_tokens = true,
+            .layers = [](const Values& values) { return transformer_layers(values, false); },
+            .layers_at_each = [](const Values& values) { return transformer_layers(values, true); },
+            .tells_numbers = false};
 }
 
 }  // namespace fedhive::clients

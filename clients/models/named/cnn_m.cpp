@@ -22,8 +22,8 @@ LayerList cnn_m_layers(const Values& values) {
 
 NamedModel cnn_m_model() {
     return {.name = "cnn_m",
-            .summary = "a CNN of a million parameters, for images of any size",
-            .source = "PyTorch's MNIST example, the newer one",
+            .summary = "a CNN with a million parameters, for images of any size",
+            .source = "PyTorch's newer MNIST example",
             .keys = {dropout_key()},
             .layers = cnn_m_layers,
             .misfit = [](const ExampleShape& input) { return below("cnn_m", 6, input); }};

@@ -6,9 +6,7 @@
 namespace fedhive::clients {
 
 inline KeySpec dropout_key() {
-    return {.name = "dropout",
-            .default_value = true,
-            .doc = "Whether training drops activations; false for comparisons with exact arithmetic."};
+    return {.name = "dropout", .default_value = true, .doc = "true: training uses dropout; false: for exact comparisons."};
 }
 
 }  // namespace fedhive::clients

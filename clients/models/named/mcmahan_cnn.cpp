@@ -20,7 +20,7 @@ LayerList mcmahan_cnn_layers(const Values&) {
 
 NamedModel mcmahan_cnn_model() {
     return {.name = "mcmahan_cnn",
-            .summary = "the CNN of the FedAvg paper, for images from 4 x 4",
+            .summary = "the CNN of the FedAvg paper, for images of at least 4 x 4",
             .source = "arXiv:1602.05629",
             .keys = {},
             .layers = mcmahan_cnn_layers,

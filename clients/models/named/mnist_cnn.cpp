@@ -24,7 +24,7 @@ LayerList mnist_cnn_layers(const Values& values) {
 std::string not_mnist(const ExampleShape& input) {
     if (input == ExampleShape{1, 28, 28}) return "";
     return fmt::format(
-        "mnist_cnn takes examples of 1 x 28 x 28, the data's are {} x {} x {}; for other shapes use cnn_m, mlp or lr",
+        "mnist_cnn takes examples of 1 x 28 x 28, but the data's are {} x {} x {}; for other shapes use cnn_m, mlp or lr",
         input.channels, input.height, input.width);
 }
 

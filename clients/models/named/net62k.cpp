@@ -18,7 +18,7 @@ LayerList net62k_layers(const Values&) {
 
 NamedModel net62k_model() {
     return {.name = "net62k",
-            .summary = "PyTorch's CIFAR-10 tutorial's network, for images from 16 x 16",
+            .summary = "the network of PyTorch's CIFAR-10 tutorial, for images of at least 16 x 16",
             .source = "PyTorch's CIFAR-10 tutorial",
             .keys = {},
             .layers = net62k_layers,

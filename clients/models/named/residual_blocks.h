@@ -16,20 +16,17 @@
 namespace fedhive::clients {
 
 inline std::vector<KeySpec> norm_keys() {
-    return {
-        {.name = "norm",
-         .default_value = std::string("group"),
-         .choices = {"group", "batch"},
-         .doc =
-             "What stands behind each convolution. group: group_norm, as federated learning uses them (arXiv:2003.00295), "
-             "since "
-             "clients' statistics differ (arXiv:1910.00189); batch: batch_norm, as in the paper; docs/models.md has what that "
-             "does not go with."},
-        {.name = "groups",
-         .default_value = std::int64_t{2},
-         .range = between(1, kWide),
-         .with = KeySpec::Companion{"norm", {"group"}},
-         .doc = "Groups of channels of each norm, which must divide them; 2 in arXiv:2003.00295."}};
+    return {{.name = "norm",
+             .default_value = std::string("group"),
+             .choices = {"group", "batch"},
+             .doc = "The norm after each convolution. group: group_norm, the usual choice in federated learning "
+                    "(arXiv:2003.00295), because clients' statistics differ (arXiv:1910.00189); batch: batch_norm, as in the "
+                    "paper; docs/models.md lists its limits."},
+            {.name = "groups",
+             .default_value = std::int64_t{2},
+             .range = between(1, kWide),
+             .with = KeySpec::Companion{"norm", {"group"}},
+             .doc = "Number of channel groups of each norm; it must divide the channels; 2 in arXiv:2003.00295."}};
 }
 
 class ResidualBlocks {

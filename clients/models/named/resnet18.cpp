@@ -9,7 +9,8 @@ namespace fedhive::clients {
 
 NamedModel resnet18_model() {
     return {.name = "resnet18",
-            .summary = "the smallest residual network for ImageNet, adapted to images from 8 x 8, of 11 million parameters",
+            .summary =
+                "the smallest residual network for ImageNet, adapted to images of at least 8 x 8, with 11 million parameters",
             .source = "arXiv:1512.03385, table 1; with group norm arXiv:2003.00295",
             .keys = norm_keys(),
             .layers = [](const Values& values) { return ResidualBlocks(values).layers(64, 4, 2); },

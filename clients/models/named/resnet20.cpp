@@ -11,7 +11,7 @@ namespace fedhive::clients {
 
 NamedModel resnet20_model() {
     return {.name = "resnet20",
-            .summary = "the residual network for CIFAR-10, of 0.27 million parameters, for images from 8 x 8",
+            .summary = "the residual network for CIFAR-10, with 0.27 million parameters, for images of at least 8 x 8",
             .source = "arXiv:1512.03385, section 4.2",
             .keys = norm_keys(),
             .layers = [](const Values& values) { return ResidualBlocks(values).layers(16, 3, 3); },

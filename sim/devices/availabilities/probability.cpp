@@ -51,15 +51,15 @@ private:
 
 AvailabilityScheme probability() {
     return {.name = "probability",
-            .summary = "each client is there or away for a whole period, drawn from the seed",
+            .summary = "each client is available or not for a whole period, drawn from the seed",
             .keys = {{.name = "probability",
                       .default_value = 0.8,
                       .range = between(0.001, 1),
-                      .doc = "With which a client is there in a period; 1 is always."},
+                      .doc = "Probability that a client is available in a period; 1: always."},
                      {.name = "period_s",
                       .default_value = 600.0,
                       .range = between(0.001, kMost),
-                      .doc = "Simulated seconds of a period; all clients' periods begin at 0."}},
+                      .doc = "Length of a period in simulated seconds; the periods of all clients begin at 0."}},
             .build = [](const Values& values, std::uint64_t, std::uint64_t seed) -> std::unique_ptr<Availability> {
                 return std::make_unique<ByPeriods>(values.number("probability"), values.number("period_s"), seed);
             }};

@@ -28,16 +28,13 @@ private:
 AvailabilityScheme trace() {
     return {
         .name = "trace",
-        .summary = "as a file says",
-        .keys =
-            {{.name = "trace",
-              .default_value = std::filesystem::path(),
-              .required = true,
-              .doc =
-                  "A CSV file: the line `client,start_s,end_s`, then a row for each interval of simulated time in which a "
-                  "client is "
-                  "there, end excluded; a client's rows in order, one at least. It does not repeat: after the last a client is "
-                  "gone. Relative to the config file."}},
+        .summary = "as given in a file",
+        .keys = {{.name = "trace",
+                  .default_value = std::filesystem::path(),
+                  .required = true,
+                  .doc = "A CSV file: the header `client,start_s,end_s`, then one row for each interval of simulated time in "
+                         "which a client is available, end excluded. Each client has one or more rows, in order. The trace "
+                         "does not repeat: after its last interval a client is unavailable. Relative to the config file."}},
         .build = [](const Values& values, std::uint64_t num_clients, std::uint64_t) -> std::unique_ptr<Availability> {
             return std::make_unique<AsTraced>(read_availability_trace(values.path("trace"), num_clients));
         }};

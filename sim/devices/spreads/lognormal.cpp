@@ -17,7 +17,7 @@ std::vector<double> factors(const Values& values, std::uint64_t num_clients, std
 
 Spread lognormal() {
     return {.name = "lognormal",
-            .summary = "exp(σ z), z standard normal, so the figures here are the median client's",
+            .summary = "exp(σ z) with standard normal z, so the times and rates here are the median client's",
             .keys = {{.name = "sigma",
                       .default_value = 0.5,
                       .range = between(0, 10),

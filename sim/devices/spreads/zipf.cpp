@@ -23,9 +23,8 @@ Spread zipf() {
     return {
         .name = "zipf",
         .summary =
-            "i^exponent for the client of rank i, so they are the fastest client's; ranks 1 to N are dealt anew where the "
-            "number "
-            "of clients changes",
+            "i^exponent for the client of rank i, so the times and rates here are the fastest client's; another number of "
+            "clients draws all ranks 1 to N anew",
         .keys =
             {{.name = "exponent",
               .default_value = 1.0,

@@ -52,13 +52,14 @@ std::unique_ptr<aggregation::ServerOptimizer> make_dynamic_step(std::unique_ptr<
 LocalRuleSpec local_dynamic() {
     return {
         .name = "dynamic",
-        .summary = "the loss, a distance to the global model and a slope that each client keeps (arXiv:2111.04263)",
-        .keys = {{.name = "alpha",
-                  .default_value = 0.01,
-                  .range = above(0),
-                  .doc =
-                      "Strength of the pull to the model that was sent, and of what a client keeps of each round, "
-                      "dimensionless, typically 0.001–0.1 (α); small ones move the server far, large ones hold clients back."}},
+        .summary =
+            "the loss, a squared distance to the global model and a linear term that each client stores (arXiv:2111.04263)",
+        .keys =
+            {{.name = "alpha",
+              .default_value = 0.01,
+              .range = above(0),
+              .doc = "Strength of the squared distance to the received model and of the stored linear term (α), dimensionless, "
+                     "typically 0.001–0.1. Small values give large server steps; large values hold clients back."}},
         .whole_gradient = true,
         .client_term = true,
         // g_k grows by -alpha * (w_k - w_t) when the update is accepted; a client follows g - g_k.

@@ -5,11 +5,11 @@ namespace fedhive::sim {
 
 LocalRuleSpec local_prox() {
     return {.name = "prox",
-            .summary = "the loss and a distance to the global model (arXiv:1812.06127)",
+            .summary = "the loss plus a squared distance to the global model (arXiv:1812.06127)",
             .keys = {{.name = "proximal_mu",
                       .default_value = 0.01,
                       .range = at_least(0),
-                      .doc = "Proximal coefficient, dimensionless, typically 0.001–1; 0 is FedAvg (μ); too large holds "
+                      .doc = "Proximal coefficient (μ), dimensionless, typically 0.001–1; 0 is FedAvg; a too large value keeps "
                              "clients at the global model and slows training down."}},
             .whole_gradient = true,
             .client_term = true,

@@ -2,6 +2,7 @@
 
 #include "aggregation/base/error.h"
 #include "aggregation/base/random.h"
+#include "tests/support/golden_messages.h"
 
 #include <doctest/doctest.h>
 
@@ -147,9 +148,7 @@ TEST_SUITE("BatchGather") {
                 wrong += values[i] != value_of(examples, indices[i / 20] * 20 + i % 20);
             CHECK(wrong == 0);
         }
-        CHECK_THROWS_WITH_AS(BatchGather(shape, {{0.0}, {1.0}}),
-                             "mean is given, but the data's examples are tokens, which stay what they are; leave it out",
-                             ConfigError);
+        CHECK_THROWN_MESSAGE("data", "", ConfigError, BatchGather(shape, {{0.0}, {1.0}}));
         CHECK_THROWS_WITH_AS(BatchGather(shape, {{}, {1.0}}), doctest::Contains("std is given"), ConfigError);
     }
 

@@ -3,6 +3,7 @@
 #include "aggregation/base/error.h"
 #include "tests/clients/data/npz_fixture.h"
 #include "tests/conformance/dataset_conformance.h"
+#include "tests/support/golden_messages.h"
 
 #include <doctest/doctest.h>
 
@@ -34,9 +35,9 @@ std::vector<float> features_of(const Examples& part) {
 }
 
 /// Expects that reading this training file throws that message after the file's name.
-void expect_csv_refused(const std::string& train, const std::string& message) {
+void expect_csv_refused(const std::string& train, const std::string& place) {
     const CsvFixture fixture(train);
-    CHECK_THROWS_WITH_AS(fixture.read(), (fixture.files.train.string() + message).c_str(), ConfigError);
+    CHECK_THROWN_MESSAGE("data", fixture.files.train.string() + place, ConfigError, fixture.read());
 }
 
 }  // namespace
@@ -58,22 +59,17 @@ TEST_SUITE("Csv") {
     }
 
     TEST_CASE("TargetOrOwnersThatStandTwiceAreRefused") {
-        const std::string wanted =
-            "; wanted: one of that name, or the model would learn from the other; take one out, or rename it";
-        expect_csv_refused("sick,who,age,sick\n0,1,2,0\n", ":1: target: columns 1 and 4 are both called 'sick'" + wanted);
-        expect_csv_refused("sick,who,age,\" sick \"\n0,1,2,0\n", ":1: target: columns 1 and 4 are both called 'sick'" + wanted);
-        expect_csv_refused("\r\n\nwho,who,age,sick\n0,1,2,0\n", ":3: client: columns 1 and 2 are both called 'who'" + wanted);
+        expect_csv_refused("sick,who,age,sick\n0,1,2,0\n", ":1: target:");
+        expect_csv_refused("sick,who,age,\" sick \"\n0,1,2,0\n", ":1: target:");
+        expect_csv_refused("\r\n\nwho,who,age,sick\n0,1,2,0\n", ":3: client:");
         CsvFixture fixture("low,age,high,low\n0,1,2,0\n", "low,age,high\n0,1,2\n");
         fixture.files.client = "";
         fixture.files.target = {"high", "low"};
         fixture.files.numbers = true;
-        CHECK_THROWS_WITH_AS(fixture.read(), doctest::Contains(":1: target: columns 1 and 4 are both called 'low'"),
-                             ConfigError);
+        CHECK_THROWS_WITH_AS(fixture.read(), doctest::Contains(":1: target: columns 1 and 4 "), ConfigError);
         // The test file's owners are only excluded from the features; nothing else is checked.
         const CsvFixture tested(kTrain, "age,who,sick,who,pressure\n1,2,2,2,9\n");
-        CHECK_THROWS_WITH_AS(
-            tested.read(), (tested.files.test.string() + ":1: client: columns 2 and 4 are both called 'who'" + wanted).c_str(),
-            ConfigError);
+        CHECK_THROWN_MESSAGE("data", tested.files.test.string() + ":1: client:", ConfigError, tested.read());
     }
 
     TEST_CASE("FeaturesMayHaveOneName") {
@@ -126,50 +122,40 @@ TEST_SUITE("Csv") {
 
     TEST_CASE("CellsThatAreNoNumbersAreNamedByLineAndColumn") {
         const std::string head = "age,who,sick,pressure\n20,7,0,1.5\n";
-        const std::string number = "; wanted: a number that an f32 can be";
-        expect_csv_refused(head + "30,12,2,\n", ":3: column 'pressure': is empty" + number);
-        expect_csv_refused(head + "old,12,2,1\n", ":3: column 'age': is 'old'" + number);
-        expect_csv_refused(head + "\n3,12,2,nan\n", ":4: column 'pressure': is 'nan'" + number);
-        expect_csv_refused(head + "3,12,2,1e39\n", ":3: column 'pressure': is '1e39'" + number);
-        expect_csv_refused(head + "3,12,2,+-1\n", ":3: column 'pressure': is '+-1'" + number);
-        expect_csv_refused(head + "3,\"  \",1,1\n", ":3: column 'who': is empty; wanted: the owner's name");
-        expect_csv_refused(head + "3,12,2,1.5x\n", ":3: column 'pressure': is '1.5x'" + number);
-        const std::string label = "; wanted: a class, a whole number from 0, below 1000000, or -100, which does not count";
-        expect_csv_refused(head + "3,12,-1,1\n", ":3: column 'sick': is '-1'" + label);
-        expect_csv_refused(head + "3,12,1.5,1\n", ":3: column 'sick': is '1.5'" + label);
-        expect_csv_refused(head + "3,12,nan,1\n", ":3: column 'sick': is 'nan'" + label);
-        expect_csv_refused(head + "3,12,1000000,1\n", ":3: column 'sick': is '1000000'" + label);
-        expect_csv_refused(head + "3,,1,1\n", ":3: column 'who': is empty; wanted: the owner's name");
+        expect_csv_refused(head + "30,12,2,\n", ":3: column 'pressure':");
+        expect_csv_refused(head + "old,12,2,1\n", ":3: column 'age':");
+        expect_csv_refused(head + "\n3,12,2,nan\n", ":4: column 'pressure':");
+        expect_csv_refused(head + "3,12,2,1e39\n", ":3: column 'pressure':");
+        expect_csv_refused(head + "3,12,2,+-1\n", ":3: column 'pressure':");
+        expect_csv_refused(head + "3,\"  \",1,1\n", ":3: column 'who':");
+        expect_csv_refused(head + "3,12,2,1.5x\n", ":3: column 'pressure':");
+        expect_csv_refused(head + "3,12,-1,1\n", ":3: column 'sick':");
+        expect_csv_refused(head + "3,12,1.5,1\n", ":3: column 'sick':");
+        expect_csv_refused(head + "3,12,nan,1\n", ":3: column 'sick':");
+        expect_csv_refused(head + "3,12,1000000,1\n", ":3: column 'sick':");
+        expect_csv_refused(head + "3,,1,1\n", ":3: column 'who':");
     }
 
     TEST_CASE("TablesThatAreNoneAreRefused") {
-        expect_csv_refused("", ": has no rows; wanted: a table, cells parted by commas");
-        expect_csv_refused("age,who,sick\n", ": has no rows; wanted: one for each example");
-        expect_csv_refused("age,who,sick\n1,2\n", ":2: has 2 cells; wanted: 3, as the first line has");
-        expect_csv_refused("age,who,sick\n1,\"2,0\n", ":2: a quote is not closed; wanted: it closes on its line");
-        expect_csv_refused(
-            "age;who;sick\n",
-            ":1: cells are parted by commas; this line has semicolons; write the table with commas, and points in its numbers");
-        expect_csv_refused(
-            "age\twho\tsick\n",
-            ":1: cells are parted by commas; this line has tabs; write the table with commas, and points in its numbers");
-        expect_csv_refused("age,sick\n", ":1: client: there is no column 'who'; the columns are: age, sick");
-        expect_csv_refused("who,sick\n1,1\n",
-                           ":1: has no column besides target and client; wanted: features, parted by commas");
+        expect_csv_refused("", ":");
+        expect_csv_refused("age,who,sick\n", ":");
+        expect_csv_refused("age,who,sick\n1,2\n", ":2:");
+        expect_csv_refused("age,who,sick\n1,\"2,0\n", ":2:");
+        expect_csv_refused("age;who;sick\n", ":1:");
+        expect_csv_refused("age\twho\tsick\n", ":1:");
+        expect_csv_refused("age,sick\n", ":1: client:");
+        expect_csv_refused("who,sick\n1,1\n", ":1:");
     }
 
     TEST_CASE("TestColumnsThatAreNotThoseOfTheTrainingFileAreRefused") {
         const auto expect_test_refused = [](const std::string& test, const std::string& message) {
             const CsvFixture fixture(kTrain, test);
-            CHECK_THROWS_WITH_AS(fixture.read(), (fixture.files.test.string() + message).c_str(), ConfigError);
+            CHECK_THROWN_MESSAGE("data", fixture.files.test.string() + message, ConfigError, fixture.read());
         };
-        const std::string wanted = "; wanted: the columns of the training file, in its order";
-        expect_test_refused("age,sick\n1,1\n", ":1: the column 'pressure' is missing" + wanted);
-        expect_test_refused("age,sick,pressure,x\n1,1,1,1\n", ":1: the column 'x' is not in the training file" + wanted);
-        expect_test_refused("pressure,sick,age\n1,1,1\n",
-                            ":1: the column 'pressure' stands where 'age' does in the training file" + wanted);
-        expect_test_refused("age,sick,pressure\n1,3,1\n",
-                            ": column 'sick': there is a label 3, expected 0 to 2; set data.classes to at least 4");
+        expect_test_refused("age,sick\n1,1\n", ":1:");
+        expect_test_refused("age,sick,pressure,x\n1,1,1,1\n", ":1:");
+        expect_test_refused("pressure,sick,age\n1,1,1\n", ":1:");
+        expect_test_refused("age,sick,pressure\n1,3,1\n", ": column 'sick':");
     }
 }
 

@@ -1,6 +1,7 @@
 // Two-level Dirichlet partition: each level follows its own distribution, and not the other level's.
 #include "aggregation/base/error.h"
 #include "clients/data/partitions/schemes.h"
+#include "tests/support/golden_messages.h"
 
 #include <doctest/doctest.h>
 
@@ -128,13 +129,9 @@ TEST_SUITE("PartitionDirichletGroups") {
         CHECK_THROWS_WITH_AS(dealt(labels, 4, 5, 1.0, 1.0, 1, 1), "5 groups of 4 clients; allowed: 1 to 4", ConfigError);
         CHECK_THROWS_AS(dealt(labels, 4, 2, 1.0, 1.0, 4, 1), ConfigError);
         // Each of the three groups is dealt examples for two clients, six in all, although there are five clients.
-        CHECK_THROWS_WITH_AS(
-            dealt(sorted_labels(1, 11), 5, 3, 1.0, 1.0, 2, 1),
-            "3 groups of up to 2 clients with at least 2 examples each, but only 11 examples; at most 1 each are "
-            "possible, or give groups equal sizes: 3 clients",
-            ConfigError);
+        CHECK_THROWN_MESSAGE("data", "", ConfigError, dealt(sorted_labels(1, 11), 5, 3, 1.0, 1.0, 2, 1));
         CHECK_THROWS_WITH_AS(dealt(sorted_labels(1, 5), 5, 3, 1.0, 1.0, 1, 1),
-                             doctest::Contains("but only 5 examples; give groups equal sizes: 3 clients"), ConfigError);
+                             doctest::Contains("but only 5 examples; give all groups"), ConfigError);
         CHECK(dealt(sorted_labels(1, 11), 5, 3, 1.0, 1.0, 1, 1).num_clients() == 5);
         CHECK(dealt(sorted_labels(1, 11), 3, 3, 1.0, 1.0, 2, 1).num_clients() == 3);
         CHECK_THROWS_WITH_AS(dealt(labels, 4, 2, 0.0, 1.0, 1, 1), doctest::Contains("alpha"), ConfigError);

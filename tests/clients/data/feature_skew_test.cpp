@@ -128,7 +128,7 @@ TEST_SUITE("FeatureSkew") {
             CHECK_THROWS_WITH_AS(skew_features(data, neighbours(2, 1), skew, 1), doctest::Contains(problem.c_str()),
                                  ConfigError);
         };
-        refused({1, 2, 3}, {4, 0.0}, "rotation: images of 2 x 3 pixels fit only turned by halves; allowed: none, half_turns");
+        refused({1, 2, 3}, {4, 0.0}, "2 x 3 pixels; allowed: none, half_turns");
         refused({6, 1, 1}, {2, 0.0}, "rotation: examples are features in a row");
         refused({6, 1, 1, 300}, {1, 0.1}, "examples are tokens");
     }

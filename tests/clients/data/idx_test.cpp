@@ -3,6 +3,7 @@
 #include "aggregation/base/error.h"
 #include "tests/clients/data/idx_fixture.h"
 #include "tests/conformance/dataset_conformance.h"
+#include "tests/support/golden_messages.h"
 #include "tests/support/skip.h"
 
 #include <doctest/doctest.h>
@@ -30,13 +31,14 @@ std::string error_of(const std::filesystem::path& root, std::int64_t num_classes
 }
 
 /// Replaces one file of a fresh fixture, plain and compressed; the error must name the file and contain `text`.
-void check_refused(const std::string& name, const Bytes& content, const std::string& text) {
+void check_refused(const std::string& name, const Bytes& content, const std::string& text = "") {
     for (const bool compressed : {false, true}) {
         const IdxFixture fixture(compressed);
         fixture.put(name, content);
         const std::string message = error_of(fixture.root());
         CHECK_MESSAGE(message.starts_with(fixture.file(name) + ": "), message);
         CHECK_MESSAGE(message.find(text) != std::string::npos, message);
+        CHECK_MESSAGE_IS("data", "", message);
     }
 }
 
@@ -123,15 +125,11 @@ TEST_SUITE("Idx") {
         const IdxFixture fixture(true);
         renamed(fixture, "train", "emnist-balanced-train-");
         renamed(fixture, "t10k", "emnist-letters-test-");
-        CHECK(error_of(fixture.root()) == fixture.root().string() +
-                                              ": has the files of several sets: emnist-balanced-*, "
-                                              "emnist-letters-*; wanted: the four files of one, in a folder of their own");
+        CHECK_MESSAGE_IS("data", "several sets", error_of(fixture.root()));
         renamed(fixture, "emnist-letters-test", "emnist-balanced-test-");
         std::filesystem::remove(fixture.file("emnist-balanced-test-labels-idx1-ubyte"));
         const std::string message = error_of(fixture.root());
-        CHECK_MESSAGE(message.starts_with((fixture.root() / "emnist-balanced-t10k-labels-idx1-ubyte").string() +
-                                          ": there is no such file"),
-                      message);
+        CHECK_MESSAGE_IS("data", "", message);
     }
 
     TEST_CASE("BodyOfSeveralChunksIsWhole") {
@@ -149,7 +147,7 @@ TEST_SUITE("Idx") {
         const TemporaryFolder folder;
         for (const char* name : {"mnist", "mnist/"}) {
             const std::string message = error_of(folder.path() / name);
-            CHECK_MESSAGE(message.starts_with((folder.path() / name).string() + ": there is no such folder"), message);
+            CHECK_MESSAGE_IS("data", "", message);
             CHECK_MESSAGE(message.find("scripts/data mnist") != std::string::npos, message);
         }
         CHECK(error_of(folder.path() / "fashion-mnist").find("`scripts/data fashion_mnist`") != std::string::npos);
@@ -165,44 +163,42 @@ TEST_SUITE("Idx") {
                 const IdxFixture fixture(compressed);
                 std::filesystem::remove(fixture.file(name));
                 const std::string message = error_of(fixture.root());
-                CHECK_MESSAGE(message.starts_with((fixture.root() / name).string() + ": there is no such file"), message);
+                CHECK_MESSAGE_IS("data", "", message);
             }
         }
     }
 
     TEST_CASE("WrongMagicIsRefused") {
-        check_refused(kTrainImages, with_word(idx_images(6, 4, 3, 0), 0, 0x801),
-                      "magic number 0x00000801, expected 0x00000803");
-        check_refused(kTrainLabels, with_word(idx_labels({0, 1, 2, 2, 1, 0}), 0, 0x803),
-                      "magic number 0x00000803, expected 0x00000801");
-        check_refused(kTestImages, with_word(idx_images(2, 4, 3, 0), 0, 0x03080000), "magic number 0x03080000");
+        check_refused(kTrainImages, with_word(idx_images(6, 4, 3, 0), 0, 0x801));
+        check_refused(kTrainLabels, with_word(idx_labels({0, 1, 2, 2, 1, 0}), 0, 0x803));
+        check_refused(kTestImages, with_word(idx_images(2, 4, 3, 0), 0, 0x03080000));
     }
 
     TEST_CASE("TruncationIsRefused") {
-        check_refused(kTrainImages, without_tail(idx_images(6, 4, 3, 0), 1), "is truncated: it ");
-        check_refused(kTestLabels, without_tail(idx_labels({2, 0}), 1), "is truncated: it ");
-        check_refused(kTrainImages, Bytes(10), "wrong magic");
-        check_refused(kTrainImages, without_tail(idx_images(0, 4, 3, 0), 5), "ends inside the header, after 11 bytes");
-        check_refused(kTrainLabels, {0, 0}, "ends inside the header, after 2 bytes");
+        check_refused(kTrainImages, without_tail(idx_images(6, 4, 3, 0), 1));
+        check_refused(kTestLabels, without_tail(idx_labels({2, 0}), 1));
+        check_refused(kTrainImages, Bytes(10));
+        check_refused(kTrainImages, without_tail(idx_images(0, 4, 3, 0), 5));
+        check_refused(kTrainLabels, {0, 0});
     }
 
     TEST_CASE("TrailingBytesAreRefused") {
         Bytes images = idx_images(6, 4, 3, 0), labels = idx_labels({2, 0});
         images.push_back(0);
         labels.push_back(1);
-        check_refused(kTrainImages, images, "trailing bytes");
-        check_refused(kTestLabels, labels, "trailing bytes");
+        check_refused(kTrainImages, images);
+        check_refused(kTestLabels, labels);
     }
 
     TEST_CASE("CountsThatDifferAreRefused") {
-        check_refused(kTrainLabels, idx_labels({0, 1, 2}), "has 3 labels, but the images beside it are 6");
-        check_refused(kTestLabels, idx_labels({0, 1, 2}), "has 3 labels, but the images beside it are 2");
+        check_refused(kTrainLabels, idx_labels({0, 1, 2}));
+        check_refused(kTestLabels, idx_labels({0, 1, 2}));
     }
 
     TEST_CASE("EmptyAndGiantSizesAreRefused") {
-        check_refused(kTrainImages, idx_images(0, 4, 3, 0), "promises 0 images of 4 x 3");
-        check_refused(kTrainImages, idx_images(6, 4, 0, 0), "promises 6 images of 4 x 0");
-        check_refused(kTrainImages, with_word(idx_images(6, 4, 3, 0), 2, 0xFFFFFFFF), "6 images of 4294967295 x 3");
+        check_refused(kTrainImages, idx_images(0, 4, 3, 0));
+        check_refused(kTrainImages, idx_images(6, 4, 0, 0));
+        check_refused(kTrainImages, with_word(idx_images(6, 4, 3, 0), 2, 0xFFFFFFFF));
     }
 
     TEST_CASE("PromisesBeyondTheFileAreRefusedWithoutTheMemory") {
@@ -213,7 +209,7 @@ TEST_SUITE("Idx") {
             const IdxFixture fixture(compressed);
             fixture.put(kTrainImages, images);
             const std::string message = error_of(fixture.root());
-            CHECK_MESSAGE(message.find("is truncated: it ") != std::string::npos, message);
+            CHECK_MESSAGE(message.find("is truncated: ") != std::string::npos, message);
             CHECK_MESSAGE(message.find(compressed ? "promises 25769017350" : "promises 25769017366") != std::string::npos,
                           message);
         }
@@ -226,18 +222,17 @@ TEST_SUITE("Idx") {
             CHECK(error_of(damaged.root()).starts_with(damaged.file(kTestLabels) + ": example 1 has the label 3"));
         }
         const IdxFixture fixture(false);
-        CHECK_THROWS_WITH_AS(read_idx(fixture.root(), 2), doctest::Contains("example 2 has the label 2, expected 0 to 1"),
+        CHECK_THROWS_WITH_AS(read_idx(fixture.root(), 2), doctest::Contains("example 2 has the label 2; allowed: 0 to 1"),
                              ConfigError);
         fixture.put(kTestLabels, idx_labels({0, 3}));
-        CHECK_THROWS_WITH_AS(read_idx(fixture.root()), doctest::Contains("example 1 has the label 3, expected 0 to 2"),
+        CHECK_THROWS_WITH_AS(read_idx(fixture.root()), doctest::Contains("example 1 has the label 3; allowed: 0 to 2"),
                              ConfigError);
     }
 
     TEST_CASE("TestShapeThatDiffersIsRefused") {
         const IdxFixture fixture(false);
         fixture.put(kTestImages, idx_images(2, 3, 4, 0));
-        CHECK_THROWS_WITH_AS(read_idx(fixture.root()),
-                             doctest::Contains("test images are 3 x 4, but the training images are 4 x 3"), ConfigError);
+        CHECK_THROWN_MESSAGE("data", "", ConfigError, read_idx(fixture.root()));
     }
 
     TEST_CASE("DamagedGzipStreamsAreRefused") {
@@ -255,7 +250,7 @@ TEST_SUITE("Idx") {
             expect(without_tail(whole, whole.size() - size), "is truncated");
         Bytes wrong_checksum = whole;
         wrong_checksum[whole.size() - 8] ^= 1;
-        expect(wrong_checksum, "an intact gzip file is expected");
+        expect(wrong_checksum, "expected an intact gzip file");
         expect(idx_images(6, 4, 3, 0), "is not gzip-compressed");
         expect({}, "is not gzip-compressed");
     }
@@ -275,8 +270,7 @@ TEST_SUITE("Idx") {
             CHECK_THROWS_WITH_AS(read_idx(fixture.root()), doctest::Contains((labels + ": is a folder").c_str()), ConfigError);
             std::filesystem::remove(labels);
             REQUIRE(mkfifo(labels.c_str(), 0600) == 0);
-            CHECK_THROWS_WITH_AS(read_idx(fixture.root()),
-                                 doctest::Contains((labels + ": is not a regular file but a pipe").c_str()), ConfigError);
+            CHECK_THROWN_MESSAGE("data", "", ConfigError, read_idx(fixture.root()));
         }
     }
 

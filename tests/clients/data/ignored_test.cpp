@@ -6,6 +6,7 @@
 #include "clients/data/formats/npz.h"
 #include "clients/data/partition.h"
 #include "tests/clients/data/npz_fixture.h"
+#include "tests/support/golden_messages.h"
 
 #include <doctest/doctest.h>
 
@@ -71,25 +72,15 @@ TEST_SUITE("Ignored") {
 
     TEST_CASE("PartWithoutACountedTargetIsRefused") {
         Dataset dataset{.train = {{1, 1, 1}, {1, 2}, {0, kIgnored}}, .test = {{1, 1, 1}, {1, 2}, {kIgnored, kIgnored}}};
-        CHECK_THROWS_WITH_AS(mark_ignored(dataset), doctest::Contains("all targets of the test examples are -100"),
-                             ConfigError);
+        CHECK_THROWN_MESSAGE("data", "", ConfigError, mark_ignored(dataset));
         std::swap(dataset.train, dataset.test);
-        CHECK_THROWS_WITH_AS(mark_ignored(dataset), doctest::Contains("all targets of the training examples are -100"),
-                             ConfigError);
+        CHECK_THROWN_MESSAGE("data", "", ConfigError, mark_ignored(dataset));
     }
 
     TEST_CASE("HintsForOtherTargetsMakeNoClassOfWhatDoesNotCount") {
-        CHECK(refusal_of(TargetKind::ClassEach, of_two({0, 1, -1, 2, 3, 3}))
-                  .ends_with(
-                      "y[1, 0] is -1; wanted: classes from 0, below 1000000, or -100, which does not count; mend it, where -1 "
-                      "marks what does not count: y[y == -1] = -100"));
-        CHECK(refusal_of(TargetKind::ClassEach, of_two({0, 1, 7'000'000, 2, 3, 3}))
-                  .ends_with("mend it: number the tokens of x and y from 0 by one table, which both share"));
-        CHECK(refusal_of(TargetKind::Class, of_one({1, kIgnored, -1}))
-                  .ends_with(
-                      "y[2] is -1; wanted: classes from 0, below 1000000, or -100, which does not count; mend it, where -1 "
-                      "marks what does not count: y[y == -1] = -100; or else, before training and test examples are parted: k "
-                      "= y != -100; y[k] = numpy.unique(y[k], return_inverse=True)[1]"));
+        CHECK_MESSAGE_IS("data", "", refusal_of(TargetKind::ClassEach, of_two({0, 1, -1, 2, 3, 3})));
+        CHECK_MESSAGE_IS("data", "", refusal_of(TargetKind::ClassEach, of_two({0, 1, 7'000'000, 2, 3, 3})));
+        CHECK_MESSAGE_IS("data", "", refusal_of(TargetKind::Class, of_one({1, kIgnored, -1})));
         CHECK(refusal_of(TargetKind::Class, of_one({1, kIgnored, 0})) == "read");
     }
 
@@ -101,8 +92,7 @@ TEST_SUITE("Ignored") {
         CHECK(dataset.train.labels == std::vector<std::int32_t>{0, -100, 2});
         CHECK(dataset.num_classes == 3);
         write_content(files.train, "a,y\n1,0\n2,-1\n");
-        CHECK_THROWS_WITH_AS(read_csv_files(files), doctest::Contains("below 1000000, or -100, which does not count"),
-                             ConfigError);
+        CHECK_THROWS_WITH_AS(read_csv_files(files), doctest::Contains("below 1000000, or -100 for an"), ConfigError);
     }
 
     TEST_CASE("LabelsAreCountedWithoutIgnoredOnes") {

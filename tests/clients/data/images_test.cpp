@@ -4,6 +4,7 @@
 #include "aggregation/memory/shared_segment.h"
 #include "tests/clients/data/npz_fixture.h"
 #include "tests/conformance/dataset_conformance.h"
+#include "tests/support/golden_messages.h"
 #include "tests/support/places.h"
 #include "tests/support/skip.h"
 
@@ -36,13 +37,13 @@ struct ImagesFixture {
         write_content(folder.path() / file, content);
     }
     std::string path(const std::string& file) const { return (folder.path() / file).string(); }
-    void expect_refused(const std::string& message) const {
-        CHECK_THROWS_WITH_AS(read_images(folders), message.c_str(), ConfigError);
+    void expect_refused(const std::string& file) const {
+        CHECK_THROWN_MESSAGE("data", file + ": ", ConfigError, read_images(folders));
     }
-    /// Expects that one file with this content, beside valid ones, makes reading throw that message.
-    void expect_file_refused(const std::string& file, const std::string& content, const std::string& message) const {
+    /// Expects that one file with this content, beside valid ones, makes reading throw a message that names the file.
+    void expect_file_refused(const std::string& file, const std::string& content) const {
         put(file, content);
-        expect_refused(path(file) + message);
+        expect_refused(path(file));
         fs::remove(folder.path() / file);
     }
 };
@@ -166,34 +167,23 @@ TEST_SUITE("Images") {
 
     TEST_CASE("FileThatIsNotWhatItsNameSaysIsRefused") {
         const ImagesFixture fixture;
-        fixture.expect_file_refused("train/cat/2.png", picture("grey.jpg"), ": is named as PNG and is JPEG; rename it");
-        fixture.expect_file_refused("train/cat/2.jpg", picture("grey.png"), ": is named as JPEG and is PNG; rename it");
-        fixture.expect_file_refused("train/cat/2.jpg", "", ": is named as JPEG and is empty");
-        fixture.expect_file_refused("train/cat/2.png", "GIF89a",
-                                    ": is named as PNG and is none; it is damaged, or of a kind that is not read");
-        fixture.expect_file_refused("train/cat/2.gif", "GIF89a", ": is no image by its name; wanted: *.png, *.jpg or *.jpeg");
-        fixture.expect_file_refused("train/cat/2.png", picture("sixteen_bits.png"),
-                                    ": cannot be read as PNG: it has 16 bits a channel; wanted: 8 or fewer");
-        fixture.expect_file_refused(
-            "train/cat/2.jpg", picture("cmyk.jpg"),
-            ": cannot be read as JPEG: it has 4 channels, as CMYK has four; wanted: grey, or red, green and blue");
+        fixture.expect_file_refused("train/cat/2.png", picture("grey.jpg"));
+        fixture.expect_file_refused("train/cat/2.jpg", picture("grey.png"));
+        fixture.expect_file_refused("train/cat/2.jpg", "");
+        fixture.expect_file_refused("train/cat/2.png", "GIF89a");
+        fixture.expect_file_refused("train/cat/2.gif", "GIF89a");
+        fixture.expect_file_refused("train/cat/2.png", picture("sixteen_bits.png"));
+        fixture.expect_file_refused("train/cat/2.jpg", picture("cmyk.jpg"));
     }
 
     TEST_CASE("ImagesOfDifferentSizesAndColoursAreRefusedWithBothFiles") {
         ImagesFixture fixture;
         const std::string first = fixture.path("train/cat/1.png");
-        fixture.expect_file_refused(
-            "test/dog/2.png", promising_png(12, 10),
-            fmt::format(": is 12 x 10, but {} is 13 x 10; all images must be of one height and width; mend it in "
-                        "Python, with Pillow: image.resize((10, 13))",
-                        first));
-        fixture.expect_file_refused(
-            "train/dog/2.png", picture("colour.png"),
-            fmt::format(": has colours, but {} is grey; set data.channels to 1, for grey, or 3", first));
+        fixture.expect_file_refused("test/dog/2.png", promising_png(12, 10));
+        fixture.expect_file_refused("train/dog/2.png", picture("colour.png"));
         fixture.put("train/dog/2.png", picture("colour.png"));
         fixture.put("train/dog/3.png", "");  // only the first error is reported
-        fixture.expect_refused(fmt::format("{}: has colours, but {} is grey; set data.channels to 1, for grey, or 3",
-                                           fixture.path("train/dog/2.png"), first));
+        fixture.expect_refused(fixture.path("train/dog/2.png"));
         fs::remove(fixture.path("train/dog/3.png"));
         fixture.folders.channels = 3;
         CHECK(read_images(fixture.folders).train.shape == ExampleShape{3, 13, 10});
@@ -201,14 +191,12 @@ TEST_SUITE("Images") {
 
     TEST_CASE("MorePixelsThanAllowedOrThanMemoryHoldsAreRefusedBeforeTheyAreDecoded") {
         const ImagesFixture fixture;
-        fixture.expect_file_refused("train/cat/0.png", promising_png(5000, 4000),
-                                    ": cannot be read as PNG: it has 5000 x 4000 pixels; allowed: 1 to 16777216");
+        fixture.expect_file_refused("train/cat/0.png", promising_png(5000, 4000));
         std::string jpeg = picture("grey.jpg");
         const std::size_t head = jpeg.find("\xff\xc0");
         REQUIRE(head != std::string::npos);
         jpeg.replace(head + 5, 4, "\xff\xdc\xff\xdc");
-        fixture.expect_file_refused("train/cat/0.jpg", jpeg,
-                                    ": cannot be read as JPEG: it has 65500 x 65500 pixels; allowed: 1 to 16777216");
+        fixture.expect_file_refused("train/cat/0.jpg", jpeg);
         const std::uint64_t images = aggregation::available_memory_bytes() / (2 * 3 * (std::uint64_t{1} << 24)) + 100;
         if (images > 20'000) FEDHIVE_SKIP("there is more than 2 TB of memory");
         const std::string promise = promising_png(4096, 4096);
@@ -218,23 +206,21 @@ TEST_SUITE("Images") {
 
     TEST_CASE("FoldersOfAnotherFormAreRefused") {
         ImagesFixture fixture;
-        fixture.expect_file_refused(
-            "train/notes.txt", "x",
-            ": lies beside the classes; wanted: a folder for each class, with its images, and nothing else");
-        fixture.expect_file_refused("train/cat/notes.txt", "x", ": is no image by its name; wanted: *.png, *.jpg or *.jpeg");
+        fixture.expect_file_refused("train/notes.txt", "x");
+        fixture.expect_file_refused("train/cat/notes.txt", "x");
         fixture.put("test/cow/1.png", picture("grey.png"));
-        fixture.expect_refused(fixture.path("test/cow") + ": is no class of the training folder, which has: cat, dog");
+        fixture.expect_refused(fixture.path("test/cow"));
         fs::remove_all(fixture.path("test/cow"));
         fs::create_directory(fixture.path("test/dog"));
         CHECK_NOTHROW(read_images(fixture.folders));
         fs::remove_all(fixture.path("test/cat"));
-        fixture.expect_refused(fixture.path("test") + ": has no images");
+        fixture.expect_refused(fixture.path("test"));
         fs::create_directory(fixture.path("train/eel"));
-        fixture.expect_refused(fixture.path("train/eel") + ": has no image; wanted: one at least, or no such folder");
+        fixture.expect_refused(fixture.path("train/eel"));
         fixture.folders.train = fixture.path("test/dog");
-        fixture.expect_refused(fixture.path("test/dog") + ": is empty; wanted: a folder for each class, with its images");
+        fixture.expect_refused(fixture.path("test/dog"));
         fixture.folders.train = fixture.path("nowhere");
-        fixture.expect_refused(fixture.path("nowhere") + ": cannot be listed: No such file or directory");
+        fixture.expect_refused(fixture.path("nowhere"));
     }
 }
 

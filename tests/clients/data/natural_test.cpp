@@ -1,5 +1,6 @@
 #include "aggregation/base/error.h"
 #include "clients/data/partition.h"
+#include "tests/support/golden_messages.h"
 
 #include <doctest/doctest.h>
 
@@ -35,10 +36,10 @@ TEST_SUITE("PartitionNatural") {
     }
 
     TEST_CASE("ClientsThatAreNotTheOwnersAreRefused") {
-        expect_no_deal(10, 1, "clients is 10, but the data have 3 owners; write clients: 3, or leave it out");
-        expect_no_deal(
-            3, 2,
-            "clients is 3, but the data have 3 owners, 2 of them with at least 2 examples; write clients: 2, or leave it out");
+        expect_no_deal(10, 1, "clients is 10, but the data have 3 owners; write clients: 3, or remove clients");
+        expect_no_deal(3, 2,
+                       "clients is 3, but the data have 3 owners, 2 of them with at least 2 examples; write clients: 2, or "
+                       "remove clients");
         expect_no_deal(3, 6, "none of the 3 owners has 6 examples");
     }
 
@@ -48,9 +49,7 @@ TEST_SUITE("PartitionNatural") {
         expect_no_deal(0, 6, "none of the 3 owners has 6 examples");
     }
 
-    TEST_CASE("DataWithoutOwnersAreRefused") {
-        CHECK_THROWS_WITH_AS(natural_deal(3, 1, {}), doctest::Contains("do not say whose the examples are"), ConfigError);
-    }
+    TEST_CASE("DataWithoutOwnersAreRefused") { CHECK_THROWN_MESSAGE("data", "", ConfigError, natural_deal(3, 1, {})); }
 }
 
 }  // namespace fedhive::clients

@@ -3,6 +3,7 @@
 #include "aggregation/base/error.h"
 #include "tests/clients/data/npz_fixture.h"
 #include "tests/conformance/dataset_conformance.h"
+#include "tests/support/golden_messages.h"
 #include "tests/support/zip_archive.h"
 
 #include <doctest/doctest.h>
@@ -30,7 +31,7 @@ std::string npz_error(const NpzFixture& fixture, std::int64_t num_classes = 0) {
 }
 
 /// Replaces one array of the training file; the error must name file and array and contain `text`.
-void expect_refused(const std::string& array, const std::string& content, const std::string& text) {
+void expect_refused(const std::string& array, const std::string& content, const std::string& text = "") {
     for (const bool compressed : {false, true}) {
         const NpzFixture fixture(compressed);
         Arrays arrays = NpzFixture::train();
@@ -39,6 +40,7 @@ void expect_refused(const std::string& array, const std::string& content, const 
         const std::string message = npz_error(fixture);
         CHECK_MESSAGE(message.starts_with(fmt::format("{}: {}: ", fixture.file("train").string(), array)), message);
         CHECK_MESSAGE(message.find(text) != std::string::npos, message);
+        CHECK_MESSAGE_IS("data", "", message);
     }
 }
 
@@ -123,19 +125,11 @@ TEST_SUITE("Npz") {
         CHECK(tokens().train.type == ValueType::U8);
         // The fingerprint distinguishes tokens from numbers.
         CHECK(tokens().fingerprint() != read(fixture).fingerprint());
-        CHECK_THROWS_WITH_AS(
-            tokens(6),
-            (fixture.file("train").string() + ": x: there is a token 6, expected 0 to 5; set data.vocabulary to at least 7")
-                .c_str(),
-            ConfigError);
+        CHECK_THROWN_MESSAGE("data", "", ConfigError, tokens(6));
         put("test", "|u1", raw<std::uint8_t>({0, 1, 5, 4, 1, 9}));
-        CHECK_THROWS_WITH_AS(
-            tokens(),
-            (fixture.file("test").string() + ": x: there is a token 9, expected 0 to 6; set data.vocabulary to at least 10")
-                .c_str(),
-            ConfigError);
+        CHECK_THROWN_MESSAGE("data", "", ConfigError, tokens());
         put("train", "<i8", raw<std::int64_t>({0, 1, 2, 999999, 1, 0}));
-        CHECK_THROWS_WITH_AS(tokens(), doctest::Contains("of one type"), ConfigError);
+        CHECK_THROWS_WITH_AS(tokens(), doctest::Contains("the same type"), ConfigError);
         put("test", "<u2", raw<std::uint16_t>({0, 1, 2, 60000, 1, 0}));
         const Dataset wide = tokens();
         CHECK(wide.train.type == ValueType::I32);
@@ -151,13 +145,13 @@ TEST_SUITE("Npz") {
                                  (fixture.file("train").string() + ": x: " + text).c_str(), ConfigError);
         };
         refused(npy("<f4", "(2, 1)", raw<float>({0, 1})),
-                "has the dtype <f4; wanted: integers, since data.values is tokens; mend it: x = x.astype(\"int32\")");
+                "has the dtype <f4; expected: integers, because data.values is tokens; fix: x = x.astype(\"int32\")");
         refused(
             npy("<i4", "(2, 1, 1)", raw<std::int32_t>({0, 1})),
-            "has the shape (2, 1, 1); wanted: (n, positions), since data.values is tokens; mend it: x = x.reshape(len(x), -1)");
+            "has the shape (2, 1, 1); expected: (n, positions), because data.values is tokens; fix: x = x.reshape(len(x), -1)");
         for (const auto& [bad, text] : {std::pair<std::int64_t, const char*>{-3, "-3"}, {1'000'000, "1000000"}})
             refused(npy("<i8", "(2, 2)", raw<std::int64_t>({0, 1, 2, bad})),
-                    fmt::format("x[1, 1] is {}; wanted: tokens from 0, below 1000000; mend it: x = numpy.unique(x, "
+                    fmt::format("x[1, 1] is {}; expected: tokens from 0, below 1000000; fix: x = numpy.unique(x, "
                                 "return_inverse=True)[1].reshape(x.shape)",
                                 text));
     }
@@ -173,70 +167,57 @@ TEST_SUITE("Npz") {
 
     TEST_CASE("ArraysThatAreNoPlainNumbersAreRefusedWithALineThatMendsThem") {
         const std::string eighteen(18 * 8, '\0');
-        expect_refused("x", npy("<f4", "(6, 3)", eighteen.substr(72), "True"),
-                       "is in Fortran order; wanted: C order; mend it: x = numpy.ascontiguousarray(x)");
-        expect_refused("x", npy("|O", "(6, 3)", eighteen), "mend it: x = numpy.stack(list(x)).astype(\"float32\")");
-        expect_refused("x", npy(">f4", "(6, 3)", eighteen.substr(72)), "big-endian; wanted: little-endian");
-        expect_refused("x", npy("<f2", "(6, 3)", eighteen.substr(108)), "has the dtype <f2; wanted: uint8");
-        expect_refused("x", npy("<i8", "(6, 3)", eighteen), "mend it: x = x.astype(\"float32\")");
-        expect_refused("x", npy("<c8", "(6, 3)", eighteen), "has the dtype <c8; wanted: plain numbers");
-        expect_refused("x", npy("[('a', '<f4')]", "(6, 3)", eighteen.substr(72)), "has the dtype [...]; wanted: plain numbers");
-        for (const char* dtype : {"<i3", "<u16", "|b4", "<f3"})
-            expect_refused("y", npy(dtype, "(6,)", eighteen), fmt::format("has the dtype {}; wanted: plain numbers", dtype));
-        for (const char* dtype : {"<U2", "|O"})
-            expect_refused("y", npy(dtype, "(6,)", eighteen.substr(96)),
-                           "wanted: numbers, of a word the same in training and test examples; mend it: y = numpy.unique(y, "
-                           "return_inverse=True)[1]");
+        expect_refused("x", npy("<f4", "(6, 3)", eighteen.substr(72), "True"));
+        expect_refused("x", npy("|O", "(6, 3)", eighteen));
+        expect_refused("x", npy(">f4", "(6, 3)", eighteen.substr(72)));
+        expect_refused("x", npy("<f2", "(6, 3)", eighteen.substr(108)));
+        expect_refused("x", npy("<i8", "(6, 3)", eighteen));
+        expect_refused("x", npy("<c8", "(6, 3)", eighteen));
+        expect_refused("x", npy("[('a', '<f4')]", "(6, 3)", eighteen.substr(72)));
+        for (const char* dtype : {"<i3", "<u16", "|b4", "<f3"}) expect_refused("y", npy(dtype, "(6,)", eighteen));
+        for (const char* dtype : {"<U2", "|O"}) expect_refused("y", npy(dtype, "(6,)", eighteen.substr(96)), "expected:");
         const NpzFixture owned;
         owned.put("train", {{"x", npy("<f4", "(6, 3)", eighteen.substr(72))},
                             {"y", npy("|u1", "(6,)", std::string(6, '\0'))},
                             {"client", npy("|O", "(6,)", eighteen.substr(96))}});
-        CHECK_THROWS_WITH_AS(read(owned),
-                             doctest::Contains("client: has Python objects; wanted: numbers; mend it: client = "
-                                               "numpy.unique(client, return_inverse=True)[1]"),
-                             ConfigError);
-        expect_refused("y", npy("<f8", "(6,)", eighteen.substr(96)), "mend it: y = y.astype(\"int64\")");
+        CHECK_THROWN_MESSAGE("data", "client:", ConfigError, read(owned));
+        expect_refused("y", npy("<f8", "(6,)", eighteen.substr(96)));
     }
 
     TEST_CASE("ShapesAndCountsThatDoNotFitAreRefused") {
         const std::string floats(18 * 4, '\0');
-        expect_refused("x", npy("<f4", "(18,)", floats), "has the shape (18,); wanted: (n, features)");
-        expect_refused("x", npy("<f4", "()", floats.substr(68)), "mend it: x = numpy.atleast_2d(x)");
-        expect_refused("x", npy("<f4", "(1, 2, 3, 3, 1)", floats), "mend it: x = x.reshape(len(x), -1)");
-        expect_refused("x", npy("<f4", "(0, 3)", ""), "wanted: 1 to 4294967295 examples");
-        expect_refused("x", npy("<f4", "(6, 0)", ""), "has the shape (6, 0); wanted: 1 to");
-        expect_refused("y", npy("<i8", "(5,)", std::string(40, '\0')), "has 5 values, but x has 6 examples");
-        expect_refused("y", npy("<i8", "(6, 1)", std::string(48, '\0')), "mend it: y = y.ravel()");
-        expect_refused("y", npy("<i8", "(6, 3)", std::string(144, '\0')), "mend it: y = y.argmax(axis=1)");
-        expect_refused(
-            "y", npy("<f4", "(6, 3)", std::string(72, '\0')),
-            "has the shape (6, 3); wanted: (6,), one integer for each example, or task: regression, whose targets are "
-            "numbers; mend it: y = y.argmax(axis=1)");
+        expect_refused("x", npy("<f4", "(18,)", floats));
+        expect_refused("x", npy("<f4", "()", floats.substr(68)));
+        expect_refused("x", npy("<f4", "(1, 2, 3, 3, 1)", floats));
+        expect_refused("x", npy("<f4", "(0, 3)", ""), "expected:");
+        expect_refused("x", npy("<f4", "(6, 0)", ""));
+        expect_refused("y", npy("<i8", "(5,)", std::string(40, '\0')));
+        expect_refused("y", npy("<i8", "(6, 1)", std::string(48, '\0')));
+        expect_refused("y", npy("<i8", "(6, 3)", std::string(144, '\0')));
+        expect_refused("y", npy("<f4", "(6, 3)", std::string(72, '\0')));
     }
 
     TEST_CASE("NumbersThatNoModelCanTakeAreRefusedByTheirPlace") {
         std::vector<float> x(18, 1.0F);
         x[10] = std::numeric_limits<float>::quiet_NaN();
-        expect_refused("x", npy("<f4", "(6, 3)", raw(x)),
-                       "x[3, 1] is nan; wanted: finite numbers; mend it: x = numpy.nan_to_num(x)");
+        expect_refused("x", npy("<f4", "(6, 3)", raw(x)));
         std::vector<double> doubles(18, 1.0);
         doubles[17] = -1e300;
-        expect_refused("x", npy("<f8", "(6, 3)", raw(doubles)), "x[5, 2] is -1e+300, more than an f32 can be");
-        expect_refused("y", npy("<i8", "(6,)", raw<std::int64_t>({0, 0, -1, 0, 0, 0})), "y[2] is -1; wanted: classes from 0");
-        expect_refused("y", npy("<u8", "(6,)", raw<std::uint64_t>({0, 0, 0, 1ULL << 63U, 0, 0})),
-                       "y[3] is 9223372036854775808; wanted: classes from 0");
-        expect_refused("y", npy("<i8", "(6,)", raw<std::int64_t>({0, 0, 0, 0, 1'000'000, 0})), "below 1000000");
+        expect_refused("x", npy("<f8", "(6, 3)", raw(doubles)));
+        expect_refused("y", npy("<i8", "(6,)", raw<std::int64_t>({0, 0, -1, 0, 0, 0})));
+        expect_refused("y", npy("<u8", "(6,)", raw<std::uint64_t>({0, 0, 0, 1ULL << 63U, 0, 0})));
+        expect_refused("y", npy("<i8", "(6,)", raw<std::int64_t>({0, 0, 0, 0, 1'000'000, 0})));
     }
 
     TEST_CASE("HeadsThatPromiseWhatIsNotThereAreRefusedBeforeMemoryIsTaken") {
         const std::string floats(18 * 4, '\0');
-        expect_refused("x", npy("<f4", "(6000000000000, 3)", floats), "promises 72000000000128");
-        expect_refused("x", npy("<f4", "(6000000000000, 6000000000000)", floats), "more than can be counted");
-        expect_refused("x", npy("<f4", "(6, 3)", floats + "x"), "the archive is damaged");
-        expect_refused("x", npy("<f4", "(6, 3)", floats.substr(1)), "the archive is damaged");
-        expect_refused("x", npy("<f4", "(6, -3)", floats), "is no NumPy array");
-        expect_refused("x", "not an array at all, but long enough", "is no NumPy array");
-        expect_refused("x", "", "ends early");
+        expect_refused("x", npy("<f4", "(6000000000000, 3)", floats));
+        expect_refused("x", npy("<f4", "(6000000000000, 6000000000000)", floats));
+        expect_refused("x", npy("<f4", "(6, 3)", floats + "x"));
+        expect_refused("x", npy("<f4", "(6, 3)", floats.substr(1)));
+        expect_refused("x", npy("<f4", "(6, -3)", floats));
+        expect_refused("x", "not an array at all, but long enough");
+        expect_refused("x", "");
     }
 
     TEST_CASE("HeadsOfOtherVersionsOrWithAKeyTwiceAreRefused") {
@@ -244,9 +225,9 @@ TEST_SUITE("Npz") {
         for (const auto& [at, value] : {std::pair(6, '\0'), {6, '\4'}, {7, '\1'}}) {
             std::string changed = version;
             changed[static_cast<std::size_t>(at)] = value;
-            expect_refused("x", changed, "is no NumPy array");
+            expect_refused("x", changed);
         }
-        expect_refused("x", npy("<f4', 'shape': (18, 1), 'descr': '<f4", "(6, 3)", std::string(72, '\0')), "is no NumPy array");
+        expect_refused("x", npy("<f4', 'shape': (18, 1), 'descr': '<f4", "(6, 3)", std::string(72, '\0')));
     }
 
     TEST_CASE("OfMembersWithOneNameTheLastIsReadWithoutItsEndBeforeWithIt") {
@@ -269,9 +250,7 @@ TEST_SUITE("Npz") {
         arrays["labels"] = arrays["y"];
         arrays.erase("y");
         fixture.put("train", arrays);
-        CHECK(npz_error(fixture) == fixture.file("train").string() +
-                                        ": y: there is no such array in the archive, which has: labels, x; mend it: "
-                                        "numpy.savez(\"FILE.npz\", x=x, y=y)");
+        CHECK_MESSAGE_IS("data", "no such array", npz_error(fixture));
     }
 
     TEST_CASE("TestExamplesOfAnotherKindAreRefused") {
@@ -280,11 +259,11 @@ TEST_SUITE("Npz") {
         fixture.put("test", {{"x", npy("<f4", "(1, 4)", std::string(16, '\0'))}, {"y", y}});
         CHECK(npz_error(fixture).find("test examples are 4 x 1 x 1, but training examples 3 x 1 x 1") != std::string::npos);
         fixture.put("test", {{"x", npy("|u1", "(1, 3)", "123")}, {"y", y}});
-        CHECK(npz_error(fixture).find("mend it: x_test = x_test.astype(x_train.dtype)") != std::string::npos);
+        CHECK(npz_error(fixture).find("fix: x_test = x_test.astype(x_train.dtype)") != std::string::npos);
         fixture.put("test", {{"x", npy("<f4", "(1, 3)", std::string(12, '\0'))}, {"y", npy("|u1", "(1,)", "\3")}});
         CHECK(npz_error(fixture) ==
-              fixture.file("test").string() + ": y: y[0] is 3, expected 0 to 2; set data.classes to at least 4");
-        CHECK(npz_error(fixture, 2).starts_with(fixture.file("train").string() + ": y: y[2] is 2, expected 0 to 1"));
+              fixture.file("test").string() + ": y: y[0] is 3; allowed: 0 to 2; set data.classes to at least 4");
+        CHECK(npz_error(fixture, 2).starts_with(fixture.file("train").string() + ": y: y[2] is 2; allowed: 0 to 1"));
         CHECK(read(fixture, 4).num_classes == 4);
     }
 
@@ -298,12 +277,9 @@ TEST_SUITE("Npz") {
         arrays["client"] = npy("<u8", "(6,)", raw<std::uint64_t>({1ULL << 63U, 1, ~0ULL, 1, 0, 1ULL << 63U}));
         fixture.put("train", arrays);
         CHECK(read(fixture).train.owners == std::vector<std::uint32_t>{2, 1, 3, 1, 0, 2});
-        expect_refused("client", npy("<i4", "(5,)", std::string(20, '\0')), "has 5 values, but x has 6 examples");
-        expect_refused("client", npy("<U1", "(6,)", std::string(24, '\0')),
-                       "client = numpy.unique(client, return_inverse=True)[1]");
-        expect_refused(
-            "client", npy("|O", "(6,)", std::string(48, '\0')),
-            "client: has Python objects; wanted: numbers; mend it: client = numpy.unique(client, return_inverse=True)[1]");
+        expect_refused("client", npy("<i4", "(5,)", std::string(20, '\0')));
+        expect_refused("client", npy("<U1", "(6,)", std::string(24, '\0')));
+        expect_refused("client", npy("|O", "(6,)", std::string(48, '\0')), "client:");
     }
 
     TEST_CASE("ArchivesThatAreDamagedEncryptedOrNoneAreRefused") {
@@ -313,14 +289,14 @@ TEST_SUITE("Npz") {
             write_content(fixture.file("train"), content);
             return npz_error(fixture);
         };
-        CHECK(message_for(whole.substr(0, whole.size() / 2)).find("is no whole .npz archive") != std::string::npos);
-        CHECK(message_for("").find("is no whole .npz archive") != std::string::npos);
-        CHECK(message_for(NpzFixture::train()["x"]).find("mend it: numpy.savez") != std::string::npos);
+        CHECK(message_for(whole.substr(0, whole.size() / 2)).find("is not a complete .npz archive") != std::string::npos);
+        CHECK(message_for("").find("is not a complete .npz archive") != std::string::npos);
+        CHECK(message_for(NpzFixture::train()["x"]).find("fix: numpy.savez") != std::string::npos);
         std::string changed = whole;
         changed[whole.find("NUMPY") + 130] ^= 1;  // a value of x, which makes its checksum wrong
-        CHECK(message_for(changed).find("x: cannot be read: CRC error") != std::string::npos);
+        CHECK_MESSAGE_IS("data", "", message_for(changed));
         write_npz(fixture.file("train"), NpzFixture::train(), false, "secret");
-        CHECK(npz_error(fixture).find("x: is encrypted; wanted: an archive without a password") != std::string::npos);
+        CHECK_MESSAGE_IS("data", "", npz_error(fixture));
         std::filesystem::remove(fixture.file("train"));
         CHECK(npz_error(fixture).find(fixture.file("train").string()) == 0);
     }

@@ -179,7 +179,7 @@ TEST_SUITE("PartitionIid") {
         CHECK_THROWS_WITH_AS(deal(10, 2, {0.7, 0.0}), doctest::Contains("fraction 0 is not above 0"), ConfigError);
         CHECK_THROWS_WITH_AS(deal(10, 2, {0.7, -0.1}), doctest::Contains("fraction -0.1 is not above 0"), ConfigError);
         CHECK_THROWS_AS(deal(10, 2, {0.7, std::nan("")}), ConfigError);
-        CHECK_THROWS_WITH_AS(deal(10, 2, {0.7, 0.05}), doctest::Contains("leaves client 1 without any"), ConfigError);
+        CHECK_THROWS_WITH_AS(deal(10, 2, {0.7, 0.05}), doctest::Contains("gives client 1 no example"), ConfigError);
     }
 }
 

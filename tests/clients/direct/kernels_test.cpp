@@ -25,8 +25,8 @@ TEST_SUITE("DirectKernels") {
         CHECK((remark_on("plain") == remark_on_plain(true, true)) == (kernels_by_name("avx2") != nullptr));
         CHECK(remark_on_plain(true, true) == ": slow, 1/40 to 1/72 of the speed of avx2");
         CHECK(remark_on_plain(false, false) ==
-              ": slow, 1/560 to 1/1,000 of the speed with AVX2, which this processor has not; training.engine: libtorch may be "
-              "faster");
+              ": slow, 1/560 to 1/1,000 of the speed with AVX2, which this processor does not have; training.engine: libtorch "
+              "may be faster");
         CHECK(remark_on_plain(false, true).starts_with(": slow, 1/40 to 1/72 of the speed with AVX2, which"));
     }
 

@@ -280,13 +280,13 @@ TEST_SUITE("DirectNetwork") {
         rows.add("residual").add("flatten").shortcut().add("flatten").end().add("linear");
         oblong.add("avg_pool").add("flatten").add("linear");
         CHECK(direct::misfit(listed_model(beside, kInput, 5)) == "gelu (layer 1.shortcut.0)");
-        CHECK(direct::misfit(listed_model(rows, kInput, 5)) == "residual that makes rows of images (layer 0)");
-        CHECK(direct::misfit(listed_model(oblong, kInput, 5)) == "avg_pool of a whole image that is not square (layer 0)");
+        CHECK(direct::misfit(listed_model(rows, kInput, 5)) == "residual that turns images into rows (layer 0)");
+        CHECK(direct::misfit(listed_model(oblong, kInput, 5)) == "avg_pool over a whole image that is not square (layer 0)");
         CHECK(direct::misfit(listed_model(oblong, {2, 8, 8}, 5)).empty());
         CHECK(direct::misfit(listed_model(grouped, kInput, 5)) == "conv2d with groups (layer 0)");
-        CHECK(direct::misfit(listed_model(wide, kInput, 5)) == "conv2d with padding as wide as its kernel (layer 0)");
+        CHECK(direct::misfit(listed_model(wide, kInput, 5)) == "conv2d with padding not smaller than its kernel (layer 0)");
         CHECK(direct::misfit(listed_model(gelu, kInput, 5)) == "gelu (layer 2)");
-        CHECK(direct::misfit(listed_model(norm, kInput, 5)) == "layer_norm of images (layer 0)");
+        CHECK(direct::misfit(listed_model(norm, kInput, 5)) == "layer_norm over images (layer 0)");
         CHECK(direct::misfit(listed_model(within, kInput, 5)) == "gelu (layer 1.0)");
         LayerList each, lstm, by_position, attention;
         each.add("embedding", {3, 0}).add("linear", {4}).add("flatten").add("linear");
@@ -296,7 +296,7 @@ TEST_SUITE("DirectNetwork") {
         by_position.add("embedding", {3, 0}).add("layer_norm", {1}).add("flatten").add("linear");
         attention.add("embedding", {4, 0}).add("attention", {2}).add("flatten").add("linear");
         CHECK(direct::misfit(listed_model(by_position, fedhive::testing::kTokens, 5)) ==
-              "layer_norm of each position (layer 1)");
+              "layer_norm over each position (layer 1)");
         CHECK(direct::misfit(listed_model(attention, fedhive::testing::kTokens, 5)) == "attention (layer 1)");
         CHECK_THROWS_WITH_AS(direct::Network{listed_model(gelu, kInput, 5)}, "the direct engine has no gelu (layer 2)",
                              ConfigError);

@@ -45,11 +45,12 @@ TEST_SUITE("Cut") {
 
     TEST_CASE("UnknownOrLastLayerIsRefusedWithTheLayersThereAre") {
         CHECK_THROWS_WITH_AS(cut_of(spec_of("mnist_cnn"), "conv3"),
-                             "mnist_cnn has no layer 'conv3'; it can be cut after: conv1, conv2, fc1", ConfigError);
-        CHECK_THROWS_WITH_AS(
-            cut_of(spec_of("mlp"), "fc3"),
-            "after 'fc3', the last layer of mlp, nothing is left for the server; it can be cut after: fc1, fc2", ConfigError);
-        CHECK_THROWS_WITH_AS(cut_of(spec_of("lr"), "linear"), "lr cannot be cut, it has one layer: linear", ConfigError);
+                             "mnist_cnn has no layer 'conv3'; allowed: conv1, conv2, fc1", ConfigError);
+        CHECK_THROWS_WITH_AS(cut_of(spec_of("mlp"), "fc3"),
+                             "'fc3' is the last layer of mlp, so no layer is left for the server; allowed: fc1, fc2",
+                             ConfigError);
+        CHECK_THROWS_WITH_AS(cut_of(spec_of("lr"), "linear"), "lr cannot be cut, because it has only one layer: linear",
+                             ConfigError);
     }
 
     TEST_CASE("LayoutWithBuffersOrInAnotherOrderIsAFault") {

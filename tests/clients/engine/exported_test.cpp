@@ -130,22 +130,22 @@ TEST_SUITE("ExportedNetwork") {
         const auto refused = [](const std::string& text, const std::string& argument, const Json& value) {
             check_refused("cnn", text, [&](ExportedFile& file) { file.argument("conv2d", argument, value); });
         };
-        refused("for stride something else than", "stride", {{"as_string", "x"}});
-        refused("an argument that it has not", "nonsense", {{"as_int", 1}});
+        refused("a value for stride that is not", "stride", {{"as_string", "x"}});
+        refused("an unknown argument", "nonsense", {{"as_int", 1}});
         refused("cannot be computed", "stride", ints({0, 0}));
         refused("cannot be computed", "padding", ints({-100, -100}));
         refused("cannot be computed", "stride", ints(std::vector<std::int64_t>(1000, 1)));
         refused("cannot be computed", "groups", {{"as_int", 0}});
-        refused("is used before it is there", "weight", tensor("nothing"));
-        refused("is used before it is there", "weight", tensor("linear"));
-        refused("for weight something else than", "weight", {{"as_string", "x"}});
-        check_refused("cnn", "value 'relu' is there twice",
+        refused("is used before it is defined", "weight", tensor("nothing"));
+        refused("is used before it is defined", "weight", tensor("linear"));
+        refused("a value for weight that is not", "weight", {{"as_string", "x"}});
+        check_refused("cnn", "value 'relu' exists twice",
                       [](ExportedFile& file) { file.nodes().push_back(file.node("relu.default")); });
         check_refused("cnn", "has the argument 'self' twice", [](ExportedFile& file) {
             Json& inputs = file.node("relu.default")["inputs"];
             inputs.push_back(inputs[0]);
         });
-        check_refused("cnn", "lacks the argument self",
+        check_refused("cnn", "has no argument self",
                       [](ExportedFile& file) { file.node("relu.default")["inputs"] = Json::array(); });
     }
 
@@ -153,8 +153,7 @@ TEST_SUITE("ExportedNetwork") {
         DataShape data = networks().at("bag");
         data.example.vocabulary = 12;
         const std::string problem = rehearsed(ExportedFile("bag").bytes(), kMostBytes, data);
-        CHECK_MESSAGE(problem.starts_with("has no place for the data's tokens, which are 0 to 11: index out of range in self"),
-                      problem);
+        CHECK_MESSAGE(problem.starts_with("does not support the data's tokens, 0 to 11: index out of range in self"), problem);
     }
 
     TEST_CASE("TokensAreNotWrittenTo") {
@@ -237,10 +236,10 @@ TEST_SUITE("ExportedNetwork") {
         const std::string bytes = ExportedFile("cnn").bytes();
         const exported::Program program = exported::read_program(std::as_bytes(std::span(bytes)));
         CHECK_THROWS_WITH_AS(exported::rehearse(program, {kExample, 7}, kMostBytes),
-                             "gives [2, 4] for 2 examples; wanted: [2, 7], a score for each of the data's 7 classes; mend it: "
+                             "gives [2, 4] for 2 examples; expected: [2, 7], a score for each of the data's 7 classes; fix: "
                              "self.head = nn.Linear(width, 7)",
                              ConfigError);
-        check_refused("cnn", "gives scores that no parameter has a part in", [](ExportedFile& file) {
+        check_refused("cnn", "gives scores that depend on no parameter", [](ExportedFile& file) {
             const std::string scores = file.model["graph_module"]["graph"]["outputs"][0]["as_tensor"]["name"];
             file.insert(file.nodes().size(), "detach.default", scores, Json::object(), "cut_off");
             for (Json* output : {&file.model["graph_module"]["graph"]["outputs"][0],

@@ -5,6 +5,7 @@
 #include "clients/exported/operations.h"
 #include "clients/exported/roles.h"
 #include "tests/support/exported_file.h"
+#include "tests/support/golden_messages.h"
 
 #include <doctest/doctest.h>
 
@@ -34,6 +35,7 @@ void check_refused(const std::string& name, const std::string& text, const std::
     alter(file);
     const std::string problem = problem_of(file.archive());
     CHECK_MESSAGE(problem.find(text) != std::string::npos, text << "\n" << problem);
+    CHECK_MESSAGE_IS("models", "", problem);
 }
 
 Json as_int(std::int64_t value) { return {{"as_int", value}}; }
@@ -58,9 +60,8 @@ TEST_SUITE("ExportedProgram") {
                 about["strides"][0]["as_int"] = 0;
             });
         };
-        expanded("start", 10'000'000,
-                 "has 'start' as an expanded tensor of more than 16777216 values; mend it: expand it in forward");
-        expanded("head.weight", 4, "has the parameter 'head.weight' as an expanded tensor, whose values are the same memory");
+        expanded("start", 10'000'000, "'start' as an expanded tensor");
+        expanded("head.weight", 4, "'head.weight' as an expanded tensor");
     }
 
     TEST_CASE("GoodFileHasTheModulesTensorsInTheirRoles") {
@@ -104,7 +105,7 @@ TEST_SUITE("ExportedProgram") {
         REQUIRE(other_tensors(program).size() == 1);
         CHECK(other_tensors(program)[0].name == "b.weight");
         CHECK(other_tensors(program)[0].same_as == "a.weight");
-        check_refused("tied", "share memory in different shapes", [](ExportedFile& other) {
+        check_refused("tied", "share memory with different shapes", [](ExportedFile& other) {
             other.meta("b.weight", "sizes", Json::array({as_int(144)}));
             other.meta("b.weight", "strides", Json::array({as_int(1)}));
         });
@@ -113,11 +114,10 @@ TEST_SUITE("ExportedProgram") {
     TEST_CASE("OtherFilesSayHowToExport") {
         const std::string pickle("\x80\x02}q\0.", 6);
         for (const auto& [bytes, text] : std::map<std::string, std::string>{
-                 {pickle, "is a pickle, which is code; mend it: torch.export.save(torch.export.export(net.train(), (x,), "},
-                 {"\x10", "is no file of torch.export.save"},
-                 {"PK\3\4 and so on", "is no whole archive of torch.export.save"},
-                 {testing::golden_bytes("script.pt"),
-                  "is TorchScript, which is code; mend it: torch.export.save(torch.export.export(net.train(), (x,), "},
+                 {pickle, "is a pickle, which is code; fix: torch.export.save("},
+                 {"\x10", "is not a file of torch.export.save"},
+                 {"PK\3\4 and so on", "is not a complete archive"},
+                 {testing::golden_bytes("script.pt"), "is TorchScript, which is code; fix: torch.export.save("},
                  {testing::archive_of({{"net/data.pkl", ""}, {"net/version", "3"}}),
                   "is a pickle of torch.save, which is code"},
                  {testing::archive_of({{"x.npy", ""}}), "has no models/*.json"}})
@@ -129,25 +129,19 @@ TEST_SUITE("ExportedProgram") {
         REQUIRE(problem_of(file.archive()) == "none");  // valid, before the alterations below
         const std::string whole = file.bytes();
         for (std::size_t keep : {whole.size() - 10, whole.size() / 2, std::size_t{40}})
-            CHECK(problem_of(whole.substr(0, keep)).find("is no whole archive") != std::string::npos);
+            CHECK(problem_of(whole.substr(0, keep)).find("is not a complete archive") != std::string::npos);
         std::string flipped = whole;
         flipped[flipped.find("graph_module")] = 'G';
         CHECK_MESSAGE(problem_of(flipped).find("is damaged") != std::string::npos, problem_of(flipped));
-        check_refused("cnn", "has two members of the name",
-                      [](ExportedFile& other) { other.members.push_back(other.members[0]); });
+        check_refused("cnn", "", [](ExportedFile& other) { other.members.push_back(other.members[0]); });
         check_refused("cnn", "has more than one model",
                       [](ExportedFile& other) { other.members.emplace_back("x/models/y.json", "{}"); });
-        check_refused("cnn", "of another format than pt2", [](ExportedFile& other) { other.member("archive_format") = "pt3"; });
-        check_refused("cnn", "of a big-endian machine", [](ExportedFile& other) { other.member("byteorder") = "big"; });
-        check_refused("cnn", "is damaged or of another version",
-                      [](ExportedFile& other) { other.model["graph_module"] = nullptr; });
-        check_refused("cnn", "has version 9.", [](ExportedFile& other) { other.model["schema_version"]["major"] = 9; });
+        check_refused("cnn", "whose format is not pt2", [](ExportedFile& other) { other.member("archive_format") = "pt3"; });
+        check_refused("cnn", "from a big-endian machine", [](ExportedFile& other) { other.member("byteorder") = "big"; });
+        check_refused("cnn", "", [](ExportedFile& other) { other.model["graph_module"] = nullptr; });
+        check_refused("cnn", "has schema version 9.", [](ExportedFile& other) { other.model["schema_version"]["major"] = 9; });
         const auto operators = [](const Json& version) {
-            check_refused("cnn",
-                          "has version '" + version.dump() +
-                              "' of PyTorch's operators (opset_version), of PyTorch '2.11.0+cu130'; read is 10, which PyTorch "
-                              "2.11 writes; mend it: python3 -m pip install torch==2.11.0, and export",
-                          [&](ExportedFile& other) { other.model["opset_version"]["aten"] = version; });
+            check_refused("cnn", "", [&](ExportedFile& other) { other.model["opset_version"]["aten"] = version; });
         };
         for (const Json& version : {Json(99), Json(9), Json("10"), Json(nullptr)}) operators(version);
     }
@@ -162,8 +156,7 @@ TEST_SUITE("ExportedProgram") {
 
     TEST_CASE("SizesAreBoundedBeforeTheyAreMultiplied") {
         const auto refused = [](const std::string& key, const Json& value) {
-            check_refused("cnn", "the shape of 'conv1.weight' does not fit its values",
-                          [&](ExportedFile& file) { file.meta("conv1.weight", key, value); });
+            check_refused("cnn", "", [&](ExportedFile& file) { file.meta("conv1.weight", key, value); });
         };
         const std::int64_t huge = std::int64_t{1} << 40;
         refused("sizes", {as_int(huge), as_int(huge), as_int(3), as_int(3)});
@@ -175,8 +168,7 @@ TEST_SUITE("ExportedProgram") {
         refused("storage_offset", as_int(-4));
         refused("storage_offset", as_int((std::int64_t{1} << 62) - 1));
         refused("storage_offset", as_int(1));
-        check_refused("cnn", "the shape of 'conv1.weight' does not fit its values",
-                      [](ExportedFile& file) { file.member("weights/weight_0").resize(140); });
+        check_refused("cnn", "", [](ExportedFile& file) { file.member("weights/weight_0").resize(140); });
     }
 
     TEST_CASE("TensorsThatAreNoPlainBlocksAreRefused") {
@@ -184,9 +176,10 @@ TEST_SUITE("ExportedProgram") {
                       [](ExportedFile& file) { file.meta("conv1.weight", "use_pickle", true); });
         check_refused("cnn", "does not fit its values",
                       [](ExportedFile& file) { file.meta("conv1.weight", "path_name", "../../../etc/passwd"); });
-        check_refused("cnn", "parameter 'conv1.weight' is I32; wanted: F32; mend it: net = net.float()",
+        check_refused("cnn", "parameter 'conv1.weight' is I32; expected: F32; fix: net = net.float()",
                       [](ExportedFile& file) { file.meta("conv1.weight", "dtype", 4); });
-        check_refused("cnn", "has a tensor of type 99", [](ExportedFile& file) { file.meta("conv1.weight", "dtype", 99); });
+        check_refused("cnn", "has a tensor of the unknown type 99",
+                      [](ExportedFile& file) { file.meta("conv1.weight", "dtype", 99); });
         check_refused("cnn", "'conv1.weight' is sparse", [](ExportedFile& file) { file.meta("conv1.weight", "layout", 2); });
         check_refused("cnn", "has no values of 'conv1.weight'",
                       [](ExportedFile& file) { file.weights["config"].erase("conv1.weight"); });
@@ -194,13 +187,11 @@ TEST_SUITE("ExportedProgram") {
 
     TEST_CASE("OperationsThatAreNotInTheListAreRefusedByName") {
         for (const auto& [target, text] : std::map<std::string, std::string>{
-                 {"torch.ops.aten.from_file.default", "operation 'aten.from_file.default', which is not among those allowed"},
-                 {"torch.ops.aten.relu.out",
-                  "'aten.relu.out', which is not among those allowed; mend it: h = torch.relu(…) without"},
-                 {"torch.ops.aten.exp_.default", "; mend it: h = h.exp(…) in place of h.exp_(…)"},
-                 {"torch.ops.aten.mean.names_dim", "; allowed of that name: mean.default, mean.dim"},
-                 {"torch.ops.mylib.twice.default",
-                  "'torch.ops.mylib.twice.default', which is not among those allowed: only PyTorch's own"},
+                 {"torch.ops.aten.from_file.default", "operation 'aten.from_file.default', which is"},
+                 {"torch.ops.aten.relu.out", "; fix: h = torch.relu(…) without"},
+                 {"torch.ops.aten.exp_.default", "; fix: h = h.exp(…) instead of h.exp_(…)"},
+                 {"torch.ops.aten.mean.names_dim", "of that name: mean.default, mean.dim"},
+                 {"torch.ops.mylib.twice.default", "'torch.ops.mylib.twice.default', which is not"},
                  {"torch.ops.prim.Print.default", "'torch.ops.prim.Print.default', which is not"},
                  {"builtins.eval", "'builtins.eval', which is not"},
                  {"torch.ops.higher_order.scan", "'torch.ops.higher_order.scan', which is not"}})
@@ -242,15 +233,12 @@ TEST_SUITE("ExportedProgram") {
 
     TEST_CASE("WritesToTheInputAParameterOrAConstantAreRefused") {
         const Json twice{{"other", {{"as_float", 2.0}}}};
-        check_refused("cnn", "writes to its input in forward",
-                      [&](ExportedFile& file) { file.insert(0, "mul_.Tensor", file.input(), twice, "made"); });
+        check_refused("cnn", "", [&](ExportedFile& file) { file.insert(0, "mul_.Tensor", file.input(), twice, "made"); });
         check_refused("cnn", "writes to the parameter 'conv1.bias'",
                       [&](ExportedFile& file) { file.insert(0, "mul_.Tensor", "p_conv1_bias", twice, "made"); });
-        check_refused("kept", "writes to 'frozen' in forward, which is no buffer",
-                      [&](ExportedFile& file) { file.insert(0, "mul_.Tensor", "p_frozen", twice, "made"); });
-        check_refused("kept", "writes to the buffer 'scale' in forward, which is F64",
-                      [&](ExportedFile& file) { file.insert(0, "mul_.Tensor", "b_scale", twice, "made"); });
-        check_refused("cnn", "writes buffers by way of its outputs", [](ExportedFile& file) {
+        check_refused("kept", "", [&](ExportedFile& file) { file.insert(0, "mul_.Tensor", "p_frozen", twice, "made"); });
+        check_refused("kept", "", [&](ExportedFile& file) { file.insert(0, "mul_.Tensor", "b_scale", twice, "made"); });
+        check_refused("cnn", "", [](ExportedFile& file) {
             file.model["graph_module"]["signature"]["output_specs"].push_back(
                 {{"buffer_mutation", {{"arg", {{"name", "x"}}}, {"buffer_name", "y"}}}});
         });
@@ -261,16 +249,15 @@ TEST_SUITE("ExportedProgram") {
             return file.model["graph_module"]["graph"]["tensor_values"][file.input()];
         };
         check_refused("cnn", "has a fixed batch", [&](ExportedFile& file) { input_of(file)["sizes"][0] = as_int(2); });
-        check_refused("cnn", "leaves size 2 of its input free",
+        check_refused("cnn", "has a dynamic dimension 2 of its",
                       [&](ExportedFile& file) { input_of(file)["sizes"][2] = input_of(file)["sizes"][0]; });
-        check_refused("cnn",
-                      "takes F64; examples are F32, tokens I64; mend it: x = x.float(), or for tokens x = x.long(), before",
+        check_refused("cnn", "takes F64; examples are F32, tokens I64; fix: x = x.float()",
                       [&](ExportedFile& file) { input_of(file)["dtype"] = 8; });
         check_refused("bag", "takes I32; examples are F32, tokens I64",
                       [&](ExportedFile& file) { input_of(file)["dtype"] = 4; });
         CHECK(read(ExportedFile("bag").bytes()).takes_tokens);
         CHECK_FALSE(read(ExportedFile("cnn").bytes()).takes_tokens);
-        check_refused("cnn", "takes batches of 8 examples and more", [&](ExportedFile& file) {
+        check_refused("cnn", "takes only batches of 8 or", [&](ExportedFile& file) {
             for (Json& range : file.model["range_constraints"]) range["min_val"] = 8;
         });
         ExportedFile most("cnn");
@@ -282,42 +269,38 @@ TEST_SUITE("ExportedProgram") {
                 for (Json& input : node["inputs"])
                     if (input["name"] == "train" || input["name"] == "training") input["arg"] = {{"as_bool", false}};
         });
-        check_refused("eval_norms", "would never train; model.frozen_norms: true says of norms that this is meant; mend it: ",
-                      [](ExportedFile&) {});
+        check_refused("eval_norms", "", [](ExportedFile&) {});
         const auto with_frozen_norms = [](const std::string& name) {
             const std::string all = ExportedFile(name).bytes();
             return read_program(std::as_bytes(std::span(all)), true);
         };
         CHECK_FALSE(with_frozen_norms("eval_norms").has_moved());
-        CHECK_THROWS_WITH_AS(with_frozen_norms("bn_cnn"), doctest::Contains("has no norm that was exported in evaluation mode"),
-                             ConfigError);
+        CHECK_THROWN_MESSAGE("models", "", ConfigError, with_frozen_norms("bn_cnn"));
         check_refused("cnn", "gives 2 tensors", [](ExportedFile& file) {
             Json& specs = file.model["graph_module"]["signature"]["output_specs"];
             specs.push_back(specs[0]);
         });
         const auto two_inputs = [](const std::string& line, const Json& second) {
-            check_refused("cnn",
-                          "takes 2 inputs, x, mask; an example is one tensor, of which they can be parts; mend it: " + line,
-                          [&](ExportedFile& file) {
-                              Json& module = file.model["graph_module"];
-                              Json& specs = module["signature"]["input_specs"];
-                              specs.push_back(specs.back());
-                              specs.back()["user_input"]["arg"]["as_tensor"]["name"] = "mask";
-                              module["graph"]["tensor_values"]["mask"] = module["graph"]["tensor_values"]["x"];
-                              for (std::size_t i = 0; i < second.size(); ++i)
-                                  module["graph"]["tensor_values"]["mask"]["sizes"][i + 1] = as_int(second[i]);
-                          });
+            check_refused("cnn", line, [&](ExportedFile& file) {
+                Json& module = file.model["graph_module"];
+                Json& specs = module["signature"]["input_specs"];
+                specs.push_back(specs.back());
+                specs.back()["user_input"]["arg"]["as_tensor"]["name"] = "mask";
+                module["graph"]["tensor_values"]["mask"] = module["graph"]["tensor_values"]["x"];
+                for (std::size_t i = 0; i < second.size(); ++i)
+                    module["graph"]["tensor_values"]["mask"]["sizes"][i + 1] = as_int(second[i]);
+            });
         };
         two_inputs("def forward(self, x): x, mask = x.split([1, 3], 1)", {3});
         two_inputs("def forward(self, x): x, mask = x.flatten(1).split([144, 12], 1)", {1, 1});
-        check_refused("cnn", "takes an input that is no tensor, 'k', whose value is in the graph", [](ExportedFile& file) {
+        check_refused("cnn", "", [](ExportedFile& file) {
             file.model["graph_module"]["signature"]["input_specs"].push_back(
                 {{"constant_input", {{"name", "k"}, {"value", as_int(4)}}}});
         });
-        check_refused("cnn", "has no parameter that takes a gradient", [](ExportedFile& file) {
+        check_refused("cnn", "", [](ExportedFile& file) {
             for (Json& entry : file.weights["config"]) entry["tensor_meta"]["requires_grad"] = false;
         });
-        check_refused("cnn", "graph's inputs are not those of its signature", [](ExportedFile& file) {
+        check_refused("cnn", "", [](ExportedFile& file) {
             Json& inputs = file.model["graph_module"]["graph"]["inputs"];
             std::swap(inputs[0], inputs[1]);
         });
@@ -332,11 +315,11 @@ TEST_SUITE("ExportedProgram") {
                  {"inputs", {{{"name", ""}, {"arg", {{"as_graph", {{"name", "g"}, {"graph", inner}}}}}, {"kind", 1}}}},
                  {"outputs", Json::array()}}};
         }
-        check_refused("cnn", "has graphs in graphs", [&](ExportedFile& file) { file.nodes().push_back(deep["nodes"][0]); });
-        check_refused("cnn", "has an argument of kind 'as_custom_obj'", [](ExportedFile& file) {
+        check_refused("cnn", "has nested graphs", [&](ExportedFile& file) { file.nodes().push_back(deep["nodes"][0]); });
+        check_refused("cnn", "of the unknown kind 'as_custom_obj'", [](ExportedFile& file) {
             file.argument("relu.default", "self", {{"as_custom_obj", {{"name", "x"}}}});
         });
-        check_refused("cnn", "an argument is not of one kind", [](ExportedFile& file) {
+        check_refused("cnn", "", [](ExportedFile& file) {
             file.argument("relu.default", "self", {{"as_int", 1}, {"as_float", 1.0}});
         });
     }

@@ -1,5 +1,6 @@
 // Layers of transformers: outputs' shapes, FLOPs, and the named model's parameter count.
 #include "clients/models/model_plan.h"
+#include "tests/support/golden_messages.h"
 #include "tests/support/small_model.h"
 
 #include <doctest/doctest.h>
@@ -37,9 +38,7 @@ TEST_SUITE("Attention") {
         CHECK(plan[4].fit.parameters.empty());
         LayerList four;
         four.add("embedding", {6}).add("attention", {4}).add("flatten").add("linear");
-        CHECK_THROWS_WITH_AS(plan_model(testing::listed_model(four, ExampleShape{12, 1, 1, 7})),
-                             "layer 1 (attention) takes features that 4 heads divide evenly; what comes in is 12 x 6",
-                             LayerMisfit);
+        CHECK_THROWN_MESSAGE("models", "", LayerMisfit, plan_model(testing::listed_model(four, ExampleShape{12, 1, 1, 7})));
     }
 
     TEST_CASE("TransformerHasGpt2sParameters") {

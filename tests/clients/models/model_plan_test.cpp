@@ -1,5 +1,6 @@
 #include "clients/models/model_plan.h"
 
+#include "tests/support/golden_messages.h"
 #include "tests/support/small_model.h"
 
 #include <doctest/doctest.h>
@@ -21,14 +22,13 @@ LayerList ending(LayerList layers) { return layers.add("flatten").add("linear");
 
 const ExampleShape kTokens{12, 1, 1, 7};
 
-void refused(const LayerList& layers, const std::string& path, const std::string& problem, ExampleShape input = {1, 28, 28}) {
-    CAPTURE(problem);
+void refused(const LayerList& layers, const std::string& path, ExampleShape input = {1, 28, 28}) {
     try {
         plan_model(testing::listed_model(layers, input));
         FAIL("nothing was thrown");
     } catch (const LayerMisfit& misfit) {
         CHECK(misfit.path == path);
-        CHECK(std::string(misfit.what()) == problem);
+        CHECK_MESSAGE_IS("models", "", misfit.what());
     }
 }
 
@@ -99,27 +99,12 @@ TEST_SUITE("ModelPlan") {
     }
 
     TEST_CASE("TokensGoIntoAnEmbeddingAndNothingElseDoes") {
-        for (const char* kind : {"flatten", "relu"})
-            refused(ending(LayerList().add(kind)), "[0]",
-                    fmt::format("layer 0 ({}) takes numbers, and what comes in are 12 tokens; put embedding before it", kind),
-                    kTokens);
-        refused(LayerList().add("linear"), "[0]",
-                "layer 0 (linear) takes numbers, and what comes in are 12 tokens; put embedding before it", kTokens);
-        refused(ending(LayerList().add("residual").add("embedding", {3}).end()), "[0]",
-                "layer 0 (residual) takes numbers, and what comes in are 12 tokens; put embedding before it", kTokens);
-        refused(ending(LayerList().add("embedding", {3})), "[0]",
-                "layer 0 (embedding) takes tokens, and what comes in are numbers, 1 x 28 x 28; it is the first layer on data "
-                "of tokens, such "
-                "as data.format text, and only there");
-        refused(ending(LayerList().add("embedding", {3}).add("embedding", {3})), "[1]",
-                "layer 1 (embedding) takes tokens, and what comes in are numbers, 12 x 3; it is the first layer on data of "
-                "tokens, such as "
-                "data.format text, and only there",
-                kTokens);
-        refused(
-            ending(LayerList().add("embedding", {3, 6})), "[0]",
-            "layer 0 (embedding) has rows for 6 tokens, and the data know 7; allowed: at least as many, or leave tokens out",
-            kTokens);
+        for (const char* kind : {"flatten", "relu"}) refused(ending(LayerList().add(kind)), "[0]", kTokens);
+        refused(LayerList().add("linear"), "[0]", kTokens);
+        refused(ending(LayerList().add("residual").add("embedding", {3}).end()), "[0]", kTokens);
+        refused(ending(LayerList().add("embedding", {3})), "[0]");
+        refused(ending(LayerList().add("embedding", {3}).add("embedding", {3})), "[1]", kTokens);
+        refused(ending(LayerList().add("embedding", {3, 6})), "[0]", kTokens);
     }
 
     TEST_CASE("SequencesAreRefusedByLayersOfImagesAndWantedByLstm") {
@@ -128,26 +113,12 @@ TEST_SUITE("ModelPlan") {
         };
         for (const auto& [kind, arguments] : std::vector<std::pair<const char*, std::vector<float>>>{
                  {"conv2d", {3, 3}}, {"max_pool", {2}}, {"dropout2d", {}}, {"group_norm", {1}}, {"batch_norm", {}}})
-            refused(after(kind, arguments), "[1]",
-                    fmt::format("layer 1 ({}) takes no sequence, and what comes in is one, 12 x 3: positions x features; put "
-                                "lstm or last_position before it, which give those of the last position",
-                                kind),
-                    kTokens);
-        refused(
-            LayerList().add("embedding", {3}).add("linear"), "[1]",
-            "layer 1 (linear) is the last one and gives 12 x 10, the data has 10 classes; for one answer to all positions put "
-            "flatten or last_position before linear, or leave out all_positions of lstm",
-            kTokens);
-        refused(ending(LayerList().add("embedding", {3}).add("lstm", {4}).add("lstm", {4})), "[2]",
-                "layer 2 (lstm) takes a sequence, positions x features, as embedding and lstm with all_positions give; what "
-                "comes in is 4",
-                kTokens);
+            refused(after(kind, arguments), "[1]", kTokens);
+        refused(LayerList().add("embedding", {3}).add("linear"), "[1]", kTokens);
+        refused(ending(LayerList().add("embedding", {3}).add("lstm", {4}).add("lstm", {4})), "[2]", kTokens);
         for (const auto& [kind, arguments] : std::vector<std::pair<const char*, std::vector<float>>>{
                  {"lstm", {4}}, {"position", {}}, {"attention", {2}}, {"last_position", {}}, {"layer_norm", {1}}})
-            refused(ending(LayerList().add(kind, arguments)), "[0]",
-                    fmt::format("layer 0 ({}) takes a sequence, positions x features, as embedding and lstm with all_positions "
-                                "give; what comes in is 1 x 28 x 28",
-                                kind));
+            refused(ending(LayerList().add(kind, arguments)), "[0]");
     }
 
     TEST_CASE("LastLayerGivesWhatTheTargetsAskFor") {
@@ -158,10 +129,7 @@ TEST_SUITE("ModelPlan") {
         const ModelSpec row = testing::listed_model(LayerList().add("flatten").add("linear"), {4, 1, 1});
         CHECK(last_of(row, {TargetKind::Numbers, 3}).fit.out == Shape{3});
         const ModelSpec wide = testing::listed_model(LayerList().add("flatten").add("linear", {5}), {4, 1, 1});
-        CHECK_THROWS_WITH_AS(
-            last_of(wide, {TargetKind::Numbers, 1}),
-            "layer 1 (linear) is the last one and gives 5, the data's targets are 1 number; end with linear, without out",
-            LayerMisfit);
+        CHECK_THROWN_MESSAGE("models", "", LayerMisfit, last_of(wide, {TargetKind::Numbers, 1}));
         // The same parameters at each of 12 positions: 3 features to 10 classes, 2 x 3 x 10 operations each.
         const PlannedLayer each = last_of(testing::listed_model(LayerList().add("embedding", {3}).add("linear"), kTokens),
                                           {TargetKind::ClassEach, 12});
@@ -174,32 +142,17 @@ TEST_SUITE("ModelPlan") {
     }
 
     TEST_CASE("NamedModelsTellWhatTheyAreMadeFor") {
-        const auto refused_as = [](const char* name, TargetKind kind, const char* text) {
-            CHECK_THROWS_WITH_AS(named_model(name, {1, 28, 28}, 10, {}, {kind, 1}), text, ConfigError);
+        const auto refused_as = [](const std::string& name, TargetKind kind) {
+            CHECK_THROWN_MESSAGE("models", name, ConfigError, named_model(name, {1, 28, 28}, 10, {}, {kind, 1}));
         };
-        refused_as("lr", TargetKind::Numbers,
-                   "lr does not tell numbers, which is what each of the data's examples has for its target; for such data use "
-                   "linear_regression, mlp, mnist_cnn, cnn_m, net62k, mcmahan_cnn, resnet20, resnet18, model.layers");
-        refused_as("linear_regression", TargetKind::Class,
-                   "linear_regression does not tell a class, which is what each of the data's examples has for its target; for "
-                   "such data "
-                   "use lr, mlp, mnist_cnn, cnn_m, net62k, mcmahan_cnn, resnet20, resnet18, model.layers");
-        refused_as("mlp", TargetKind::ClassEach,
-                   "mlp does not tell a class at each position, which is what each of the data's examples has for its target; "
-                   "for such "
-                   "data use model.layers");
+        refused_as("lr", TargetKind::Numbers);
+        refused_as("linear_regression", TargetKind::Class);
+        refused_as("mlp", TargetKind::ClassEach);
     }
 
     TEST_CASE("NamedModelsTakeTokensOrNumbers") {
-        CHECK_THROWS_WITH_AS(
-            named_model("char_lstm", {1, 28, 28}, 10),
-            "char_lstm takes tokens, the data's examples are numbers; for such data use lr, mlp, mnist_cnn, cnn_m, net62k, "
-            "mcmahan_cnn, resnet20, resnet18, or model.layers",
-            ConfigError);
-        CHECK_THROWS_WITH_AS(named_model("cnn_m", kTokens, 10),
-                             "cnn_m takes numbers, the data's examples are tokens; for such data use char_lstm, "
-                             "char_transformer, or model.layers",
-                             ConfigError);
+        CHECK_THROWN_MESSAGE("models", "", ConfigError, named_model("char_lstm", {1, 28, 28}, 10));
+        CHECK_THROWN_MESSAGE("models", "", ConfigError, named_model("cnn_m", kTokens, 10));
         CHECK(text_of(ExampleShape{80, 1, 1, 65}) == "80 tokens of 65");
         CHECK(text_of(ExampleShape{3, 32, 32}) == "3 x 32 x 32");
     }
@@ -274,38 +227,21 @@ TEST_SUITE("ModelPlan") {
     }
 
     TEST_CASE("LayerThatDoesNotFitIsNamedWithWhatComesIn") {
-        refused(LayerList().add("relu").add("linear"), "[1]",
-                "layer 1 (linear) takes features in a row, what comes in is 1 x 28 x 28; put flatten before it");
-        refused(
-            ending(LayerList().add("flatten").add("conv2d", {3, 3})), "[1]",
-            "layer 1 (conv2d) takes images, channels x height x width; what comes in is 784 in a row, which only flatten or "
-            "linear before it can have made");
-        refused(ending(LayerList().add("max_pool", {7}).add("conv2d", {3, 5})), "[1]",
-                "layer 1 (conv2d) takes images of at least 5 x 5 pixels, padding included; what comes in is 1 x 4 x 4; use a "
-                "smaller kernel, more padding, or fewer pools before it");
-        refused(ending(LayerList().add("conv2d", {6, 3, 1, 0, 4})), "[0]",
-                "layer 0 (conv2d) takes and gives channels that 4 groups divide evenly; 1 come in, 6 go out");
-        refused(ending(LayerList().add("avg_pool", {29})), "[0]",
-                "layer 0 (avg_pool) takes images of at least 29 x 29 pixels; what comes in is 1 x 28 x 28; use a smaller size, "
-                "or fewer pools before it");
-        refused(ending(LayerList().add("conv2d", {6, 3}).add("group_norm", {4})), "[1]",
-                "layer 1 (group_norm) takes channels that 4 groups divide evenly; what comes in is 6 x 26 x 26");
-        refused(ending(LayerList().add("conv2d", {6, 28}).add("group_norm", {6})), "[1]",
-                "layer 1 (group_norm) takes more than one value a group; what comes in is 6 x 1 x 1; use fewer groups");
-        refused(
-            ending(LayerList().add("flatten").add("dropout2d")), "[1]",
-            "layer 1 (dropout2d) takes images, channels x height x width; what comes in is 784 in a row, which only flatten or "
-            "linear before it can have made");
-        refused(ending(LayerList().add("conv2d", {1e6F, 1, 1, 1e6F}).add("conv2d", {1e6F, 1, 1, 1e6F})), "[0]",
-                "layer 0 (conv2d) gives 4e+18 values for an example; allowed: at most 1e+15");
+        refused(LayerList().add("relu").add("linear"), "[1]");
+        refused(ending(LayerList().add("flatten").add("conv2d", {3, 3})), "[1]");
+        refused(ending(LayerList().add("max_pool", {7}).add("conv2d", {3, 5})), "[1]");
+        refused(ending(LayerList().add("conv2d", {6, 3, 1, 0, 4})), "[0]");
+        refused(ending(LayerList().add("avg_pool", {29})), "[0]");
+        refused(ending(LayerList().add("conv2d", {6, 3}).add("group_norm", {4})), "[1]");
+        refused(ending(LayerList().add("conv2d", {6, 28}).add("group_norm", {6})), "[1]");
+        refused(ending(LayerList().add("flatten").add("dropout2d")), "[1]");
+        refused(ending(LayerList().add("conv2d", {1e6F, 1, 1, 1e6F}).add("conv2d", {1e6F, 1, 1, 1e6F})), "[0]");
     }
 
     TEST_CASE("ListThatDoesNotEndInTheClassesIsRefused") {
-        refused(LayerList().add("flatten").add("linear", {12}), "[1]",
-                "layer 1 (linear) is the last one and gives 12, the data has 10 classes; end with linear, without out");
-        refused(LayerList().add("flatten").add("linear").add("linear"), "[1]",
-                "layer 1 (linear) needs out; only the last layer can do without, whose units are the classes");
-        refused(LayerList(), "", "has no layers; write at least flatten and linear");
+        refused(LayerList().add("flatten").add("linear", {12}), "[1]");
+        refused(LayerList().add("flatten").add("linear").add("linear"), "[1]");
+        refused(LayerList(), "");
         CHECK_THROWS_WITH_AS(plan_model(testing::listed_model(LayerList().add("flatten"), {10, 1, 1})),
                              doctest::Contains("no layer with parameters"), LayerMisfit);
     }
@@ -320,15 +256,9 @@ TEST_SUITE("ModelPlan") {
                             layer.arguments.begin() + static_cast<std::ptrdiff_t>(layer_catalog()[layer.kind].keys.size())});
             return ending(layers.end());
         };
-        refused(around({}), "[0]", "layer 0 (residual) has no layers in it");
-        refused(
-            around(LayerList().add("max_pool", {2})), "[0]",
-            "layer 0 (residual) takes 1 x 28 x 28 and its layers make 1 x 14 x 14 of it, which cannot be added; let them keep "
-            "the shape, by padding and as many channels, or give it a shortcut whose layers make 1 x 14 x 14 too");
-        refused(
-            around(LayerList().add("relu").add("max_pool", {30}), LayerList().add("tanh")), "[1].residual[1]",
-            "layer 1.1 (max_pool) takes images of at least 30 x 30 pixels; what comes in is 1 x 28 x 28; use a smaller size, "
-            "or fewer pools before it");
+        refused(around({}), "[0]");
+        refused(around(LayerList().add("max_pool", {2})), "[0]");
+        refused(around(LayerList().add("relu").add("max_pool", {30}), LayerList().add("tanh")), "[1].residual[1]");
     }
 
     TEST_CASE("ShortcutMakesTheSameShapeAndIsNamedWhereItDoesNot") {
@@ -336,33 +266,24 @@ TEST_SUITE("ModelPlan") {
             return ending(LayerList().add("residual").add("max_pool", {2}).shortcut().add("tanh").add(kind, arguments).end());
         };
         CHECK(plan_model(testing::listed_model(beside("avg_pool", {2})))[0].fit.out == Shape{1, 14, 14});
-        refused(
-            beside("relu", {}), "[0]",
-            "layer 0 (residual) takes 1 x 28 x 28, of which its layers make 1 x 14 x 14 and its shortcut 1 x 28 x 28, which "
-            "cannot be added; let both make the same of it, by strides, padding and as many channels");
-        refused(beside("max_pool", {30}), "[0].shortcut[1]",
-                "layer 0.shortcut.1 (max_pool) takes images of at least 30 x 30 pixels; what comes in is 1 x 28 x 28; use a "
-                "smaller size, or fewer pools before it");
-        refused(ending(LayerList().add("residual").add("relu").shortcut().end()), "[0]",
-                "layer 0 (residual) has no layers in its shortcut");
+        refused(beside("relu", {}), "[0]");
+        refused(beside("max_pool", {30}), "[0].shortcut[1]");
+        refused(ending(LayerList().add("residual").add("relu").shortcut().end()), "[0]");
         CHECK_THROWS_WITH_AS(plan_model(testing::listed_model(
                                  ending(LayerList().add("residual").add("relu").shortcut().add("tanh").shortcut()))),
                              doctest::Contains("is a second shortcut"), Fault);
-        CHECK_THROWS_WITH_AS(plan_model(testing::listed_model(ending(LayerList().add("relu").shortcut()))),
-                             doctest::Contains("begins its shortcut, where none is open"), Fault);
+        CHECK_THROWN_MESSAGE("models", "", Fault,
+                             plan_model(testing::listed_model(ending(LayerList().add("relu").shortcut()))));
     }
 
     TEST_CASE("ListIsFullAtItsCapacity") {
         LayerList layers;
         for (std::size_t i = 0; i < LayerList::kCapacity; ++i) layers.add("relu");
         CHECK(layers.entries().size() == 96);
-        CHECK_THROWS_WITH_AS(layers.add("relu"),
-                             "too many layers; allowed: 96, where the end of a residual and its shortcut count as one each",
-                             ConfigError);
+        CHECK_THROWN_MESSAGE("models", "", ConfigError, layers.add("relu"));
         CHECK_THROWS_WITH_AS(LayerList().add("relu6"), doctest::Contains("there is no layer 'relu6'"), Fault);
         CHECK_THROWS_WITH_AS(LayerList().add("relu", {1}), doctest::Contains("1 arguments for relu"), Fault);
-        CHECK_THROWS_WITH_AS(plan_model(testing::listed_model(ending(LayerList().end()))),
-                             doctest::Contains("ends a residual, or begins its shortcut, where none is open"), Fault);
+        CHECK_THROWN_MESSAGE("models", "", Fault, plan_model(testing::listed_model(ending(LayerList().end()))));
     }
 
     TEST_CASE("ModelIsKnownByItsNameKeysAndExamples") {

@@ -24,7 +24,7 @@ TEST_SUITE("NamePatterns") {
         CHECK_THROWS_AS(NamePatterns::of({"a\nb"}), ConfigError);
         const std::string longest(NamePatterns::kMostText - 1, 'a');
         CHECK(NamePatterns::of({longest}).match(longest));
-        CHECK_THROWS_WITH_AS(NamePatterns::of({longest + "a"}), doctest::Contains("1024 characters together; allowed: 1023"),
+        CHECK_THROWS_WITH_AS(NamePatterns::of({longest + "a"}), doctest::Contains("1024 characters in total; allowed: 1023"),
                              ConfigError);
     }
 }

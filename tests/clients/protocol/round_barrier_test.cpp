@@ -199,7 +199,7 @@ TEST_SUITE("RoundBarrier") {
             const double seconds = seconds_between(start, now_ns());
             REQUIRE(found.size() == 1);
             CHECK(found[0].failure.kind == FailureKind::Hung);
-            CHECK(found[0].failure.message.starts_with(fmt::format("starting, has not got ready within {:.1f} s", limit_s)));
+            CHECK(found[0].failure.message.starts_with(fmt::format("starting, was not ready after {:.1f} s", limit_s)));
             CHECK(seconds >= limit_s);
             CHECK(seconds < limit_s + 60.0);
         }

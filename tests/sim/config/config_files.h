@@ -1,10 +1,16 @@
 // Config files for tests: a folder per test, and loading that returns the error's text.
 #pragma once
 
+#include "aggregation/math/aggregator.h"
 #include "clients/data/data_format.h"
 #include "clients/data/partition.h"
 #include "clients/models/catalog.h"
+#include "clients/uploads/upload.h"
 #include "sim/config/config.h"
+#include "sim/modes/mode_spec.h"
+#include "sim/selection/sampler.h"
+#include "sim/strategies/strategy.h"
+#include "tests/support/golden_messages.h"
 
 #include <doctest/doctest.h>
 #include <fmt/ranges.h>
@@ -68,29 +74,6 @@ inline std::string error_of(const std::string& text, const std::vector<std::stri
     return "";
 }
 
-/// A text and the exact message that it gives.
-struct ErrorRow {
-    std::string text;
-    std::string error;
-};
-
-/// Removes the lines about missing keys, unless `wanted` has one.
-inline std::string without_missing_keys(const std::string& message, const std::string& wanted) {
-    const bool about_them = wanted.find(": is missing") != std::string::npos;
-    std::string kept;
-    std::istringstream lines(message);
-    for (std::string line; std::getline(lines, line);)
-        if (about_them || line.find(": is missing") == std::string::npos) kept += (kept.empty() ? "" : "\n") + line;
-    return kept;
-}
-
-inline void check_errors(const std::vector<ErrorRow>& rows, const std::string& before = "") {
-    for (const ErrorRow& row : rows) {
-        CAPTURE(row.text);
-        CHECK_EQ(without_missing_keys(error_of(before + row.text), row.error), row.error);
-    }
-}
-
 inline RunConfig loaded(const std::string& text, const std::vector<std::string>& overrides = {}) {
     const TemporaryFolder folder;
     return load_config(folder.write("c.yaml", text), overrides).run;
@@ -100,6 +83,50 @@ inline RunConfig loaded(const std::string& text, const std::vector<std::string>&
 template <class Catalog>
 std::string names_in(const Catalog& catalog) {
     return fmt::format("{}", fmt::join(names_of(catalog), ", "));
+}
+
+/// A message with the names of catalogs taken out of it: a new strategy or model rewords no message.
+inline std::string without_catalogs(const std::string& message) {
+    return fedhive::testing::masked(message, {{names_in(clients::data_catalog()), "{data formats}"},
+                                              {names_in(clients::model_catalog()), "{models}"},
+                                              {names_in(clients::partition_catalog()), "{partition schemes}"},
+                                              {names_in(strategy_catalog()), "{strategies}"},
+                                              {names_in(mode_catalog()), "{modes}"},
+                                              {names_in(sampler_catalog()), "{samplers}"},
+                                              {names_in(aggregation::aggregator_catalog()), "{aggregators}"},
+                                              {names_in(clients::upload_catalog()), "{upload steps}"}});
+}
+
+/// Checks the places of a message, a line each, "file:line: key", and that its wording is the entry `name` of an area.
+inline void check_message(const std::string& area, const std::string& name, const std::string& message,
+                          const std::string& places) {
+    CHECK_MESSAGE(fedhive::testing::is_at(message, places), message);
+    if (!places.empty()) CHECK_MESSAGE_IS(area, name, without_catalogs(message));
+}
+
+/// A text and where its mistakes are: "c.yaml:7: rounds", one line for each; nothing where it loads.
+struct ErrorRow {
+    std::string text;
+    std::string places;
+};
+
+/// Removes the lines about missing keys, unless `places` has them.
+inline std::string without_missing_keys(const std::string& message, const std::string& places) {
+    std::string kept;
+    std::istringstream lines(message);
+    for (std::string line; std::getline(lines, line);) {
+        const std::size_t missing = line.find(": is missing");
+        if (missing == std::string::npos || places.find(line.substr(0, missing)) != std::string::npos)
+            kept += (kept.empty() ? "" : "\n") + line;
+    }
+    return kept;
+}
+
+inline void check_errors(const std::vector<ErrorRow>& rows, const std::string& before = "") {
+    for (const ErrorRow& row : rows) {
+        CAPTURE(row.text);
+        check_message("config", row.text, without_missing_keys(error_of(before + row.text), row.places), row.places);
+    }
 }
 
 inline std::string data_formats() { return names_in(clients::data_catalog()); }
@@ -116,3 +143,6 @@ inline std::string formats_with(const std::string& key) {
 }
 
 }  // namespace fedhive::sim::testing
+
+/// Where `message` says that the mistakes are, a line each, and its wording under the name of that place.
+#define CHECK_ERROR_AT(message, places) ::fedhive::sim::testing::check_message("config", places, message, places)

@@ -39,9 +39,9 @@ TEST_CASE("ReferenceRows") {
         has("| `beta1` | number, 0 or more, below 1 | `0.9` | *Only with server `adam`, `yogi`.* Decay of the first moment, "
             "typically 0.9 (β₁). |"));
     CHECK(
-        has("## devices\n\n*Only with clock `virtual`.* What the virtual clock knows of clients: how long a round trip takes, "
-            "and when they are there at all."));
-    CHECK(has("### devices.compute\n\n*Only without `trace`.* How fast clients train."));
+        has("## devices\n\n*Only with clock `virtual`.* Simulated devices for the virtual clock: how long a round trip of a "
+            "client takes, and when a client is available."));
+    CHECK(has("### devices.compute\n\n*Only without `trace`.* Training speed of clients."));
     CHECK(page.find("(\\|S\\|)") != std::string::npos);
     std::istringstream lines(page);
     for (std::string line; std::getline(lines, line);) {

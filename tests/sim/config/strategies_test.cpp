@@ -136,8 +136,8 @@ TEST_CASE("EveryParameterIsReadAndChecked") {
         };
         CHECK_EQ(value(loaded(kMinimal, {"strategy.name=" + row.strategy})), row.default_value);
         CHECK_EQ(value(loaded(with(row.strategy, row.parameter, row.good))), std::stod(row.good));
-        CHECK_EQ(error_of(with(row.strategy, row.parameter, row.bad)),
-                 fmt::format("c.yaml:7: strategy.{}: {} is out of range; allowed: {}", row.parameter, row.bad, row.allowed));
+        check_message("config", row.strategy + " " + row.parameter, error_of(with(row.strategy, row.parameter, row.bad)),
+                      "c.yaml:7: strategy." + row.parameter);
     }
 }
 
@@ -185,15 +185,12 @@ TEST_CASE("AggregatorIsTheStrategysOwnOrAnother") {
     CHECK_EQ(middle_of({"median"}), 1.0F);
     CHECK_EQ(middle_of({"krum"}), 0.0F);
     CHECK_THROWS_AS(middle_of({"middle"}), Fault);
-    CHECK_EQ(error_of(kMinimal + "strategy: {aggregator: meen}\n"),
-             "c.yaml:7: strategy.aggregator: unknown value 'meen'; allowed: " + names_in(aggregation::aggregator_catalog()) +
-                 "; did you mean 'mean'?");
-    CHECK_EQ(error_of(kMinimal + "strategy: {aggregator: median}\nmode: {name: semi_async, quorum: 2}\n"),
-             "c.yaml:7: strategy.aggregator: aggregator 'median' does not go with mode 'semi_async'; allowed: mean, or modes "
-             "synchronous, split");
-    CHECK_EQ(error_of(kMinimal + "strategy: {aggregator: median}\nmode: {name: hogwild}\n"),
-             "c.yaml:7: strategy.aggregator: aggregator 'median' does not go with mode 'hogwild'; allowed: mean, or modes "
-             "synchronous, split");
+    CHECK_ERROR_AT(error_of(kMinimal + "strategy: {aggregator: meen}\n"), "c.yaml:7: strategy.aggregator");
+    check_message("config", "median in semi_async",
+                  error_of(kMinimal + "strategy: {aggregator: median}\nmode: {name: semi_async, quorum: 2}\n"),
+                  "c.yaml:7: strategy.aggregator");
+    check_message("config", "median in hogwild", error_of(kMinimal + "strategy: {aggregator: median}\nmode: {name: hogwild}\n"),
+                  "c.yaml:7: strategy.aggregator");
 }
 
 TEST_CASE("PartsAreTheStrategysOwnOrOthersWithTheirKeys") {
@@ -205,27 +202,17 @@ TEST_CASE("PartsAreTheStrategysOwnOrOthersWithTheirKeys") {
     CHECK_EQ(run.strategy.parts.server.values.number("server_lr"), 0.01);
     CHECK(to_yaml(run).find("local: prox, proximal_mu: 0.5, aggregator: median, server: adam, server_lr: 0.01, beta1: 0.5") !=
           std::string::npos);
-    CHECK_EQ(error_of(kMinimal + "strategy: {server: adamm}\n"),
-             "c.yaml:7: strategy.server: unknown value 'adamm'; allowed: " + names_in(aggregation::server_optimizer_catalog()) +
-                 "; did you mean 'adam'?");
-    CHECK_EQ(error_of(kMinimal + "strategy: {local: proxy}\n"),
-             "c.yaml:7: strategy.local: unknown value 'proxy'; allowed: plain, prox, scaffold, dynamic; did you mean 'prox'?");
-    CHECK_EQ(
-        error_of(kMinimal + "strategy: {name: fedadam, server: sgd, beta1: 0.5}\n"),
-        "c.yaml:7: strategy.beta1: 'beta1' belongs to server 'adam' or 'yogi' or 'adagrad'; the server here is 'sgd'; known "
-        "keys: name, weighting, local, aggregator, server, server_lr");
-    CHECK_EQ(error_of(kMinimal + "strategy: {server: adam}\nmode: {name: async}\n"),
-             "c.yaml:7: strategy.server: server 'adam' does not go with mode 'async'; allowed: sgd, or modes synchronous, "
-             "semi_async, split");
-    CHECK_EQ(error_of(kMinimal + "strategy: {local: prox}\nmode: {name: hogwild}\n"),
-             "c.yaml:7: strategy.local: local rule 'prox' does not go with mode 'hogwild'; allowed: plain, or modes "
-             "synchronous, semi_async, async, split");
+    CHECK_ERROR_AT(error_of(kMinimal + "strategy: {server: adamm}\n"), "c.yaml:7: strategy.server");
+    CHECK_ERROR_AT(error_of(kMinimal + "strategy: {local: proxy}\n"), "c.yaml:7: strategy.local");
+    CHECK_ERROR_AT(error_of(kMinimal + "strategy: {name: fedadam, server: sgd, beta1: 0.5}\n"), "c.yaml:7: strategy.beta1");
+    check_message("config", "adam in async", error_of(kMinimal + "strategy: {server: adam}\nmode: {name: async}\n"),
+                  "c.yaml:7: strategy.server");
+    check_message("config", "prox in hogwild", error_of(kMinimal + "strategy: {local: prox}\nmode: {name: hogwild}\n"),
+                  "c.yaml:7: strategy.local");
     CHECK_EQ(loaded(kMinimal + "strategy: {name: fedadam, server: sgd}\nmode: {name: async}\n").mode.name, "async");
-    CHECK_EQ(error_of(kMinimal + "strategy: {local: scaffold, weighting: uniform, aggregator: median}\n"),
-             "c.yaml:7: strategy.aggregator: local rule 'scaffold' keeps the mean of what its clients keep; allowed: mean");
-    CHECK_EQ(error_of(kMinimal + "strategy: {local: scaffold}\n"),
-             "c.yaml: strategy.weighting: local rule 'scaffold' keeps the mean of what its clients keep, all alike; allowed: "
-             "uniform");
+    CHECK_ERROR_AT(error_of(kMinimal + "strategy: {local: scaffold, weighting: uniform, aggregator: median}\n"),
+                   "c.yaml:7: strategy.aggregator");
+    CHECK_ERROR_AT(error_of(kMinimal + "strategy: {local: scaffold}\n"), "c.yaml: strategy.weighting");
 }
 
 TEST_CASE("QuickstartRunsByEveryStrategyThatItsNameAloneAsksFor") {
@@ -265,13 +252,9 @@ TEST_CASE("StrategyThatDoesNotRunInTheMode") {
     const auto error = [](const std::string& strategy, const std::string& mode) {
         return error_of(kMinimal + "strategy: {name: " + strategy + "}\nmode: {name: " + mode + "}\n");
     };
-    CHECK_EQ(error("fedprox", "hogwild"),
-             "c.yaml:8: mode.name: strategy 'fedprox' does not run in mode 'hogwild'; allowed: synchronous, semi_async, async, "
-             "split");
-    CHECK_EQ(error("fedavgm", "async"),
-             "c.yaml:8: mode.name: strategy 'fedavgm' does not run in mode 'async'; allowed: synchronous, semi_async, split");
-    CHECK_EQ(error("median", "semi_async, quorum: 2"),
-             "c.yaml:8: mode.name: strategy 'median' does not run in mode 'semi_async'; allowed: synchronous, split");
+    check_message("config", "fedprox", error("fedprox", "hogwild"), "c.yaml:8: mode.name");
+    check_message("config", "fedavgm", error("fedavgm", "async"), "c.yaml:8: mode.name");
+    check_message("config", "median", error("median", "semi_async, quorum: 2"), "c.yaml:8: mode.name");
 }
 
 TEST_SUITE_END();

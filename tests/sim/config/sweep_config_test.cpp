@@ -136,7 +136,7 @@ TEST_CASE("NoIdNeedsQuotesInAShell") {
 TEST_CASE("IdsThatLeadElsewhereAreNone") {
     for (const char* id : {"", ".", "..", "../x", "a/b", "/etc", "a b", "-x", "a\nb", "\x1b[2J", "\xC3\xA9"}) {
         CAPTURE(id);
-        CHECK_NE(run_id_problem(id).find("cannot name a run; allowed: 1 to 100 of"), std::string::npos);
+        CHECK_NE(run_id_problem(id).find("is not a valid run name; allowed: 1 to 100 "), std::string::npos);
     }
     CHECK_EQ(run_id_problem("a\x1b").substr(0, 4), "'a?'");
     CHECK_EQ(run_id_problem(std::string(100, 'a')), "");

@@ -81,7 +81,7 @@ TEST_SUITE("FailurePolicy") {
         policy.work_goes_on();
         for (int i = 0; i < 19; ++i) policy.count_death(thrown_by(0));
         CHECK_THROWS_WITH_AS(policy.count_death(thrown_by(0)),
-                             doctest::Contains("20 workers were lost and no update was accepted in between"), RunAborted);
+                             doctest::Contains("20 workers in a row were lost without an accepted update"), RunAborted);
         CHECK(policy.counts().workers_replaced == 39);
     }
 }

@@ -73,10 +73,11 @@ TEST_SUITE("CudaRefusal") {
                 change(facts);
             });
         };
-        CHECK(says(without_device([](CudaFacts& facts) { facts.cuda.driver = 0; }), "there is no NVIDIA driver"));
+        CHECK(says(without_device([](CudaFacts& facts) { facts.cuda.driver = 0; }), "no NVIDIA driver"));
         CHECK(says(without_device([](CudaFacts& facts) { facts.cuda.driver = 12040; }),
-                   "too old: it serves CUDA 12.4, this build needs 13.0"));
-        CHECK(says(without_device([](CudaFacts& facts) { facts.visible = "7"; }), "CUDA_VISIBLE_DEVICES=7 names no GPU"));
+                   "too old: it supports CUDA 12.4, but this build needs 13.0"));
+        CHECK(says(without_device([](CudaFacts& facts) { facts.visible = "7"; }),
+                   "CUDA_VISIBLE_DEVICES=7 names no existing GPU"));
         CHECK(says(without_device([](CudaFacts&) {}), "nvidia-smi"));
         CHECK(says(why([](CudaFacts& facts) { facts.torch_devices = 0; }), "LibTorch cannot use the GPU"));
     }
@@ -86,10 +87,8 @@ TEST_SUITE("CudaRefusal") {
         facts.ipc_problem = "cudaIpcOpenMemHandle:\ninvalid device context";
         facts.ipc.own_pid_namespace = true;
         CHECK(why_no_cuda(facts) ==
-              "CUDA IPC, by which workers share the GPU's memory, does not work here: cudaIpcOpenMemHandle: invalid device "
-              "context; "
-              "likely: a container: all processes must share one PID namespace (run everything in one container, or "
-              "--pid=host); or "
-              "use cpu, or workers: 0, which needs none");
+              "workers share GPU memory by CUDA IPC, which does not work here: cudaIpcOpenMemHandle: invalid device context; "
+              "likely reason: a container: all processes must share one PID namespace (run everything in one container, or "
+              "--pid=host); or use cpu, or workers: 0, which needs no IPC");
     }
 }

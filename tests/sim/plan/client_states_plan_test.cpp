@@ -107,9 +107,9 @@ TEST_SUITE("ClientStatesPlan") {
         CHECK(record_text(memories_of(keeping(folder).run, dimensions_of(layout, {}, 2))).empty());
         const std::string problem = refusal(loaded, enormous(), folder.path());
         CHECK_MESSAGE(
-            problem.find("upload: strategy 'scaffold' and 'error_feedback' keep 8000000000000 bytes (") != std::string::npos,
+            problem.find("upload: strategy 'scaffold' and 'error_feedback' store 8000000000000 bytes (") != std::string::npos,
             problem);
-        CHECK(problem.find("a smaller model or another strategy or leave it out, or have it on the disk") != std::string::npos);
+        CHECK(problem.find("a smaller model or another strategy or remove it, or store it on the disk") != std::string::npos);
     }
 
     TEST_CASE("TheFolderIsTheRunsOrTheNearestAboveIt") {
@@ -125,28 +125,26 @@ TEST_SUITE("ClientStatesPlan") {
     TEST_CASE("WhatDoesNotFitIsNamedWithWhatIsThereAndWhatToChange") {
         const testing::TemporaryFolder folder;
         const std::string in_memory = refusal(keeping(folder), enormous(), folder.path());
-        CHECK_MESSAGE(in_memory.find("strategy.name: strategy 'scaffold' keeps 4000000000000 bytes (") != std::string::npos,
+        CHECK_MESSAGE(in_memory.find("strategy.name: strategy 'scaffold' stores 4000000000000 bytes (") != std::string::npos,
                       in_memory);
-        CHECK(in_memory.find(", of up to 3 clients 12000000000000 bytes (") != std::string::npos);
-        CHECK(in_memory.find(
-                  " of memory are available; use fewer clients or rounds, a smaller model or another strategy, or have "
-                  "it on the disk of the run's folder: client_state: file") != std::string::npos);
+        CHECK(in_memory.find(", for up to 3 clients 12000000000000 bytes (") != std::string::npos);
+        CHECK(in_memory.find(" of memory are available; use fewer clients or rounds, a smaller model or another strategy, or "
+                             "store it on the disk of the run's folder with client_state: file") != std::string::npos);
         CHECK(in_memory.find("twice") == std::string::npos);
         if (aggregation::lies_in_memory(folder.path())) FEDHIVE_SKIP(folder.path().string() + " lies in memory");
         const std::string on_disk = refusal(keeping(folder, {"client_state=file"}), enormous(), folder.path() / "not" / "yet");
-        CHECK_MESSAGE(on_disk.find("client_state: strategy 'scaffold' keeps 4000000000000 bytes (") != std::string::npos,
+        CHECK_MESSAGE(on_disk.find("client_state: strategy 'scaffold' stores 4000000000000 bytes (") != std::string::npos,
                       on_disk);
         CHECK(on_disk.find("; on the disk of " + folder.path().string() + " ") != std::string::npos);
-        CHECK(on_disk.find(
-                  " are free; make room there, put the run's folder on another one (--out), or use fewer clients or rounds, "
-                  "a smaller model or another strategy") != std::string::npos);
+        CHECK(on_disk.find(" are free; free space there, put the run's folder on another disk (--out), or use fewer clients or "
+                           "rounds, a smaller model or another strategy") != std::string::npos);
     }
 
     TEST_CASE("FolderThatLiesInMemoryIsRefused") {
         if (!aggregation::lies_in_memory("/dev/shm")) FEDHIVE_SKIP("/dev/shm is no tmpfs here");
         const testing::TemporaryFolder folder;
         const std::string problem = refusal(keeping(folder, {"client_state=file"}), layout_of(2, 3), "/dev/shm/some/run");
-        CHECK_MESSAGE(problem.find("client_state: /dev/shm lies in memory itself (tmpfs)") != std::string::npos, problem);
-        CHECK(problem.find("write memory, or put the run's folder on a disk: --out") != std::string::npos);
+        CHECK_MESSAGE(problem.find("client_state: /dev/shm is in main memory itself (tmpfs)") != std::string::npos, problem);
+        CHECK(problem.find("set memory, or put the run's folder on a disk with --out") != std::string::npos);
     }
 }

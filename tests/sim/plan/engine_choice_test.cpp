@@ -69,11 +69,10 @@ TEST_SUITE("EngineChoice") {
     TEST_CASE("WhereItIsAskedForItSaysWhatItCannotDo") {
         for (const auto& [change, reason] : std::vector<std::pair<std::string, std::string>>{
                  {kLayers, "the direct engine has no gelu (layer 2); allowed here: auto, libtorch"},
-                 {"threads=2", "the direct engine has one thread a worker, and threads is 2; allowed here: auto, libtorch"},
-                 {"training.precision=bf16", "the direct engine computes in f32, and training.precision is bf16"},
-                 {"training.clients_at_once=4",
-                  "the direct engine trains one client at a time, and training.clients_at_once is 4"},
-                 {"mode={name: split, cut: fc1}", "the direct engine cuts no model in two, as mode 'split' does"}}) {
+                 {"threads=2", "the direct engine uses one thread per worker, but threads is 2; allowed here: auto, libtorch"},
+                 {"training.precision=bf16", "but training.precision is bf16"},
+                 {"training.clients_at_once=4", "but training.clients_at_once is 4"},
+                 {"mode={name: split, cut: fc1}", "does not cut models, but mode 'split'"}}) {
             const std::string text = refusal({change, "workers=2"});
             CAPTURE(text);
             CHECK(says(text, "--set training.engine=direct: training.engine: "));
@@ -85,9 +84,9 @@ TEST_SUITE("EngineChoice") {
         for (const auto& [change, why] : std::vector<std::pair<std::string, std::string>>{
                  {"model={layers: [{conv2d: {out: 4, kernel: 3}}, batch_norm, flatten, linear]}",
                   "the direct engine has no batch_norm (layer 1)"},
-                 {"threads=2", "the direct engine has one thread a worker, and threads is 2"},
-                 {"model.frozen=[\"fc1.*\"]", "the direct engine trains all parameters, and model.frozen names some that stay"},
-                 {"training.engine=libtorch", "training.engine says so"}}) {
+                 {"threads=2", "the direct engine uses one thread per worker, but threads is 2"},
+                 {"model.frozen=[\"fc1.*\"]", "but model.frozen names some as frozen"},
+                 {"training.engine=libtorch", "training.engine asks for it"}}) {
             const Outcome chosen = chosen_with({change});
             CHECK(chosen.engine == "libtorch");
             CHECK(chosen.why == why);

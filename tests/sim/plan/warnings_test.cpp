@@ -54,8 +54,8 @@ ExportedFile with_beginning(const std::string& operation) {
 TEST_SUITE("Warnings") {
     TEST_CASE("NetworkThatEndsInSoftmaxIsToldToGiveScores") {
         const std::string softmax =
-            "model.file: the network ends in a softmax, and the loss takes another one of it; end it with "
-            "the scores: return logits, without softmax";
+            "model.file: the network ends with a softmax, but the loss applies another softmax; let the network return logits, "
+            "without softmax";
         CHECK(warnings_of(with_end("softmax.int")) == std::vector<std::string>{"data.train: a", "data.normalize: b", softmax});
         CHECK(warnings_of(with_end("softmax.int"), {clients::TargetKind::Numbers, 4}).size() == 2);
         CHECK(warnings_of(with_end("log_softmax.int")).size() == 2);  // the loss applies it again, which changes nothing

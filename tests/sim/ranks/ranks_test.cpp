@@ -185,7 +185,7 @@ TEST_SUITE("Ranks") {
             if (ranks.rank() == 2) return;  // leaves without a message
             const std::string message = message_of<RankFailed>([&] { ranks.all_gather("", {.seconds = 0.2}); });
             CHECK_MESSAGE(holds(message, "rank 2 (host "), message);
-            CHECK(holds(message, "did not come"));
+            CHECK(holds(message, "did not reach"));
             CHECK(ranks.is_broken());
             CHECK_FALSE(ranks.leave());
         });

@@ -84,7 +84,7 @@ TEST_SUITE("RunFiles") {
             folder.put(name);
             CHECK_THROWS_WITH_AS(claim_new_folder(folder.run, false), doctest::Contains("the folder is not empty"),
                                  ConfigError);
-            CHECK_THROWS_WITH_AS(claim_new_folder(folder.run, true), doctest::Contains("holds no run"), ConfigError);
+            CHECK_THROWS_WITH_AS(claim_new_folder(folder.run, true), doctest::Contains("contains no run"), ConfigError);
             CHECK(folder.count() == 1);
         }
     }
@@ -323,6 +323,6 @@ TEST_SUITE("RunRecord") {
             refused("round,version\n1,1\n", std::string(columns) + "1,0,1,," + sent + "\n",
                     fmt::format("clients.csv:2: sent_round {} is not in 1 to 1", sent).c_str());
         const Folder folder;
-        CHECK_THROWS_WITH_AS(read_record(folder.run), doctest::Contains("rounds.csv: there is no such file"), ConfigError);
+        CHECK_THROWS_WITH_AS(read_record(folder.run), doctest::Contains("rounds.csv: no such file"), ConfigError);
     }
 }

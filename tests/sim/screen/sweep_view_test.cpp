@@ -248,16 +248,16 @@ TEST_SUITE("SweepViewDamaged") {
             CHECK(sweep.damaged());
             CHECK_MESSAGE(sweep.exit_status().find(problem) != std::string::npos, sweep.exit_status());
         };
-        damaged("", "sweep.json is damaged: it is no JSON object");
-        damaged(R"({"exit_status": "finished", "runs": [)", "it is no JSON object");
+        damaged("", "sweep.json is damaged: it is not a JSON object");
+        damaged(R"({"exit_status": "finished", "runs": [)", "it is not a JSON object");
         damaged(R"({"exit_status": "finished"})", "it has no list of runs");
         damaged(R"({"runs": []})", "it has no exit_status");
         damaged(R"({"exit_status": "finished", "runs": [{"status": "finished"}]})", "a run has no id");
         damaged(R"({"exit_status": "running", "runs": [{"id": "a", "status": "done"}]})", "the status of run a is 'done'");
         damaged(R"({"exit_status": "running", "runs": [{"id": "../../a", "status": "paused"}]})",
-                "'../../a' cannot name a run");
+                "'../../a' is not a valid run name");
         damaged(R"({"exit_status": "finished", "runs": [{"id": "a", "status": "finished"}, {"id": "b", "status": "waiting"}]})",
-                "it says that the sweep has finished, and that one of its runs is 'waiting'");
+                "but that one of its runs is 'waiting'");
         SweepOnDisk whole;
         whole.add("a", "finished");
         whole.add("b", "stopped");

@@ -182,9 +182,9 @@ TEST_SUITE("Checkpoint") {
         const Written written;
         std::string changed = written.content;
         changed.back() = static_cast<char>(changed.back() ^ 1);
-        CHECK(written.damage(changed) == written.file.string() + ": its bytes do not give the sha256 that it names");
+        CHECK(written.damage(changed) == written.file.string() + ": its bytes do not match its sha256");
         std::filesystem::remove(written.file);
-        CHECK_THROWS_WITH_AS(read_checkpoint(written.file), doctest::Contains("there is no such file"), DamagedCheckpoint);
+        CHECK_THROWS_WITH_AS(read_checkpoint(written.file), doctest::Contains("no such file"), DamagedCheckpoint);
         std::filesystem::create_directory(written.file);
         CHECK_THROWS_WITH_AS(read_checkpoint(written.file), doctest::Contains("is a folder"), DamagedCheckpoint);
     }
@@ -223,7 +223,7 @@ TEST_SUITE("Checkpoint") {
         } catch (const ConfigError& error) {
             message = error.what();
         }
-        CHECK(message.find("has checkpoint format 4, this fedhive reads 3") != std::string::npos);
+        CHECK(message.find("has checkpoint format 4, but this fedhive supports 3") != std::string::npos);
     }
 
     TEST_CASE("VectorThatIsNotThereOrOfAnotherShapeIsNamed") {
@@ -256,14 +256,16 @@ TEST_SUITE("Checkpoint") {
             auto states = aggregation::ClientStates::create(clients, floats);
             CHECK_THROWS_WITH_AS(read_client_states(file, states), (file.path.string() + ": " + text).c_str(), ConfigError);
         };
-        refused(read, 12, 4, "'client.2' of type F32 and shape [3] does not fit a run whose 12 clients keep 4 floats each");
-        refused(read, 11, 3, "'client.11' of type F32 and shape [3] does not fit a run whose 11 clients keep 3 floats each");
+        refused(read, 12, 4,
+                "'client.2' of type F32 and shape [3] does not fit a run with 12 clients that store 4 floats each");
+        refused(read, 11, 3,
+                "'client.11' of type F32 and shape [3] does not fit a run with 11 clients that store 3 floats each");
         for (const auto& [from, to, text] :
              {std::tuple{"client.11", "client.1x", "'client.1x' of type F32 and shape [3]"},
               {R"("client.2":{"dtype":"F32")", R"("client.2":{"dtype":"I32")", "'client.2' of type I32 and shape [3]"}}) {
             std::ofstream(written.file, std::ios::binary | std::ios::trunc) << with_hash_for(written.content, from, to);
             refused(read_checkpoint(written.file), 12, 3,
-                    std::string(text) + " does not fit a run whose 12 clients keep 3 floats each");
+                    std::string(text) + " does not fit a run with 12 clients that store 3 floats each");
         }
     }
 
@@ -271,9 +273,9 @@ TEST_SUITE("Checkpoint") {
         const Written written(some_checkpoint(), some_states());
         CHECK(written.damage(with_hash_for(written.content, "client.11", "cliemt.11")) ==
               written.file.string() +
-                  ": holds what 1 clients keep, and says that 2 do: tensors 'client.<id>' are missing or too many");
+                  ": has the state of 1 clients, but says 2; tensors 'client.<id>' are missing or too many");
         CHECK(written.damage(with_hash_for(written.content, R"("keepers":"2")", R"("keepers":"1")"))
-                  .ends_with(": holds what 2 clients keep, and says that 1 do: tensors 'client.<id>' are missing or too many"));
+                  .ends_with(": has the state of 2 clients, but says 1; tensors 'client.<id>' are missing or too many"));
         // A file without the number of keepers is older than that number.
         CHECK(written.damage(with_hash_for(written.content, R"("keepers":)", R"("kepeers":)")).empty());
         CHECK(!written.damage(with_hash_for(written.content, R"("keepers":"2")", R"("keepers":"x")")).empty());

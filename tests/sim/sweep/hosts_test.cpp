@@ -5,6 +5,7 @@
 #include "clients/protocol/watcher.h"
 #include "sim/sweep/sweep_record.h"
 #include "tests/support/eventually.h"
+#include "tests/support/golden_messages.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/support/thread_ranks.h"
 
@@ -166,8 +167,8 @@ TEST_SUITE("Hosts") {
             return 0;
         });
         for (const std::string& message : ended) {
-            CHECK_MESSAGE(message.find("not seen by rank 1 (host ") != std::string::npos, message);
-            CHECK(message.find("give --out a folder on a file system that all of them share") != std::string::npos);
+            CHECK_MESSAGE(message.find("not visible on rank 1 (host ") != std::string::npos, message);
+            CHECK_MESSAGE_IS("sweep", "", message);
         }
     }
 

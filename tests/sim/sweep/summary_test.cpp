@@ -137,7 +137,7 @@ TEST_SUITE("Summary") {
         CHECK(holds(markdown(sweep, results), "`strategy.weighting` in their configs"));
         sweep["keys"] = {"strategy.weighting"};  // a column shows it
         for (const int run : {0, 1}) sweep["runs"][run]["settings"]["strategy.weighting"] = sweep["runs"][run]["weighting"];
-        CHECK_FALSE(holds(markdown(sweep, results), "weigh clients alike"));
+        CHECK_FALSE(holds(markdown(sweep, results), "weight clients equally"));
     }
 
     TEST_CASE("WhatHasNotFinishedIsNamedAndNotAveraged") {
@@ -161,7 +161,7 @@ TEST_SUITE("Summary") {
         sweep["exit_status"] = "interrupted by SIGINT";
         const std::string text = markdown(sweep, results);
         CHECK(holds(text,
-                    "interrupted by SIGINT: 1 of 3 runs have finished, 15 of 30 rounds are done. To go on: `fedhive sweep "
+                    "interrupted by SIGINT: 1 of 3 runs have finished, 15 of 30 rounds are done. To resume: `fedhive sweep "
                     "--resume results/small`"));
         CHECK(holds(text, "- `b`: waiting; 5 of 10 rounds are done, accuracy 0.5000 so far\n"));
         CHECK(holds(text, "- `c`: waiting\n"));
@@ -169,9 +169,9 @@ TEST_SUITE("Summary") {
 
     TEST_CASE("WallTimesOfRunsSideBySideCompareNothing") {
         auto sweep = record_of_sweep({run_of("a", "finished", "0.1", 1), run_of("b", "finished", "0.1", 2)});
-        CHECK(holds(markdown(sweep, {result_of(0.9), result_of(0.9)}), "wall s does not compare them"));
+        CHECK(holds(markdown(sweep, {result_of(0.9), result_of(0.9)}), "wall s cannot be compared"));
         sweep["jobs"] = 1;
-        CHECK_FALSE(holds(markdown(sweep, {result_of(0.9), result_of(0.9)}), "wall s does not compare them"));
+        CHECK_FALSE(holds(markdown(sweep, {result_of(0.9), result_of(0.9)}), "wall s cannot be compared"));
     }
 
     TEST_CASE("RunsThatShareTheirSeedsAreComparedInPairs") {
@@ -214,7 +214,7 @@ TEST_SUITE("Summary") {
         const std::string differences = text.substr(text.find("## Differences"));
         CHECK_MESSAGE(holds(differences, "| 0.2 |  | 2 | 0.0000 ± 0 |"), text);
         CHECK_FALSE(holds(differences, "[1]"));
-        CHECK(holds(differences, "over the pairs. One setting that differs in more than one key is left out."));
+        CHECK(holds(differences, "over the pairs. One setting that differs in more than one key is not shown."));
     }
 
     TEST_CASE("WhatBelongsToAStrategyGoesWithIt") {
@@ -239,6 +239,6 @@ TEST_SUITE("Summary") {
         add("fedadam", "1");  // now the rate varies independently
         CHECK(holds(differences(), "| fedadam | 1 | 2 | 0.0000 ± 0 |"));
         CHECK_FALSE(holds(differences(), "| fedadam | 0.01 |"));
-        CHECK(holds(differences(), "One setting that differs in more than one key is left out."));
+        CHECK(holds(differences(), "One setting that differs in more than one key is not shown."));
     }
 }

@@ -2,6 +2,7 @@
 
 #include "aggregation/base/error.h"
 #include "tests/sim/sweep/sweeps.h"
+#include "tests/support/golden_messages.h"
 
 #include <doctest/doctest.h>
 
@@ -58,17 +59,16 @@ TEST_SUITE("SweepFolder") {
         write_text(path / "sweep.json.part", "");  // left by a killed process
         {
             const RunLock lock = claim_new_sweep(path);
-            CHECK_THROWS_WITH_AS(claim_new_sweep(path), doctest::Contains("is going on in it"), ConfigError);
+            CHECK_THROWS_WITH_AS(claim_new_sweep(path), doctest::Contains("is using this folder"), ConfigError);
         }
         write_text(path / "notes", "");
-        CHECK_THROWS_WITH_AS(claim_new_sweep(path), doctest::Contains("the folder is not empty; choose another"), ConfigError);
+        CHECK_THROWN_MESSAGE("sweep", "", ConfigError, claim_new_sweep(path));
         CHECK_THROWS_WITH_AS(claim_new_sweep(path / "notes"), doctest::Contains("is not a folder"), ConfigError);
-        CHECK_THROWS_WITH_AS(claim_sweep(path), doctest::Contains("is not the folder of a sweep"), ConfigError);
+        CHECK_THROWN_MESSAGE("sweep", "", ConfigError, claim_sweep(path));
         const Sweep sweep;
-        CHECK_THROWS_WITH_AS(claim_new_sweep(sweep.path),
-                             doctest::Contains("go on with the sweep in it: fedhive sweep --resume "), ConfigError);
+        CHECK_THROWN_MESSAGE("sweep", "", ConfigError, claim_new_sweep(sweep.path));
         const RunLock lock = claim_sweep(sweep.path);
-        CHECK_THROWS_WITH_AS(claim_sweep(sweep.path), doctest::Contains("is going on in it"), ConfigError);
+        CHECK_THROWS_WITH_AS(claim_sweep(sweep.path), doctest::Contains("is using this folder"), ConfigError);
     }
 
     TEST_CASE("InputsAreResolvedConfigsAndTheFile") {
@@ -174,7 +174,7 @@ TEST_SUITE("SweepFolder") {
     TEST_CASE("LastLineOfALogFromAPlaceOn") {
         const TemporaryFolder folder;
         const fs::path log = folder.path() / "log";
-        CHECK(last_line(log, 0).ends_with("there is no such file"));
+        CHECK(last_line(log, 0).ends_with("no such file"));
         write_text(log, "first\nsecond\n \n\n");
         CHECK(last_line(log, 0) == "second");
         CHECK(last_line(log, 6) == "second");

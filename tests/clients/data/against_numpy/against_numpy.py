@@ -152,8 +152,8 @@ def refused():
     for name in "y", "client":
         yield name, "has texts", words
         yield name, "has texts", words.astype("S")
-    yield "y", "wanted: classes from 0", Y - 1
-    yield "y", "is 18446744073709551615; wanted: classes from 0", (Y - 1).astype("u8")
+    yield "y", "expected: classes from 0", Y - 1
+    yield "y", "is 18446744073709551615; expected: classes from 0", (Y - 1).astype("u8")
     yield "client", "has the dtype", Y / 2
     yield "client", "has the shape", Y.reshape(1, 6)
 
@@ -161,17 +161,19 @@ def refused():
 def WhatIsRefusedIsReadWithTheLineThatMendsIt(tool, folder):
     file = folder / "archive.npz"
     for name, what, array in refused():
-        arrays = {"x": X, "y": Y, name: array}
+        arrays = {
+        "x" : X, "y" : Y, name : array}
         for mended in range(4):  # one problem after the other
             numpy.savez(file, **arrays)
             found, = read_all(tool, "classes", [file])
             if not found.startswith("refused: "):
                 break
             assert found.startswith(f"refused: {file}: {name}: ") and (mended or what in found), (what, found)
-            line = re.findall(r"(?:mend it|or else)(?:, [^:;]*)?: (.*?)(?=; or else|$)", found)[-1]
+            line = re.findall(r"(?:fix|or else)(?:, [^:;]*)?: (.*?)(?=; or else|$)", found)[-1]
             scope = {"numpy": numpy, **arrays}
             exec(line, scope)
-            arrays = {each: scope[each] for each in arrays}
+            arrays = {
+    each: scope[each] for each in arrays}
         assert 0 < mended < 3 and same(found, file, "classes"), (name, what, array.dtype, found)
 
 
@@ -224,4 +226,5 @@ CASES = [ArchivesAreReadAsByNumpy, WhatIsRefusedIsReadWithTheLineThatMendsIt, He
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as temporary:
-        {case.__name__: case for case in CASES}[sys.argv[1]](sys.argv[2], Path(temporary))
+        {
+        case.__name__: case for case in CASES}[sys.argv[1]](sys.argv[2], Path(temporary))

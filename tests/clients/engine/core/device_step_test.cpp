@@ -171,6 +171,6 @@ TEST_SUITE("DeviceSteps") {
         const std::vector<std::uint32_t> outside{0, kBlockExamples};
         StepUnderTest::begin(on.step, on.start());
         CHECK_THROWS_AS(on.step.compute_gradient(outside), Fault);
-        CHECK_THROWS_WITH_AS(DeviceNetwork(on.spec, {}, 50), doctest::Contains("one multiprocessor's shared memory"), Fault);
+        CHECK_THROWS_WITH_AS(DeviceNetwork(on.spec, {}, 50), doctest::Contains("shared memory of one multiprocessor"), Fault);
     }
 }
