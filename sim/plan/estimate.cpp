@@ -96,7 +96,7 @@ RunEstimate make_real(LoadedConfig loaded) {
     const std::uint64_t workers = 1 + run.resources.num_workers;  // the coordinator holds LibTorch too
     const std::uint64_t kept = run.config.client_state == "file"
                                    ? 0
-                                   : client_state_bytes(run.config, run.model.channels, run.data.dataset.map().num_clients);
+                                   : client_state_bytes(run.config, run.model.memories, run.data.dataset.map().num_clients);
     return {run.resources.arena->geometry().total_bytes() + run.data.dataset.map().total_bytes() + kept +
                 workers * host_bytes_of_worker(run),
             core_seconds(run)};

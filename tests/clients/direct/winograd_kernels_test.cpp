@@ -1,6 +1,7 @@
 // Winograd convolutions and their weight gradients against plain loops: to the last bit with whole numbers, up to rounding with
 // others; and all instruction sets against each other bit by bit.
 #include "clients/direct/ops.h"
+#include "clients/direct/ops/convolution.h"
 #include "tests/clients/direct/kernel_sets.h"
 
 #include <doctest/doctest.h>

@@ -67,6 +67,8 @@ TEST_CASE("KeysThatMayChangeAreThoseThatCannotChangeWhatIsDone") {
                                                              "training.graph",
                                                              "stop.test_accuracy",
                                                              "stop.test_top5_accuracy",
+                                                             "stop.test_balanced_accuracy",
+                                                             "stop.test_macro_f1",
                                                              "stop.test_mse",
                                                              "stop.test_mae",
                                                              "stop.test_perplexity",

@@ -115,9 +115,11 @@ TEST_CASE("EveryKeyIsRead") {
         "direct\n"
         "  clip_norm: 2\n  optimizer: {name: sgd, lr: 0.5, momentum: 0.75, weight_decay: 0.25, nesterov: true}\n"
         "  lr_schedule: {name: cosine, warmup_rounds: 3, over: 50, least: 0.125}\n"
+        "  loss: {name: cross_entropy, label_smoothing: 0.25, class_weights: [1, 0.5]}\n"
         "sampling: {name: fixed, clients: [8, 7, 6, 5, 4, 3, 2, 0]}\n"
         "strategy: {name: fedadam, weighting: uniform, aggregator: median, server_lr: 2, beta1: 0, beta2: 0.5, tau: 4}\n"
-        "mode: {name: synchronous}\nevaluation: {every: 3, chunk_size: 50, clients: {every: 6, sample: 7, personalized: "
+        "mode: {name: synchronous}\nevaluation: {every: 3, chunk_size: 50, metrics: [macro_f1], confusion: true, clients: "
+        "{every: 6, sample: 7, personalized: "
         "true}}\nstop: {test_accuracy: 0.5}\n"
         "failures: {policy: retry, attempts: 4, min_updates: 2, deadline_s: auto, max_update_norm: 8}\n"
         "checkpoint: {every: 5, keep: 3}\n"
@@ -141,14 +143,16 @@ TEST_CASE("EveryKeyIsRead") {
              "0x1p-1\nmomentum 0x1.8p-1\n"
              "weight_decay 0x1p-2\nnesterov true\n}\n"
              "lr_schedule {\nname cosine\nwarmup_rounds 3\nover 50\nleast 0x1p-3\n}\n"
+             "loss {\nname cross_entropy\nlabel_smoothing 0x1p-2\nclass_weights 0x1p+0 0x1p-1 \nbalanced false\n}\n"
              "}\n"
              "sampling {\nname fixed\nclients 0x1p+3 0x1.cp+2 0x1.8p+2 0x1.4p+2 0x1p+2 0x1.8p+1 0x1p+1 0x0p+0 \n}\n"
              "strategy {\nname fedadam\nweighting uniform\nlocal plain\naggregator median\nserver adam\nserver_lr "
              "0x1p+1\nbeta1 0x0p+0\n"
              "beta2 0x1p-1\ntau 0x1p+2\n}\n"
              "mode {\nname synchronous\nquorum none\n}\n"
-             "evaluation {\nevery 3\nchunk_size 50\nclients {\nevery 6\nsample 7\npersonalized true\n}\n}\n"
-             "stop {\ntest_accuracy 0x1p-1\ntest_top5_accuracy none\n}\n"
+             "evaluation {\nevery 3\nchunk_size 50\nmetrics macro_f1 \nconfusion true\nclients {\nevery 6\nsample "
+             "7\npersonalized true\n}\n}\n"
+             "stop {\ntest_accuracy 0x1p-1\ntest_top5_accuracy none\ntest_balanced_accuracy none\ntest_macro_f1 none\n}\n"
              "failures {\npolicy retry\nattempts 4\nmin_updates 2\ndeadline_s none\nmax_update_norm 0x1p+3\n"
              "}\n"
              "checkpoint {\nevery 5\nkeep 3\n}\n"
@@ -261,12 +265,14 @@ TEST_CASE("ResolvedFormToTheLetter") {
         "training:\n    participation: 0.5\n    local_epochs: 1\n    batch_size: 32\n    clients_per_slot: auto\n    "
         "clients_at_once: 1\n    engine: auto\n    precision: f32\n    graph: false\n"
         "    optimizer: {name: sgd, lr: 0.01, momentum: 0, weight_decay: 0, nesterov: false}\n"
-        "    lr_schedule: {name: constant, warmup_rounds: 0}\n\n"
+        "    lr_schedule: {name: constant, warmup_rounds: 0}\n"
+        "    loss: {name: cross_entropy, label_smoothing: 0, balanced: false}\n\n"
         "sampling: {name: uniform}\n"
         "strategy: {name: fedadam, weighting: examples, local: plain, aggregator: mean, server: adam, server_lr: 0.01, beta1: "
         "0.9, beta2: 0.99, tau: "
         "0.001}\n"
-        "mode: {name: synchronous}\n\nevaluation:\n    every: 1\n    chunk_size: 500\n    clients: {every: never, sample: all, "
+        "mode: {name: synchronous}\n\nevaluation:\n    every: 1\n    chunk_size: 500\n    confusion: false\n    clients: "
+        "{every: never, sample: all, "
         "personalized: false}\n\nstop: {test_accuracy: 0.9}\n"
         "failures: {policy: abort, attempts: 3, min_updates: 1, deadline_s: 300}\ncheckpoint: {every: auto, keep: 2}\n\n"
         "devices:\n    compute: {distribution: constant, seconds_per_example: 0.001}\n"
@@ -313,12 +319,29 @@ TEST_CASE("QuickstartSpellsOutEveryKeyThatApplies") {
             for (const std::string& part : path_) path += part;
             path += field.name;
             // The parts that belong to the strategy follow its name.
-            static const std::set<std::string> alternatives = {
-                "strategy.local",       "strategy.aggregator", "strategy.server",          "training.participation",
-                "training.local_steps", "training.clip_norm",  "data.partition.sizes",     "model.init",
-                "model.frozen",         "model.local",         "failures.max_update_norm", "devices.trace",
-                "mode.quorum",          "seeds.data",          "seeds.partition",          "seeds.model",
-                "seeds.sampling",       "seeds.training",      "stop.test_top5_accuracy"};
+            static const std::set<std::string> alternatives = {"strategy.local",
+                                                               "strategy.aggregator",
+                                                               "strategy.server",
+                                                               "training.participation",
+                                                               "training.local_steps",
+                                                               "training.clip_norm",
+                                                               "data.partition.sizes",
+                                                               "model.init",
+                                                               "model.frozen",
+                                                               "model.local",
+                                                               "failures.max_update_norm",
+                                                               "devices.trace",
+                                                               "mode.quorum",
+                                                               "seeds.data",
+                                                               "seeds.partition",
+                                                               "seeds.model",
+                                                               "seeds.sampling",
+                                                               "seeds.training",
+                                                               "stop.test_top5_accuracy",
+                                                               "training.loss.class_weights",
+                                                               "evaluation.metrics",
+                                                               "stop.test_balanced_accuracy",
+                                                               "stop.test_macro_f1"};
             const bool alternative = alternatives.contains(path);
             if ((field.when && !field.when->holds()) || alternative) return;
             const std::string text = source_.error(path, "x").what();  // "FILE:LINE: path: x", or no line where it is left out

@@ -58,6 +58,8 @@ inline std::vector<std::string> one_for_each_choice() {
         texts.push_back(start + fmt::format("training: {{optimizer: {{{}}}}}\n", choice_of("name", spec)));
     for (const LrScheduleSpec& spec : lr_schedule_catalog())
         texts.push_back(start + fmt::format("training: {{lr_schedule: {{{}}}}}\n", choice_of("name", spec)));
+    for (const char* loss : {"cross_entropy", "focal"})
+        texts.push_back(start + fmt::format("training: {{loss: {{name: {}}}}}\n", loss));
     for (const SamplerSpec& spec : sampler_catalog())
         texts.push_back(start + fmt::format("sampling: {{name: {}{}}}\n", spec.name,
                                             spec.name == "fixed" ? ", clients: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]" : ""));

@@ -33,7 +33,8 @@ public:
     void field(const Field& field) override {
         if (!all_ && field.when && !field.when->holds()) return;
         const bool is_word = std::visit([](auto* target) { return takes_words(*target); }, field.target);
-        if (!is_word && field.empty_word.empty()) return;
+        const bool is_list = std::holds_alternative<std::vector<std::string>*>(field.target);
+        if ((!is_word && field.empty_word.empty()) || (is_list && !field.choices.empty())) return;
         std::vector<std::string>& here =
             words[fmt::format("{}{}{}", fmt::join(path_, "."), path_.empty() ? "" : ".", field.name)];
         here = field.choices;

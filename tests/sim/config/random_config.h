@@ -4,6 +4,7 @@
 #include "clients/data/data_format.h"
 #include "clients/models/layer_kind.h"
 #include "clients/tasks/learning_task.h"
+#include "clients/tasks/loss.h"
 #include "clients/uploads/upload.h"
 #include "sim/config/fields.h"
 #include "sim/modes/mode_spec.h"
@@ -62,9 +63,11 @@ private:
     void draw(const Field&, std::uint64_t& value) { value = (static_cast<std::uint64_t>(random_()) << 32U) | random_(); }
     void draw(const Field&, bool& value) { value = uniform() < 0.5; }
     void draw(const Field&, std::vector<double>& values) { values.clear(); }
-    void draw(const Field&, std::vector<std::string>& words) {
+    void draw(const Field& field, std::vector<std::string>& words) {
         words.clear();
-        if (uniform() < 0.3) words = {"conv*", "fc[12].weight", "a b"};
+        for (const std::string& choice : field.choices)
+            if (uniform() < 0.3) words.push_back(choice);
+        if (field.choices.empty() && uniform() < 0.3) words = {"conv*", "fc[12].weight", "a b"};
     }
     void draw(const Field&, clients::LayerList& layers) { layers.clear(); }
     template <class Value>
@@ -159,12 +162,19 @@ inline clients::LayerList random_layers(unsigned seed) {
     return layers;
 }
 
-/// Sets a task that fits the data, and drops stop targets that the task lacks.
+/// Sets a task that fits the data, and drops losses, metrics and stop targets that the run lacks.
 inline void fit_task(RunConfig& run) {
     const bool numbers = clients::data_format(run.data.format).targets.front() == clients::TargetKind::Numbers;
     if (numbers != (run.task == "regression")) run.task = numbers ? "regression" : "next_token";
-    for (auto& [metric, target] : run.stop.test)
-        if (clients::learning_task(run.task).metric(metric) == nullptr) target.reset();
+    const clients::LearningTask& task = clients::learning_task(run.task);
+    if (std::ranges::find(task.losses, run.training.loss.name) == task.losses.end())
+        run.training.loss = {task.losses.front(), completed({}, clients::loss_spec(task.losses.front()).keys)};
+    std::erase_if(run.evaluation.metrics, [&](const std::string& name) { return task.metric(name) == nullptr; });
+    if (numbers) run.evaluation.confusion = false;
+    for (auto& [name, target] : run.stop.test) {
+        const std::vector<clients::Metric> shown = task.metrics_with(run.evaluation.metrics);
+        if (std::ranges::find(shown, name, &clients::Metric::name) == shown.end()) target.reset();
+    }
 }
 
 /// A part of the model that is the clients' own, where that can be.

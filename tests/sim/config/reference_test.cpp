@@ -92,8 +92,13 @@ TEST_CASE("DefaultIsWhatShowConfigPrints") {
     const std::map<std::string, std::string> defaults = defaults_of(reference_markdown());
     REQUIRE_GE(defaults.size(), 80);
     // Defaults that the reference describes in words, since they follow from other keys.
-    const std::set<std::string> worked_out = {"name",           "training.cohort",     "strategy.weighting",
-                                              "strategy.local", "strategy.aggregator", "strategy.server"};
+    const std::set<std::string> worked_out = {"name",
+                                              "training.cohort",
+                                              "strategy.weighting",
+                                              "strategy.local",
+                                              "strategy.aggregator",
+                                              "strategy.server",
+                                              "training.loss.name"};
     std::set<std::string> printed;
     for (const std::string& text : one_for_each_choice()) {
         CAPTURE(text);
@@ -102,6 +107,7 @@ TEST_CASE("DefaultIsWhatShowConfigPrints") {
         for (const Leaf& leaf : leaves_of(shown)) {
             std::string key = key_in_reference(leaf.key);
             const std::string& chosen_name = leaf.key.starts_with("training.optimizer.") ? run.training.optimizer.name
+                                             : leaf.key.starts_with("training.loss.")    ? run.training.loss.name
                                              : leaf.key.starts_with("strategy.")         ? run.strategy.parts.server.name
                                                                                          : run.training.lr_schedule.name;
             if (defaults.contains(key + " of " + chosen_name)) {

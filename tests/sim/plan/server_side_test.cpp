@@ -31,7 +31,7 @@ ModelSetup setup_of(const LoadedConfig& loaded) { return ModelSetup::make(loaded
 struct Server {
     explicit Server(const LoadedConfig& loaded)
         : model(setup_of(loaded)),
-          arena({.num_floats = model.travels.num_floats(), .num_slots = 3, .kept_floats = model.channels.kept_floats()}),
+          arena({.num_floats = model.travels.num_floats(), .num_slots = 3, .kept_floats = model.memories.floats_beside()}),
           side(ServerSide::make(loaded, model, make_mode(loaded.run), arena, kClients)) {}
 
     ModelSetup model;

@@ -139,7 +139,7 @@ TEST_SUITE("UniformSampler") {
         for (std::uint32_t round = 0; round < 6000; ++round)
             for (const std::uint32_t client : sampler_of("uniform")->sample(Candidates(10), 1, stream_of(round)))
                 ++drawn[client];
-        CHECK(testing::chi_square(drawn) < testing::chi_square_bound(10));
+        CHECK(fedhive::testing::chi_square(drawn) < fedhive::testing::chi_square_bound(10));
     }
 
     TEST_CASE("SeedAndRoundDecide") {
@@ -154,7 +154,7 @@ TEST_SUITE("UniformSampler") {
 
 TEST_SUITE("ExamplesSampler") {
     TEST_CASE("AClientIsAsLikelyAsItHasExamples") {
-        const std::size_t draws = testing::draws(20000);
+        const std::size_t draws = fedhive::testing::draws(20000);
         double total = 0.0;
         for (const std::uint64_t n : kExamples) total += static_cast<double>(n);
         std::map<Cohort, double> probability;
@@ -163,11 +163,11 @@ TEST_SUITE("ExamplesSampler") {
         std::map<Cohort, std::size_t> seen;
         const auto sampler = sampler_of("examples");
         for (std::uint32_t round = 0; round < draws; ++round) ++seen[sampler->sample(Candidates(kTwelve), 1, stream_of(round))];
-        CHECK(distance_from(probability, seen, draws) < testing::chi_square_bound(kTwelve));
+        CHECK(distance_from(probability, seen, draws) < fedhive::testing::chi_square_bound(kTwelve));
     }
 
     TEST_CASE("ThoseWhoAreLeftOfTheCandidatesShareTheProbabilityOfOthers") {
-        const std::size_t draws = testing::draws(20000);
+        const std::size_t draws = fedhive::testing::draws(20000);
         const std::vector<std::uint64_t> examples{1, 2, 3, 4, 5, 6, 7};
         const std::set<std::uint32_t> candidates{1, 2, 4, 6};  // 0 is busy, 3 and 5 are away
         double total = 0.0;
@@ -183,7 +183,7 @@ TEST_SUITE("ExamplesSampler") {
         const auto sampler = sampler_of("examples", examples);
         const Candidates some(7, {0}, [](std::uint32_t client) { return client != 3 && client != 5; });
         for (std::uint32_t round = 0; round < draws; ++round) ++seen[sampler->sample(some, 2, stream_of(round))];
-        CHECK(distance_from(probability, seen, draws) < testing::chi_square_bound(probability.size()));
+        CHECK(distance_from(probability, seen, draws) < fedhive::testing::chi_square_bound(probability.size()));
     }
 
     TEST_CASE("ClientWithoutExamplesIsNeverAsked") {
