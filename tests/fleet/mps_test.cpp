@@ -91,7 +91,7 @@ TEST_SUITE("Mps") {
         const StandIn stand_in;
         CHECK(why_no_mps(true).empty());
         setenv("PATH", "/nowhere:", 1);
-        CHECK(why_no_mps(true).find("no nvidia-cuda-mps-control on PATH") != std::string::npos);
+        CHECK(why_no_mps(true).find("nvidia-cuda-mps-control is not on PATH") != std::string::npos);
     }
 
     TEST_CASE("DaemonLivesAsLongAsItsOwnerInAFolderOfItsOwn") {

@@ -78,7 +78,7 @@ TEST_SUITE("AtOnce") {
                 CHECK_MESSAGE(events_text(run).find(fmt::format("\"client\":{},", client)) != std::string::npos,
                               events_text(run));
             // Four clients trained together get four times the deadline.
-            if (workers == "workers=3") CHECK(events_text(run).find("allowed were 4.0 s") != std::string::npos);
+            if (workers == "workers=3") CHECK(events_text(run).find("the limit is 4.0 s") != std::string::npos);
         }
     }
 

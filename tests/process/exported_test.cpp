@@ -131,7 +131,7 @@ TEST_SUITE("ExportedRun") {
     }
 
     TEST_CASE("WhatDoesNotGoTogetherIsRefusedByBothNames") {
-        const std::string why = "model.file is a graph: aten.silu.default ('silu') is no layer; ";
+        const std::string why = "model.file is a graph: aten.silu.default ('silu') is not a layer; ";
         check_says(refusal_of(exported("residual") + Options{"mode={name: split, cut: stem}"}),
                    {"mode.name: mode 'split'", why});
         check_says(refusal_of(exported("residual") + Options{"training.clients_at_once=4"}),

@@ -133,9 +133,9 @@ TEST_SUITE("NpzRun") {
         FedhiveRun run(fmt::format("data:\n    format: npz\n    train: {}\n    test: {}\nmodel: {{name: lr}}\n", train.string(),
                                    archives.file("test", "floats").string()));
         CHECK(run.end() == "exited with status 2");
-        CHECK_MESSAGE(run.output().find("test.yaml:3: data.train: " + train.string() +
-                                        "; fix: x = numpy.ascontiguousarray(x)") != std::string::npos,
+        CHECK_MESSAGE(run.output().find("test.yaml:3: data.train: " + train.string() + ": x: ") != std::string::npos,
                       run.output());
+        CHECK_MESSAGE(run.output().find("; fix: x = numpy.ascontiguousarray(x)") != std::string::npos, run.output());
         CHECK_FALSE(std::filesystem::exists(run.out()));
     }
 }

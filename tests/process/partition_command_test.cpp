@@ -87,7 +87,7 @@ TEST_SUITE("PartitionCommand") {
     TEST_CASE("FileThatCannotBeWrittenOrDrawnIsRefused") {
         FedhiveRun run;
         CHECK(printed(run, {"--csv", (run.folder() / "nowhere/a.csv").string()}, "exited with status 2")
-                  .find("name a file in a folder") != std::string::npos);
+                  .find("name a file in a writable folder") != std::string::npos);
         CHECK(
             printed(run, {"--plot", "a.gif"}, "exited with status 2").find("allowed: a name that ends in .svg, .png or .pdf") !=
             std::string::npos);

@@ -273,7 +273,7 @@ TEST_SUITE("Ranks") {
         CHECK_MESSAGE(run.said("/nowhere/data.csv"), run.output());
         run.start_two(with("own", here), with("rank0", here));
         CHECK(run.end() == "exited with status 2");
-        CHECK_MESSAGE(run.times_said("): data.shared is rank0, on rank 0 (host ") == 1, run.output());
+        CHECK_MESSAGE(run.times_said("): data.shared is rank0, but on rank 0 (host ") == 1, run.output());
     }
 
     TEST_CASE("OfOtherCpuCapabilityAreNamed") {
@@ -288,7 +288,7 @@ TEST_SUITE("Ranks") {
         const Options each{"run", config, "--out", run.out().string()};
         run.start_two(each, each, {"/usr/bin/env", "ATEN_CPU_CAPABILITY=default"});
         CHECK_MESSAGE(run.end() == "exited with status 2", run.output());
-        CHECK_MESSAGE(run.times_said("): CPU capability is DEFAULT, on rank 0 (host ") == 1, run.output());
+        CHECK_MESSAGE(run.times_said("): CPU capability is DEFAULT, but on rank 0 (host ") == 1, run.output());
         CHECK(run.said(fmt::format("it is {}; use hosts of one kind", here)));
         CHECK_FALSE(std::filesystem::exists(run.out()));
     }

@@ -66,7 +66,8 @@ TEST_SUITE("ResumeRefused") {
             "model.file, "
             "training.clients_per_slot, "
             "training.graph, "
-            "stop.test_accuracy, stop.test_top5_accuracy, stop.test_mse, stop.test_mae, stop.test_perplexity, failures.policy, "
+            "stop.test_accuracy, stop.test_top5_accuracy, stop.test_balanced_accuracy, stop.test_macro_f1, stop.test_mse, "
+            "stop.test_mae, stop.test_perplexity, failures.policy, "
             "failures.attempts, failures.deadline_s, checkpoint.every, "
             "checkpoint.keep";
         run.refuses({"--set", "seed=2", "--set", "training.batch_size=8", "--set", "rounds=9"},

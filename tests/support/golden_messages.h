@@ -37,7 +37,7 @@ namespace fedhive::testing {
 using Masks = std::vector<std::pair<std::string, std::string>>;
 
 /// `text` with the masks applied in their order; then folders of tests become {folder}, the source folder
-/// {source}, "12 bytes (12 B)" {bytes}, and the number of a process {pid}. Ends without a line break.
+/// {source}, the place and condition of a failed check go, "12 bytes (12 B)" becomes {bytes}, and the number of a process {pid}. Ends without a line break.
 inline std::string masked(std::string text, Masks masks = {}) {
     masks.emplace_back(source_folder().string(), "{source}");
     for (const auto& [part, word] : masks)
@@ -47,7 +47,9 @@ inline std::string masked(std::string text, Masks masks = {}) {
     while (text.ends_with('\n')) text.pop_back();
     static const std::regex folder("[^ ':\"]*/fedhive-[a-z]+-[A-Za-z0-9]{6}\\b");
     static const std::regex bytes("[0-9]+ bytes \\([^)]*\\)"), process("\\b(process|kill -INT) [0-9]+");
+    static const std::regex place("\\{source\\}[^ :]*:[0-9]+: check failed: [^:]*(::[^:]+)*: ");
     text = std::regex_replace(text, folder, "{folder}");
+    text = std::regex_replace(text, place, "check failed: ");
     text = std::regex_replace(text, bytes, "{bytes}");
     return std::regex_replace(text, process, "$1 {pid}");
 }

@@ -251,6 +251,6 @@ TEST_SUITE("ChildProcess") {
     }
 
     TEST_CASE("WorkerOfAnotherParentRefusesToStart") {
-        CHECK_THROWS_WITH_AS(follow_parent(getppid() + 1), doctest::Contains("gone"), Fault);
+        CHECK_THROWS_WITH_AS(follow_parent(getppid() + 1), doctest::Contains("the coordinator has ended"), Fault);
     }
 }

@@ -85,7 +85,7 @@ TEST_SUITE("EngineChoice") {
                  {"model={layers: [{conv2d: {out: 4, kernel: 3}}, batch_norm, flatten, linear]}",
                   "the direct engine has no batch_norm (layer 1)"},
                  {"threads=2", "the direct engine uses one thread per worker, but threads is 2"},
-                 {"model.frozen=[\"fc1.*\"]", "but model.frozen names some as frozen"},
+                 {"model.frozen=[\"fc1.*\"]", "the direct engine trains all parameters, but model.frozen names some as frozen"},
                  {"training.engine=libtorch", "training.engine asks for it"}}) {
             const Outcome chosen = chosen_with({change});
             CHECK(chosen.engine == "libtorch");

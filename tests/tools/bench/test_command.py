@@ -133,7 +133,7 @@ class Command(support.TemporaryFolder):
         for command, script in (("bench", "tools/bench"), ("report", "scripts/report")):
             done = subprocess.run([self.folder / "fedhive", command], capture_output=True, text=True, timeout=60, check=False)
             self.assertEqual(done.returncode, 2)
-            self.assertIn(f"there is no {script} in a folder above {self.folder}/fedhive", done.stderr)
+            self.assertIn(f"no {script} in a folder above {self.folder}/fedhive", done.stderr)
 
     @unittest.skipIf(os.path.exists("/dev/nvidia0"), "[skipped] there is a GPU")
     def test_without_a_gpu_gpu_ends_with_two_and_says_so(self):
