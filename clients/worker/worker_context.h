@@ -23,10 +23,10 @@ void require(bool holds, const char* what);
 
 class WorkerContext {
 public:
-    /// All references must outlive the context. `stopping` and `own_process` are Supervision's.
-    WorkerContext(const ControlBlock& block, std::uint32_t worker, const aggregation::Arena& arena,
-                  const SharedDataset& dataset, const WorkerPlan& plan, Trainer& trainer, const std::function<bool()>& stopping,
-                  bool own_process);
+    /// All references must outlive the context. `asked` (whether to stop) and `own_process` are Supervision's.
+    WorkerContext(const ControlBlock& control, std::uint32_t worker, const aggregation::Arena& memory,
+                  const SharedDataset& data, const WorkerPlan& its_plan, Trainer& its_trainer,
+                  const std::function<bool()>& asked, bool own_process);
 
     const ControlBlock& block;
     const aggregation::Arena& arena;

@@ -111,9 +111,9 @@ void describe_model(Visitor& visitor, ModelConfig& model) {
     visitor.field({.name = "init", .target = &model.init, .default_note = "drawn from the seed",
                    .doc = "A safetensors file with the initial global model, with names and shapes as in model.safetensors; relative to the config file. `fedhive run --init FILE` sets it."});
     visitor.field({.name = "frozen", .target = &model.frozen, .default_note = "–",
-                   .doc = "Parameters that are not trained, as shell patterns of their names: `[\"conv*\", fc1.weight]`. They keep the values from init, from file, or drawn from the seed. They are stored once, are not sent and take no slot. Needs engine libtorch. docs/models.md."});
+                   .doc = R"(Parameters that are not trained, as shell patterns of their names: `["conv*", fc1.weight]`. They keep the values from init, from file, or drawn from the seed. They are stored once, are not sent and take no slot. Needs engine libtorch. docs/models.md.)"});
     visitor.field({.name = "local", .target = &model.local, .default_note = "–",
-                   .doc = "Parameters and buffers that stay on each client, as shell patterns of their names: `[\"fc*\"]` (FedPer), `[\"bn*\"]` (FedBN). A client trains them with the rest and never sends them; only the other parameters are averaged. Needs mode synchronous and evaluation.clients. docs/models.md."});
+                   .doc = R"(Parameters and buffers that stay on each client, as shell patterns of their names: `["fc*"]` (FedPer), `["bn*"]` (FedBN). A client trains them with the rest and never sends them; only the other parameters are averaged. Needs mode synchronous and evaluation.clients. docs/models.md.)"});
     visitor.end();
 }
 

@@ -26,14 +26,14 @@ FEDHIVE_HOST_DEVICE double focal(float* scores, std::uint32_t classes, std::uint
     }
     const double log_p = of_label - aggregation::element::logarithm(total);
     const double q = others / total;  // 1 − p_y, exact near 0, too
-    const double gamma = static_cast<double>(terms.gamma);
+    const auto gamma = static_cast<double>(terms.gamma);
     double power = gamma > 0.0 ? 0.0 : 1.0;  // q^γ
     if (q > 0.0 && gamma > 0.0)
         power = static_cast<double>(
             aggregation::element::exponential(static_cast<float>(gamma * aggregation::element::logarithm(q))));
     // p · ln p / q, which tends to −1 where q does to 0
     const double ratio = q > 0.0 ? (1.0 - q) * log_p / q : -1.0;
-    const double own = static_cast<double>(terms.weight_of(label));
+    const auto own = static_cast<double>(terms.weight_of(label));
     const double slope = static_cast<double>(weight) * own * power * (gamma * ratio - 1.0);
     for (std::uint32_t c = 0; c < classes; ++c) {
         const double p = static_cast<double>(scores[c]) / total;
