@@ -98,7 +98,7 @@ public:
                               const at::Tensor& weights, const LossTerms& terms) {
         const at::Tensor gradient = scores.detach().to(at::kFloat).clone(at::MemoryFormat::Contiguous);
         const at::Tensor targets = classes.contiguous(), factors = weights.contiguous();
-        const at::Tensor losses = at::empty({scores.size(0)}, gradient.options());
+        at::Tensor losses = at::empty({scores.size(0)}, gradient.options());
         compute({.scores = gradient.data_ptr<float>(),
                  .classes = targets.const_data_ptr<std::int64_t>(),
                  .weights = factors.const_data_ptr<float>(),
