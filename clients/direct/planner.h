@@ -36,7 +36,7 @@ private:
 struct Making {
     Planner& planner;
     const PlannedLayer& layer;
-    std::span<const PlannedLayer> after;  // the layers behind it, of which the operation may compute the first ones too
+    std::span<const PlannedLayer> after;  // the following layers; the operation may compute the first of them, too
     bool pixels = false;                  // as Planner::append
 
     bool is_relu_next() const { return !after.empty() && after.front().kind == LayerKind::Relu; }

@@ -38,7 +38,7 @@ public:
     void expect_nothing() { faults_.clear(); }
     bool expects_any() const;
 
-    /// Fires the faults that are due in training, each once. numbers_of(row): of which a NaN becomes the first.
+    /// Fires the faults that are due in training, each once. A NaN is written to the first number of numbers_of(row).
     template <typename NumbersOf>
     void fire_in_training(const NumbersOf& numbers_of) {
         for (std::size_t row = 0; row < faults_.size(); ++row) {

@@ -1,4 +1,4 @@
-// The next cohort of an experiment: for the round loop, and for whoever checks beforehand whom it would send.
+// The next cohort of an experiment: for the round loop, and for the check of recorded arrivals before round 1.
 #pragma once
 
 #include "sim/plan/experiment.h"

@@ -1,6 +1,6 @@
 """Runs the programs of docs/models.md about PyTorch networks and frozen parts: exports the page's network, trains it with the
 page's config, loads the result back, and compares its test loss with the run's. Tensors without a gradient must stay, all
-others must change. With `resnet18`: torchvision's own network, of which a step is compared with PyTorch's.
+others must change. With `resnet18`: a step of torchvision's own network is compared with PyTorch's.
 
 usage: exported_page.py FEDHIVE [resnet18]     PyTorch as for tests/docs/pytorch_page.py; torchvision is that of .deps/libraries, where
                                                scripts/setup --tests puts it

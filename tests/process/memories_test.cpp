@@ -1,4 +1,4 @@
-// Several memories of a client in the real program: each is what its owner says of it, whoever trains and whatever goes wrong meanwhile.
+// Several memories of a client in the real program: each has the values of its owner's formula, for any worker and after failures.
 #include "aggregation/base/sha256.h"
 #include "sim/state/checkpoint.h"
 #include "tests/process/finished_run.h"
