@@ -268,7 +268,7 @@ void describe_loop(Visitor& visitor, RunConfig& run) {
     visitor.field({.name = "metrics", .target = &run.evaluation.metrics, .choices = clients::asked_metric_names(), .default_note = "–",
                    .doc = "Metrics besides the task's usual ones, each a column at the end of rounds.csv: `[macro_f1]`."});
     visitor.field({.name = "confusion", .target = &run.evaluation.confusion,
-                   .doc = "Writes confusion.csv: for each evaluated round, how many test examples of each class were taken for which class."});
+                   .doc = "Writes confusion.csv: of the last evaluation, the number of test targets for each pair of label and predicted class."});
     describe_clients_evaluation(visitor, run.evaluation.clients);
     visitor.end();
     describe_stop(visitor, run);

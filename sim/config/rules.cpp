@@ -75,6 +75,9 @@ void check_metrics(const RunConfig& run, const ConfigSource& source) {
                                fmt::format(fmt::runtime(of_classes), run.task, run.evaluation.metrics[i]));
     if (run.evaluation.confusion && allowed.empty())
         throw source.error("evaluation.confusion", fmt::format(fmt::runtime(of_classes), run.task, "confusion counts"));
+    if (run.evaluation.confusion && run.model.has_local_part())
+        throw source.error("evaluation.confusion",
+                           "counts predictions of the global model, but with model.local there is none to test; set false");
     for (const std::string& name : allowed)
         if (run.stop.test.of(name) && !contains(run.evaluation.metrics, name))
             throw source.error("stop.test_" + name, fmt::format("needs the metric; add evaluation.metrics: [{}]", name));

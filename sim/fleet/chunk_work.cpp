@@ -152,7 +152,8 @@ void ChunkWork::place_clients() {
 
 std::vector<clients::EvaluationSums> ChunkWork::results_of_clients(const Part& part) {
     std::vector<clients::EvaluationSums> results;
-    for (std::uint64_t i = part.first; i < part.end; ++i) results.emplace_back(sums_.of_client()).add(board_.client_sums(i));
+    const clients::SumsPlan plan = sums_.of_client();
+    for (std::uint64_t i = part.first; i < part.end; ++i) results.emplace_back(plan).add(board_.client_sums(i));
     return results;
 }
 

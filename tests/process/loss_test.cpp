@@ -116,6 +116,9 @@ TEST_SUITE("LossRun") {
         refuses_loss({with("{class_weights: [1, 1, 1, 1, -1]}")}, {"training.loss.class_weights[4]", "out of range"});
         refuses_loss({with("{balanced: true, class_weights: [1, 1, 1, 1, 1]}")}, {"training.loss.balanced", "keep one"});
         refuses_loss({"evaluation.metrics=[macro_f2]"}, {"evaluation.metrics[0]", "did you mean 'macro_f1'?"});
+        refuses_loss({"evaluation={confusion: true, clients: {every: 1}}", "data.partition.holdout=0.2",
+                      "model={name: mlp, local: [\"fc2*\"]}"},
+                     {"evaluation.confusion", "model.local"});
         refuses_loss({"stop.test_macro_f1=0.5"}, {"stop.test_macro_f1", "add evaluation.metrics: [macro_f1]"});
         refuses_loss({"task=regression",
                       "data={format: synthetic_linear, num_train: 400, num_test: 100, num_features: 4, "

@@ -68,11 +68,11 @@ FEDHIVE_HOST_DEVICE void backward(const Threads& threads, const Network& network
     }
 }
 
-/// Loss and outcome of one example; `scores` become the gradient times `weight`.
+/// Loss of one example, and with `evaluated` its outcome; `scores` become the gradient times `weight`.
 FEDHIVE_HOST_DEVICE RowOutcome row_outcome(float* scores, std::uint32_t classes, std::uint32_t label, float weight,
-                                           const LossTerms& loss) {
+                                           const LossTerms& loss, bool evaluated) {
     RowOutcome row;
-    row.outcome = class_outcome(scores, classes, label);
+    if (evaluated) row.outcome = class_outcome(scores, classes, label);
     row.loss = class_loss(scores, classes, label, weight, loss);
     return row;
 }
@@ -94,7 +94,8 @@ FEDHIVE_HOST_DEVICE void find_outcomes(const Threads& threads, const Network& ne
         const std::size_t example = from.order[first + r];
         float* const answers = group.values + static_cast<std::size_t>(r) * group.row + network.answers_at;
         if (from.numbers == nullptr)
-            outcomes[r] = row_outcome(answers, network.outputs, static_cast<std::uint32_t>(from.labels[example]), weight, loss);
+            outcomes[r] = row_outcome(answers, network.outputs, static_cast<std::uint32_t>(from.labels[example]), weight, loss,
+                                      !group.training);
         else
             outcomes[r] = row_outcome(answers, from.numbers + example * network.outputs, network.outputs, weight);
     });

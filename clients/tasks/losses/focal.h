@@ -11,7 +11,9 @@ namespace fedhive::clients {
 ///
 /// Shapes   scores: [classes]; label y below classes.
 /// Order    ascending class.
-/// Source   Lin et al. 2017 (arXiv:1708.02002), equation 5, over a softmax instead of sigmoids.
+/// Source   Lin et al. 2017 (arXiv:1708.02002), equation 5.
+/// Differs  p is a softmax over classes instead of a sigmoid; w_y, a weight for each class, is the paper's α; a batch's loss is
+///          the mean over its examples instead of the sum over the paper's assigned anchors.
 FEDHIVE_HOST_DEVICE double focal(float* scores, std::uint32_t classes, std::uint32_t label, float weight,
                                  const LossTerms& terms) {
     float largest = scores[0];

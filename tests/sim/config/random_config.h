@@ -181,6 +181,7 @@ inline void fit_task(RunConfig& run) {
 inline void fit_local_part(RunConfig& run) {
     if (run.mode.name != "synchronous" || !run.evaluation.clients.every) run.model.local.clear();
     if (run.model.local.empty()) return;
+    run.evaluation.confusion = false;
     run.training.clients_per_slot = run.training.clients_at_once = 1;
     run.stop = {};
 }
