@@ -3,10 +3,12 @@
 #include "aggregation/base/error.h"
 #include "aggregation/math/mean.h"
 #include "aggregation/math/median.h"
+#include "aggregation/math/sign_rules.h"
+#include "aggregation/math/trimmed_mean.h"
 
 namespace fedhive::aggregation {
 
-std::unique_ptr<Aggregator> make_aggregator(ColumnRule rule) {
+std::unique_ptr<Aggregator> make_aggregator(ColumnRule rule, double number) {
     switch (rule) {
         case ColumnRule::Mean:
             return make_mean();
@@ -14,22 +16,18 @@ std::unique_ptr<Aggregator> make_aggregator(ColumnRule rule) {
             return make_median();
         case ColumnRule::Sum:
             return make_sum();
+        case ColumnRule::TrimmedMean:
+            return make_trimmed_mean(number);
+        case ColumnRule::MeanAroundMedian:
+            return make_mean_around_median(number);
+        case ColumnRule::SignMajority:
+            return make_sign_majority();
+        case ColumnRule::RobustRate:
+            return make_robust_rate(number);
         case ColumnRule::None:
             break;
     }
     throw Fault(fmt::format("no rule works on ranges by the number {}", static_cast<std::uint32_t>(rule)));
 }
-
-// Each is defined in the file of its name.
-AggregatorSpec mean();
-AggregatorSpec median();
-AggregatorSpec krum();
-
-const std::vector<AggregatorSpec>& aggregator_catalog() {
-    static const std::vector<AggregatorSpec> catalog = {mean(), median(), krum()};
-    return catalog;
-}
-
-const AggregatorSpec& aggregator_spec(const std::string& name) { return entry_of(aggregator_catalog(), name, "aggregator"); }
 
 }  // namespace fedhive::aggregation

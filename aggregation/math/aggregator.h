@@ -1,14 +1,11 @@
 // Rules that combine the updates of a round into one aggregate: zero_init(), then aggregate() in cohort order, then finish().
 #pragma once
 
-#include "aggregation/base/keys.h"
 #include "aggregation/memory/param_span.h"
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <string>
-#include <vector>
 
 namespace fedhive::aggregation {
 
@@ -31,7 +28,16 @@ struct Aggregate {
 
 /// Element-wise rules: element i of the aggregate depends on element i of the updates only. Ranges of parameters can therefore
 /// be aggregated in different processes, with the same bits as in one pass.
-enum class ColumnRule : std::uint32_t { None, Mean, Median, Sum };
+enum class ColumnRule : std::uint32_t {
+    None,
+    Mean,
+    Median,
+    Sum,
+    TrimmedMean,
+    MeanAroundMedian,
+    SignMajority,
+    RobustRate,
+};
 
 /// Process  coordinator, after the barrier. Updates are views: no slot may be written until finish() has returned.
 class Aggregator {
@@ -44,8 +50,8 @@ public:
     /// None: the rule needs whole updates.
     virtual ColumnRule column_rule() const = 0;
 
-    /// The number of updates below which the server must not step.
-    virtual std::size_t least_updates() const { return 1; }
+    /// The rule's number: a share, a count or a threshold; 0 for rules that have none.
+    virtual double column_number() const { return 0.0; }
 
     virtual void zero_init(std::size_t num_floats, MemorySpace space) = 0;
     virtual void aggregate(const Update& update) = 0;
@@ -54,25 +60,7 @@ public:
     virtual Aggregate finish() = 0;
 };
 
-/// Makes the aggregator of an element-wise rule. Throws Fault for None or an unknown value.
-std::unique_ptr<Aggregator> make_aggregator(ColumnRule rule);
-
-/// A rule by its name, and its requirements.
-struct AggregatorSpec {
-    std::string name;
-    std::string summary;          // what it does, and its source: half a line
-    bool replaceable = false;     // plain averaging, which a mode may replace by its own rule
-    bool single_updates = false;  // needs each client's own update, so that a slot may hold one client only
-    bool weighs = true;           // the rule uses the updates' weights
-    std::vector<KeySpec> keys{};
-    /// `values` must have all keys.
-    std::unique_ptr<Aggregator> (*build)(const Values& values) = nullptr;
-};
-
-/// All rules that a config can name, in the order of REFERENCE.md.
-const std::vector<AggregatorSpec>& aggregator_catalog();
-
-/// The name must exist.
-const AggregatorSpec& aggregator_spec(const std::string& name);
+/// Makes the aggregator of an element-wise rule from its column_number(). Throws Fault for None or an unknown value.
+std::unique_ptr<Aggregator> make_aggregator(ColumnRule rule, double number = 0.0);
 
 }  // namespace fedhive::aggregation

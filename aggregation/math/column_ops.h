@@ -130,4 +130,61 @@ FEDHIVE_HOST_DEVICE float median_by_bisection(const float* const* values, std::s
     return middle(lower, up_to > count / 2 ? lower : above);
 }
 
+/// The key that has `rank` smaller or equal ones before it in the sorted column, by bisection as above.
+FEDHIVE_HOST_DEVICE std::int32_t key_at_rank(const float* const* values, std::size_t count, std::size_t column,
+                                             std::size_t rank) {
+    std::int64_t low = INT32_MIN;
+    std::int64_t high = INT32_MAX;
+    while (low < high) {
+        const std::int64_t half = low + (high - low) / 2;
+        std::size_t up_to = 0;
+        for (std::size_t k = 0; k < count; ++k) up_to += static_cast<std::size_t>(order_key(values[k][column]) <= half);
+        if (up_to > rank)
+            high = half;
+        else
+            low = half + 1;
+    }
+    return static_cast<std::int32_t>(low);
+}
+
+/// One column of trimmed_mean.h: the work of one CUDA thread. below + above values are left out; around_median: those farthest
+/// from the median.
+FEDHIVE_HOST_DEVICE float trimmed_mean(const TreeTerms& terms, std::size_t below, std::size_t above, bool around_median,
+                                       std::size_t column) {
+    const std::size_t count = terms.count, left_out = below + above, kept = count - left_out;
+    if (around_median) {
+        const double median = exact_middle(key_at_rank(terms.values, count, column, (count - 1) / 2),
+                                    key_at_rank(terms.values, count, column, count / 2));
+        below = 0;
+        while (below < left_out && is_closer(key_at_rank(terms.values, count, column, below + kept),
+                                             key_at_rank(terms.values, count, column, below), median))
+            ++below;
+        above = left_out - below;
+    }
+    const std::int32_t low = key_at_rank(terms.values, count, column, below);
+    const std::int32_t high = key_at_rank(terms.values, count, column, count - 1 - above);
+    std::size_t smaller = 0, at_least_high = 0;
+    for (std::size_t k = 0; k < count; ++k) {
+        const std::int32_t key = order_key(terms.values[k][column]);
+        smaller += key < low ? 1 : 0;
+        at_least_high += key >= high ? 1 : 0;
+    }
+    // Of the values equal to `low`, the first ones are left out; of those equal to `high`, the last ones.
+    const std::size_t first_low = below - smaller, end_high = at_least_high - above;
+    std::size_t seen_low = 0, seen_high = 0, depth = 0;
+    float sums[kMaxTreeDepth];
+    for (std::size_t k = 0; k < count; ++k) {
+        for (std::size_t fold = 0; fold < terms.folds[k]; ++fold, --depth) sums[depth - 2] += sums[depth - 1];
+        const float value = terms.values[k][column];
+        const std::int32_t key = order_key(value);
+        const bool is_low = key == low, is_high = key == high;
+        const bool in = key >= low && key <= high && !(is_low && seen_low < first_low) && !(is_high && seen_high >= end_high);
+        seen_low += is_low ? 1 : 0;
+        seen_high += is_high ? 1 : 0;
+        sums[depth++] = in ? value : 0.0F;
+    }
+    for (; depth > 1; --depth) sums[depth - 2] += sums[depth - 1];
+    return divided(sums[0], static_cast<double>(kept));
+}
+
 }  // namespace fedhive::aggregation::element

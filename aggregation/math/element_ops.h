@@ -192,9 +192,29 @@ FEDHIVE_HOST_DEVICE float float_of_key(std::int32_t key) {
     return value;
 }
 
-/// Mean of the two middle values, which are the same value for an odd count. The sum is exact in double.
+/// Mean of the two middle values in f64, where the sum is exact.
+FEDHIVE_HOST_DEVICE double exact_middle(std::int32_t lower, std::int32_t upper) {
+    return 0.5 * (static_cast<double>(float_of_key(lower)) + static_cast<double>(float_of_key(upper)));
+}
+
+/// Mean of the two middle values, which are the same value for an odd count.
 FEDHIVE_HOST_DEVICE float middle(std::int32_t lower, std::int32_t upper) {
-    return static_cast<float>(0.5 * (static_cast<double>(float_of_key(lower)) + static_cast<double>(float_of_key(upper))));
+    return static_cast<float>(exact_middle(lower, upper));
+}
+
+/// |value of `upper` − middle| < |middle − value of `lower`|, for keys of values on either side of `middle`.
+FEDHIVE_HOST_DEVICE bool is_closer(std::int32_t upper, std::int32_t lower, double middle) {
+    return static_cast<double>(float_of_key(upper)) - middle < middle - static_cast<double>(float_of_key(lower));
+}
+
+// --- signs
+// ------------------------------------------------------------------------------------------------------------------------
+
+FEDHIVE_HOST_DEVICE float sign(float value) { return value > 0.0F ? 1.0F : value < 0.0F ? -1.0F : 0.0F; }
+
+/// count: the sum of the signs of a column.
+FEDHIVE_HOST_DEVICE float robust_rate(float mean, float count, float threshold) {
+    return (count < 0.0F ? -count : count) < threshold ? -mean : mean;
 }
 
 }  // namespace fedhive::aggregation::element

@@ -55,6 +55,16 @@ CudaError add_scaled_update(float* to, const float* local, const float* global, 
 CudaError tree_mean(float* out, const element::TreeTerms& terms, std::size_t size);
 CudaError median(float* out, const float* const* updates, std::size_t count, std::size_t size);
 
+/// terms: as for tree_mean, without scales and total.
+CudaError trimmed_mean(float* out, const element::TreeTerms& terms, std::size_t below, std::size_t above, bool around_median,
+                       std::size_t size);
+/// out: the mean before, what sign_rules.h makes of it after.
+CudaError by_signs(float* out, const float* const* updates, std::size_t count, float threshold, bool majority,
+                   std::size_t size);
+
+/// values: host memory, [gram_values(count)]; rows: as `updates`. Waits.
+CudaError gram(double* values, const float* const* rows, std::size_t count, std::size_t base, std::size_t columns);
+
 CudaError server_sgd(float* next, const float* global, const float* aggregate, std::size_t size, float lr);
 CudaError server_momentum(float* next, const float* global, const float* aggregate, float* velocity, std::size_t size, float lr,
                           float momentum);

@@ -166,10 +166,4 @@ std::vector<std::size_t> partial_sums(std::span<const std::size_t> positions, st
     return counts;
 }
 
-AggregatorSpec mean() {
-    return {.name = "mean", .summary = "weighted mean (arXiv:1602.05629)", .replaceable = true, .build = [](const Values&) {
-                return make_mean();
-            }};
-}
-
 }  // namespace fedhive::aggregation

@@ -31,6 +31,11 @@ ParamSpan Arena::aggregate() const {
     return span_at(geometry_.aggregate_offset());
 }
 
+std::span<double> Arena::products() const {
+    FEDHIVE_CHECK(space_ == MemorySpace::Host, "inner products are stored in host memory");
+    return {reinterpret_cast<double*>(base_ + geometry_.products_offset()), geometry_.num_products};
+}
+
 ParamSpan Arena::frozen() const {
     if (geometry_.frozen_floats == 0) return {nullptr, 0, space_};
     return {reinterpret_cast<float*>(base_ + geometry_.frozen_offset()), geometry_.frozen_floats, space_};

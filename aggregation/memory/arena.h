@@ -1,6 +1,6 @@
 // The arena: one allocation that all processes of a run share, cut into spans of [P] f32 at fixed offsets.
 //
-//   [ global 0 | … | global G-1 | slot 0 | … | slot S-1 | exchange 0 | … | exchange S-1 | kept 0 | … | kept S-1 | aggregate | frozen ]
+//   [ global 0 | … | global G-1 | slot 0 | … | slot S-1 | exchange 0 | … | exchange S-1 | kept 0 | … | kept S-1 | aggregate | products | frozen ]
 //
 //   Offsets are multiples of 256 bytes; frozen begins at a multiple of 64 KiB, a page boundary for every page size.
 //
@@ -12,6 +12,7 @@
 //   kept s        the worker that runs the slot's task: the client's private state, which the
 //                 coordinator takes with an accepted update
 //   aggregate     workers, each the range of its task; exists only where workers aggregate (num_aggregates is 1)
+//   products      workers, f64, each the ranges of its tasks; exists only where the server's rule takes inner products
 //   frozen        untrained parameters: the coordinator, before the first worker starts; a
 //                 worker's host arena maps it read-only
 //
@@ -25,6 +26,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace fedhive::aggregation {
 
@@ -36,6 +38,7 @@ struct ArenaGeometry {
     std::uint64_t num_aggregates = 0;   // 0 or 1
     std::uint64_t frozen_floats = 0;    // F
     std::uint64_t kept_floats = 0;      // of one slot's client
+    std::uint64_t num_products = 0;     // doubles
 
     std::size_t stride_bytes() const { return padded(num_floats); }
     std::size_t exchange_bytes() const { return padded(exchange_floats); }
@@ -43,12 +46,14 @@ struct ArenaGeometry {
     std::size_t exchange_offset() const { return (num_globals + num_slots) * stride_bytes(); }
     std::size_t kept_offset() const { return exchange_offset() + num_slots * exchange_bytes(); }
     std::size_t aggregate_offset() const { return kept_offset() + num_slots * kept_bytes(); }
+    std::size_t products_offset() const { return aggregate_offset() + num_aggregates * stride_bytes(); }
+    std::size_t end_of_products() const { return products_offset() + padded(2 * num_products); }
     std::size_t frozen_offset() const {
         constexpr std::size_t kPage = 65536;
-        return round_up(aggregate_offset() + num_aggregates * stride_bytes(), kPage);
+        return round_up(end_of_products(), kPage);
     }
     std::size_t total_bytes() const {
-        if (frozen_floats == 0) return aggregate_offset() + num_aggregates * stride_bytes();
+        if (frozen_floats == 0) return end_of_products();
         return frozen_offset() + padded(frozen_floats);
     }
 
@@ -68,6 +73,7 @@ public:
     ParamSpan exchange(std::size_t index) const;  // index < num_slots, [exchange_floats]; throws Fault beyond
     ParamSpan kept(std::size_t index) const;      // index < num_slots, [kept_floats]; throws Fault beyond
     ParamSpan aggregate() const;                  // [P]; throws Fault where the arena has none
+    std::span<double> products() const;           // [num_products], host arenas only; throws Fault for a device's
     ParamSpan frozen() const;                     // [F]; empty where nothing is frozen
 
     /// For opening in another process: a host arena by its inherited descriptor (else -1), a

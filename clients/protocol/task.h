@@ -26,13 +26,14 @@ enum class TaskKind : std::uint32_t {
     EvaluateClients,       // the global model on the held-out examples of a range of clients; result: one for each
     EvaluatePersonalized,  // the same, after a local epoch of each client on its own examples
     Aggregate,             // one range of the parameters of the round's aggregate; result: that range of the arena's aggregate
+    Products,              // inner products of the updates over one range; result: in the arena's products
     Empty,                 // no work: measures what a round costs by itself
 };
 
 /// Whether a task of this kind has clients as members; a failure of any other kind is reported without a client.
 constexpr bool has_members(TaskKind kind) {
     return kind != TaskKind::Evaluate && kind != TaskKind::EvaluateClients && kind != TaskKind::EvaluatePersonalized &&
-           kind != TaskKind::Aggregate && kind != TaskKind::Empty;
+           kind != TaskKind::Aggregate && kind != TaskKind::Products && kind != TaskKind::Empty;
 }
 
 /// A failure to inject into a client's training (`faults:` in the config).
@@ -57,16 +58,18 @@ struct Task {
     std::uint32_t repeat = 0;        // number of times that its client had been sent in that round before
     std::uint32_t global_index = 0;  // index of the global region with the model to start from
     Payload payload = Payload::Update;
-    std::uint32_t slot = 0;            // Train: index of the slot for the update
-    std::uint64_t first = 0;           // Train: first member on the board; Evaluate: first example; Aggregate: first float;
-                                       // EvaluateClients, EvaluatePersonalized: first evaluated client
-    std::uint64_t count = 0;           // members, examples, floats or clients
+    std::uint32_t slot = 0;   // Train: index of the slot for the update
+    std::uint64_t first = 0;  // Train: first member on the board; Evaluate: first example; Aggregate, Products: first float;
+                              // EvaluateClients, EvaluatePersonalized: first evaluated client
+    std::uint64_t count = 0;  // members, examples, floats or clients
     std::uint64_t num_together = 1;    // Train: number of updates in the server step that takes this one
     std::uint64_t step = 0;            // Gradient: index of the client's local step, from 0
     std::uint32_t num_ranks = 1;       // Replica: ranks of the group; `slot` is this task's rank
     std::uint32_t velocity_index = 0;  // Replica: index of the global region with the initial momentum
-    aggregation::ColumnRule rule{};    // Aggregate: the rule
-    std::uint32_t num_terms = 0;       // Aggregate: number of updates
+    aggregation::ColumnRule rule{};    // Aggregate: the rule …
+    double rule_number = 0.0;          // … and its number
+    std::uint32_t num_terms = 0;       // Aggregate, Products: number of updates
+    std::uint32_t base = 0;            // Products: the update that is taken off the others
     double deadline_s = 0.0;           // time limit of one member, or of the chunk
     Objective objective{};
 };

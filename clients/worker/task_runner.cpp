@@ -4,6 +4,7 @@
 #include "aggregation/base/error.h"
 #include "aggregation/math/vector_ops.h"
 #include "clients/worker/in_place_task.h"
+#include "clients/worker/products_task.h"
 
 namespace fedhive::clients {
 
@@ -99,6 +100,8 @@ void TaskRunner::run(TaskCell& cell) {
             return evaluation_.evaluate_clients(cell.task, true);
         case TaskKind::Aggregate:
             return aggregate_.run(cell.task);
+        case TaskKind::Products:
+            return take_products(worker_, cell.task);
         case TaskKind::Empty:
             return;
     }

@@ -1,5 +1,6 @@
 #include "sim/config/fields.h"
 
+#include "aggregation/cohort/aggregator_catalog.h"
 #include "aggregation/math/client_optimizer.h"
 #include "clients/engine/engine_name.h"
 #include "clients/models/catalog.h"

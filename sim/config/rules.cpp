@@ -1,5 +1,6 @@
 #include "sim/config/rules.h"
 
+#include "aggregation/cohort/aggregator_catalog.h"
 #include "aggregation/math/client_optimizer.h"
 #include "clients/data/data_format.h"
 #include "clients/data/partition.h"
@@ -256,7 +257,7 @@ void check_strategy(const RunConfig& run, const StrategySpec& strategy, const Co
     if (run.training.least_per_slot() > 1 && rule.single_updates)
         throw source.error(run.training.clients_per_slot ? "training.clients_per_slot" : "training.clients_at_once",
                            fmt::format("aggregator '{}' needs the update of every single client; allowed: 1", rule.name));
-    const std::size_t least = rule.build(completed(run.strategy.parts.aggregator.values, rule.keys))->least_updates();
+    const std::size_t least = aggregation::least_updates(rule, completed(run.strategy.parts.aggregator.values, rule.keys));
     if (const std::int64_t most = most_arrivals(run); std::cmp_less(most, least))
         throw source.error(
             run.mode.quorum() ? "mode.quorum" : "training.cohort",

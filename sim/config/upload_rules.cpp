@@ -1,5 +1,6 @@
 #include "sim/config/upload_rules.h"
 
+#include "aggregation/cohort/aggregator_catalog.h"
 #include "aggregation/math/aggregator.h"
 #include "clients/uploads/upload.h"
 #include "sim/modes/mode_spec.h"

@@ -4,15 +4,15 @@
 
 namespace fedhive::sim {
 
-clients::ControlGeometry board_geometry(const FleetOptions& options, std::uint64_t num_chunks, std::uint64_t num_aggregates,
-                                        const clients::SumsPlan& sums) {
+clients::ControlGeometry board_geometry(const FleetOptions& options, std::uint64_t num_chunks,
+                                        const aggregation::ArenaGeometry& arena, const clients::SumsPlan& sums) {
     const Mode& mode = options.mode;
     const std::uint64_t slots = options.slots.num_slots(mode);
     const std::uint64_t slot_tasks = mode.tasks.size() * slots;
     clients::ControlGeometry geometry;
     geometry.num_workers = std::max(1U, options.workers);
     geometry.max_tasks = static_cast<std::uint32_t>(slot_tasks + num_chunks);
-    geometry.max_terms = static_cast<std::uint32_t>(num_aggregates * slots);
+    geometry.max_terms = static_cast<std::uint32_t>(arena.num_aggregates * arena.num_slots);
     geometry.num_evaluated = options.evaluated_clients.size();
     geometry.num_sums = sums.size();
     geometry.num_client_sums = sums.of_client().size();

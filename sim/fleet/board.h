@@ -4,6 +4,7 @@
 // task here. Knows no client and no policy.
 #pragma once
 
+#include "aggregation/memory/arena.h"
 #include "clients/protocol/control_block.h"
 #include "clients/protocol/round_barrier.h"
 #include "clients/tasks/evaluation_sums.h"
@@ -19,9 +20,9 @@
 namespace fedhive::sim {
 
 /// Cells for the tasks of all slots and for `num_chunks` chunks; members, rank cells, evaluated clients, and terms of
-/// `num_aggregates` aggregates.
-clients::ControlGeometry board_geometry(const FleetOptions& options, std::uint64_t num_chunks, std::uint64_t num_aggregates,
-                                        const clients::SumsPlan& sums);
+/// the arena's aggregate.
+clients::ControlGeometry board_geometry(const FleetOptions& options, std::uint64_t num_chunks,
+                                        const aggregation::ArenaGeometry& arena, const clients::SumsPlan& sums);
 
 class Board {
 public:

@@ -161,12 +161,14 @@ aggregation::Aggregator& ChunkWork::share(aggregation::Aggregator& rule, std::ui
     const bool possible = arena_.geometry().num_aggregates > 0 && rule.column_rule() != aggregation::ColumnRule::None;
     if (!possible || bytes < kSharedBytes) return rule;
     shared_ = std::make_unique<SharedAggregator>(
-        rule, arena_,
-        [this, round](aggregation::ColumnRule column_rule, const auto& updates) { aggregate(column_rule, updates, round); });
+        rule, arena_, [this, round](const aggregation::Aggregator& column_rule, const auto& updates) {
+            aggregate(column_rule, updates, round);
+        });
     return *shared_;
 }
 
-void ChunkWork::aggregate(aggregation::ColumnRule rule, std::span<const aggregation::Update> updates, std::int64_t round) {
+/// Tells the workers which updates the next tasks are about. Returns their number.
+std::uint32_t ChunkWork::place_terms(std::span<const aggregation::Update> updates) {
     const std::span<clients::Term> terms = board_.terms();
     FEDHIVE_CHECK(updates.size() <= terms.size(), "{} updates, room for {}", updates.size(), terms.size());
     for (std::size_t k = 0; k < updates.size(); ++k) {
@@ -176,13 +178,42 @@ void ChunkWork::aggregate(aggregation::ColumnRule rule, std::span<const aggregat
                       update.slot);
         terms[k] = {update.slot, update.position, update.scale, update.weight, update.clients};
     }
+    return static_cast<std::uint32_t>(updates.size());
+}
+
+void ChunkWork::aggregate(const aggregation::Aggregator& rule, std::span<const aggregation::Update> updates,
+                          std::int64_t round) {
     Task task;
     task.kind = TaskKind::Aggregate;
     task.round = told_round(round);
-    task.rule = rule;
-    task.num_terms = static_cast<std::uint32_t>(updates.size());
+    task.rule = rule.column_rule();
+    task.rule_number = rule.column_number();
+    task.num_terms = place_terms(updates);
     task.deadline_s = deadlines_.of_chunk();
     run(task, {0, arena_.geometry().num_floats, kRangeFloats});
+}
+
+aggregation::InnerProducts ChunkWork::products(std::span<const aggregation::Update> updates, std::size_t base, bool by_workers,
+                                               std::int64_t round) {
+    const aggregation::ArenaGeometry& arena = arena_.geometry();
+    if (!by_workers || arena.num_products == 0) {
+        std::vector<aggregation::ConstParamSpan> rows;
+        for (const aggregation::Update& update : updates) rows.push_back(update.values);
+        return aggregation::inner_products_of(rows, base);
+    }
+    static_assert(kRangeFloats == aggregation::kGramColumns);
+    Task task;
+    task.kind = TaskKind::Products;
+    task.round = told_round(round);
+    task.num_terms = place_terms(updates);
+    task.base = static_cast<std::uint32_t>(base);
+    task.deadline_s = deadlines_.of_chunk();
+    run(task, {0, arena.num_floats, kRangeFloats});
+    aggregation::InnerProducts products(updates.size(), base);
+    const std::uint64_t values = aggregation::gram_values(updates.size());
+    for (std::uint64_t range = 0; range < divide_up(arena.num_floats, kRangeFloats); ++range)
+        products.add(arena_.products().subspan(range * values, values));
+    return products;
 }
 
 }  // namespace fedhive::sim

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "aggregation/math/aggregator.h"
+#include "aggregation/math/inner_products.h"
 #include "aggregation/memory/arena.h"
 #include "clients/data/shared_dataset.h"
 #include "sim/fleet/chunks.h"
@@ -55,6 +56,10 @@ public:
     /// Valid until the next call.
     aggregation::Aggregator& share(aggregation::Aggregator& rule, std::uint64_t bytes, std::int64_t round);
 
+    /// Inner products of the updates: by the workers, if they may and the arena has room for products; else in this process.
+    aggregation::InnerProducts products(std::span<const aggregation::Update> updates, std::size_t base, bool by_workers,
+                                        std::int64_t round);
+
 private:
     /// A range of [0, total) in chunks of `size`; the last chunk may be smaller.
     struct Part {
@@ -70,7 +75,8 @@ private:
     std::vector<clients::EvaluationSums> results_of_clients(const Part& part);
     std::vector<clients::EvaluationSums> of_all_ranks(std::vector<clients::EvaluationSums> mine, const clients::SumsPlan& plan,
                                                       const Patience& patience) const;
-    void aggregate(aggregation::ColumnRule rule, std::span<const aggregation::Update> updates, std::int64_t round);
+    std::uint32_t place_terms(std::span<const aggregation::Update> updates);
+    void aggregate(const aggregation::Aggregator& rule, std::span<const aggregation::Update> updates, std::int64_t round);
 
     const FleetOptions& options_;
     const aggregation::Arena& arena_;

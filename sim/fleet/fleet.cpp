@@ -1,5 +1,7 @@
 #include "sim/fleet/fleet.h"
 
+#include "sim/fleet/ranked_products.h"
+
 #include <algorithm>
 #include <numeric>
 
@@ -13,8 +15,7 @@ Fleet::Fleet(const FleetOptions& options, const clients::WorkerPlan& plan, const
       plan_(plan),
       deadlines_(options.failures.deadline_s),
       workforce_(options_,
-                 board_geometry(options, most_chunks(options, dataset.map(), arena.geometry()), arena.geometry().num_aggregates,
-                                plan.sums),
+                 board_geometry(options, most_chunks(options, dataset.map(), arena.geometry()), arena.geometry(), plan.sums),
                  plan_, arena, dataset, make_trainer, deadlines_.of_answer()),
       board_(options.mode, options.slots, workforce_.block(), workforce_.barrier()),
       policy_(options.failures),
@@ -119,18 +120,35 @@ bool Fleet::release(const Arrivals& arrived, ServerState& server) {
     return options_.mode.by_steps && flights_.any();
 }
 
-aggregation::Aggregator& Fleet::with_workers(aggregation::Aggregator& rule, const Arrivals& arrived) {
-    const bool idle = workforce_.num_active() > 1 && flights_.withdrawn().empty() && options_.mode.workers_may_sum();
+/// They are idle, and no worker may still write into a slot.
+bool Fleet::workers_may_sum() const {
+    return workforce_.num_active() > 1 && flights_.withdrawn().empty() && options_.mode.workers_may_sum();
+}
+
+/// The rank that has the update's values. A row of the server's rule is on every rank, and rank 0 counts as its owner.
+std::uint32_t Fleet::rank_of(const aggregation::Update& update) const {
+    return update.slot < board_.num_slots() ? flights_.at(update.slot).rank : 0;
+}
+
+aggregation::InnerProducts Fleet::inner_products(std::span<const aggregation::Update> updates, std::size_t base) {
+    if (!options_.ranks->is_alone())
+        return products_over_ranks(
+            *options_.ranks, updates, base, [this](const auto& update) { return rank_of(update); }, reports_.patience(1, 1));
+    return chunk_work_.products(updates, base, workers_may_sum(), flights_.turn().round);
+}
+
+aggregation::Aggregator& Fleet::with_workers(aggregation::Aggregator& rule, std::size_t num_updates) {
+    const bool idle = workers_may_sum();
     if (!options_.ranks->is_alone()) return over_ranks(rule, idle);
     if (!idle) return rule;
-    return chunk_work_.share(rule, arrived.updates.size() * arena_.geometry().stride_bytes(), flights_.turn().round);
+    return chunk_work_.share(rule, num_updates * arena_.geometry().stride_bytes(), flights_.turn().round);
 }
 
 /// Made once per rule, so that its buffers last for all rounds.
 aggregation::Aggregator& Fleet::over_ranks(aggregation::Aggregator& rule, bool workers_idle) {
     workers_may_sum_now_ = workers_idle;
     if (ranked_ && &ranked_->rule() == &rule) return *ranked_;
-    const auto owner = [this](const aggregation::Update& update) { return flights_.at(update.slot).rank; };
+    const auto owner = [this](const aggregation::Update& update) { return rank_of(update); };
     const auto local = [this](aggregation::Aggregator& sum, std::uint64_t updates) -> aggregation::Aggregator& {
         return workers_may_sum_now_ ? chunk_work_.share(sum, updates * arena_.geometry().stride_bytes(), flights_.turn().round)
                                     : sum;

@@ -89,7 +89,11 @@ public:
 
     /// An aggregator with the result of `rule` whose ranges the workers take, if they are idle and the sum is large enough;
     /// else `rule`. Use it before the next call and before release(). Its finish() waits; throws as evaluate().
-    aggregation::Aggregator& with_workers(aggregation::Aggregator& rule, const Arrivals& arrived);
+    aggregation::Aggregator& with_workers(aggregation::Aggregator& rule, std::size_t num_updates);
+
+    /// Inner products of these updates less updates[base] (inner_products.h), by the workers if they are idle and the updates large enough. Same conditions, waits
+    /// and exceptions as the aggregator of with_workers().
+    aggregation::InnerProducts inner_products(std::span<const aggregation::Update> updates, std::size_t base);
 
     /// The global model's sums over the test examples, one result a chunk, in order. Waits; throws as barrier(), but goes on
     /// for ChunkWork::kGrace after a first signal, since the round's model exists already.
@@ -129,6 +133,8 @@ private:
     Expected arrive_together(const ServerState& server);
     Expected arrive_and_be_replaced(ServerState& server, const Replace& replace);
     ArrivalOrder::Wait waits_after(std::size_t before);
+    bool workers_may_sum() const;
+    std::uint32_t rank_of(const aggregation::Update& update) const;
     aggregation::Aggregator& over_ranks(aggregation::Aggregator& rule, bool workers_idle);
     void await(const Expected& flights, std::size_t quorum, std::size_t before);
 

@@ -43,6 +43,7 @@ public:
 
     const aggregation::Aggregator& rule() const { return rule_; }
     aggregation::ColumnRule column_rule() const override { return rule_.column_rule(); }
+    double column_number() const override { return rule_.column_number(); }
     void zero_init(std::size_t num_floats, aggregation::MemorySpace space) override;
     void aggregate(const aggregation::Update& update) override { updates_.push_back(update); }
     aggregation::Aggregate finish() override;

@@ -27,7 +27,7 @@ void SharedAggregator::aggregate(const Update& update) {
 
 Aggregate SharedAggregator::finish() {
     Aggregate result = rule_.finish();
-    work_(rule_.column_rule(), updates_);
+    work_(rule_, updates_);
     result.values = arena_.aggregate();
     return result;
 }

@@ -26,13 +26,14 @@ std::uint64_t num_ranges(const aggregation::ArenaGeometry& arena);
 class SharedAggregator final : public aggregation::Aggregator {
 public:
     /// Fills the arena's aggregate with the result of `rule` for these updates.
-    using Work = std::function<void(aggregation::ColumnRule rule, std::span<const aggregation::Update> updates)>;
+    using Work = std::function<void(const aggregation::Aggregator& rule, std::span<const aggregation::Update> updates)>;
 
     /// `rule` and `arena` must outlive this; the rule has a column_rule.
     SharedAggregator(aggregation::Aggregator& rule, const aggregation::Arena& arena, Work work)
         : rule_(rule), arena_(arena), work_(std::move(work)) {}
 
     aggregation::ColumnRule column_rule() const override { return rule_.column_rule(); }
+    double column_number() const override { return rule_.column_number(); }
     void zero_init(std::size_t num_floats, aggregation::MemorySpace space) override;
     void aggregate(const aggregation::Update& update) override;
     aggregation::Aggregate finish() override;

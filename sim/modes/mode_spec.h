@@ -3,6 +3,7 @@
 #pragma once
 
 #include "aggregation/base/keys.h"
+#include "aggregation/cohort/aggregator_catalog.h"
 #include "aggregation/math/client_optimizer.h"
 #include "aggregation/memory/arena.h"
 #include "sim/modes/mode.h"

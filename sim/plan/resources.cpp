@@ -1,6 +1,9 @@
 #include "sim/plan/resources.h"
 
+#include "aggregation/base/divide_up.h"
 #include "aggregation/base/error.h"
+#include "aggregation/cohort/aggregator_catalog.h"
+#include "aggregation/math/gram.h"
 #include "aggregation/memory/cuda_arena.h"
 #include "aggregation/memory/host_arena.h"
 #include "sim/fleet/shared_aggregation.h"
@@ -25,7 +28,9 @@ std::uint64_t exchange_floats(const clients::Cut& cut, const RunConfig& run) {
 /// Slots as planned, the mode's models, and the frozen parameters.
 ArenaGeometry geometry_of(const RunConfig& run, const Placement& placement, const SlotPlan& slots, const ModelSetup& model,
                           const Mode& mode) {
-    const std::uint64_t num_slots = slots.num_slots(mode), num_floats = model.travels.num_floats();
+    const aggregation::AggregatorSpec& rule = aggregation::aggregator_spec(run.strategy.parts.aggregator.name);
+    const std::uint64_t num_slots = slots.num_slots(mode) + (rule.keeps_last ? 1 : 0);
+    const std::uint64_t num_floats = model.travels.num_floats();
     // For workers that are idle after the barrier, and slots large enough to be worth it.
     const bool shared = placement.space == MemorySpace::Host && placement.num_workers > 1 && mode.workers_may_sum() &&
                         num_slots * ArenaGeometry::padded(num_floats) >= kSharedBytes;
@@ -35,7 +40,10 @@ ArenaGeometry geometry_of(const RunConfig& run, const Placement& placement, cons
             .exchange_floats = exchange_floats(model.cut, run),
             .num_aggregates = shared ? 1U : 0U,
             .frozen_floats = model.frozen.num_floats(),
-            .kept_floats = model.memories.floats_beside()};
+            .kept_floats = model.memories.floats_beside(),
+            .num_products = shared && rule.products
+                                ? divide_up(num_floats, aggregation::kGramColumns) * aggregation::gram_values(num_slots)
+                                : 0};
 }
 
 }  // namespace

@@ -17,12 +17,18 @@ ServerSide ServerSide::make(const LoadedConfig& loaded, const ModelSetup& model,
     const RunConfig& run = loaded.run;
     Strategy strategy = make_mode_strategy(run, arena, model.layout, model.memories, num_clients);
     const std::uint64_t least =
-        std::max(static_cast<std::uint64_t>(run.failures.min_updates), strategy.aggregator->least_updates());
+        std::max(static_cast<std::uint64_t>(run.failures.min_updates),
+                 strategy.weight_rule ? std::uint64_t{strategy.weight_rule->least_updates()} : std::uint64_t{1});
+    const aggregation::LocalSteps local{run.training.optimizer.values.number_or("lr", 1.0),
+                                        run.training.optimizer.values.number_or("momentum", 0.0),
+                                        static_cast<double>(strategy.objective.proximal_mu)};
+    const Weighing weighing(strategy, local, arena, run.all_seeds().training, num_clients);
     return {.strategy = std::move(strategy),
             .client_states = make_client_states(loaded, model.memories, num_clients, ranks, folder),
             .state = ServerState(arena, mode.velocity_index, model.memories),
             .missing_noise =
                 MissingNoise(upload_plan(run, num_clients), run.all_seeds().training, model.layout, model.local_part, mode),
+            .weighing = weighing,
             .least_updates = least};
 }
 
@@ -31,6 +37,13 @@ void ServerSide::begin_with(aggregation::ConstParamSpan parameters, aggregation:
     aggregation::copy(state.model(), parameters);
     aggregation::copy(state.arena.frozen(), frozen);
     aggregation::synchronize(state.arena.space());  // before `parameters` are freed, and before a worker reads them
+}
+
+std::vector<aggregation::Moment> ServerSide::moments() const {
+    const aggregation::ConstParamSpan region = state.region();
+    std::vector<aggregation::Moment> all = strategy.server_optimizer->moments(region.size, region.space);
+    for (const aggregation::Moment& moment : weighing.moments()) all.push_back(moment);
+    return all;
 }
 
 void ServerSide::keep_states(const Arrivals& arrived) {

@@ -11,10 +11,12 @@
 #include "sim/round/missing_noise.h"
 #include "sim/round/mode.h"
 #include "sim/round/server_state.h"
+#include "sim/round/weighing.h"
 #include "sim/strategies/strategy.h"
 
 #include <cstdint>
 #include <filesystem>
+#include <vector>
 
 namespace fedhive::sim {
 
@@ -23,6 +25,7 @@ struct ServerSide {
     aggregation::ClientStates client_states;  // if clients keep state
     ServerState state;
     MissingNoise missing_noise;
+    Weighing weighing;
     std::uint64_t least_updates = 1;  // with fewer of them a round makes no server step
 
     /// Before the first model. `arena`: outlives this. `folder`: the run's, for client state in a file; empty: it is in memory
@@ -37,6 +40,9 @@ struct ServerSide {
     /// Call after a server step and before the slots are freed: on the rank that trains it, each accepted client's memories are
     /// changed by what its visit wrote.
     void keep_states(const Arrivals& arrived);
+
+    /// The vectors, besides the model, that a checkpoint keeps: of the server's optimiser and of the weight rule.
+    std::vector<aggregation::Moment> moments() const;
 
     /// The published global model in host memory, [P]; valid until the next server step.
     aggregation::HostView global_model() const { return aggregation::HostView(state.model()); }

@@ -1,5 +1,6 @@
 #include "sim/round/slot_plan.h"
 
+#include "aggregation/cohort/aggregator_catalog.h"
 #include "aggregation/memory/arena.h"
 #include "clients/visit/whole_clients.h"
 #include "sim/strategies/strategy.h"

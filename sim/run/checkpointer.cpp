@@ -55,16 +55,15 @@ CheckpointOfRun checkpoint_of(const Experiment& run, const Progress& progress, c
                                 .progress = progress,
                                 .now_s = run.server.state.now_s,
                                 .in_flight = run.server.state.in_flight,
-                                .sampler = run.server.state.sampler};
+                                .sampler = run.server.state.sampler,
+                                .weights = run.server.weighing.state()};
     CheckpointOfRun result;
     std::vector<NamedVector> vectors;
     const auto add = [&](const std::string& name, aggregation::ConstParamSpan values) {
         vectors.push_back({name, result.on_host.emplace_back(values)});
     };
     add("model", run.server.state.region());
-    for (const aggregation::Moment& moment :
-         run.server.strategy.server_optimizer->moments(run.model.travels.num_floats(), run.resources.space))
-        add(std::string("server.") + moment.name, moment.values);
+    for (const aggregation::Moment& moment : run.server.moments()) add(std::string("server.") + moment.name, moment.values);
     std::set<std::uint64_t> added{run.server.state.version};
     for (const InFlight& client : run.server.state.in_flight)
         if (added.insert(client.version).second)

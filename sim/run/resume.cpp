@@ -168,8 +168,7 @@ void restore(Experiment& run, const CheckpointFile& from) {
             "began the run",
             from.path.string(), checkpoint.record.empty() ? "one" : checkpoint.record, record.empty() ? "one" : record));
     aggregation::copy(run.server.state.region(), read_vector(from, "model", run.model.travels));
-    for (const aggregation::Moment& moment :
-         run.server.strategy.server_optimizer->moments(run.model.travels.num_floats(), run.resources.space))
+    for (const aggregation::Moment& moment : run.server.moments())
         aggregation::copy(moment.values, read_vector(from, std::string("server.") + moment.name, run.model.travels));
     aggregation::copy(run.resources.arena->frozen(), read_vector(from, "frozen", run.model.frozen));
     read_client_states(from, run.server.client_states);
@@ -180,6 +179,10 @@ void restore(Experiment& run, const CheckpointFile& from) {
     if (!run.sampler->restore(checkpoint.sampler))
         throw ConfigError(fmt::format("{}: '{}' is nothing that sampler '{}' remembers of a run with {} clients",
                                       from.path.string(), checkpoint.sampler, run.config.sampling.name,
+                                      run.data.dataset.map().num_clients));
+    if (!run.server.weighing.restore(checkpoint.weights))
+        throw ConfigError(fmt::format("{}: '{}' is nothing that aggregator '{}' remembers of a run with {} clients",
+                                      from.path.string(), checkpoint.weights, run.config.strategy.parts.aggregator.name,
                                       run.data.dataset.map().num_clients));
     restore_in_flight(run, from);
     aggregation::synchronize(run.resources.space);

@@ -37,10 +37,13 @@ void take_in(Experiment& run, Fleet& fleet, const Arrivals& arrived, RoundRecord
         return server.stepped_in_place();  // written already, however few arrived
     }
     if (arrived.num_arrived < run.server.least_updates) return;
-    aggregation::Aggregator& sum = fleet.with_workers(*strategy.aggregator, arrived);
+    const auto products = [&](const auto& rows, std::size_t base) { return fleet.inner_products(rows, base); };
+    const std::vector<aggregation::Update> updates = run.server.weighing.weighed(arrived, server.round, products);
+    aggregation::Aggregator& sum = fleet.with_workers(*strategy.aggregator, updates.size());
     sum.zero_init(run.model.travels.num_floats(), run.resources.space);
-    for (const aggregation::Update& update : arrived.updates) sum.aggregate(update);
+    for (const aggregation::Update& update : updates) sum.aggregate(update);
     const aggregation::Aggregate aggregate = run.server.missing_noise.completed(sum.finish(), arrived, server.round);
+    run.server.weighing.keep(aggregate);
     round.lap(Phase::Aggregate);
     server.server_step(*strategy.server_optimizer, aggregate);  // theta <- theta + eta * delta; ++version
     round.stepped = true;

@@ -96,6 +96,7 @@ std::map<std::string, std::string> metadata_of(const Checkpoint& checkpoint, std
         {"keepers", text(keepers)},
     };
     if (!checkpoint.sampler.empty()) metadata["sampler"] = checkpoint.sampler;
+    if (!checkpoint.weights.empty()) metadata["weights"] = checkpoint.weights;
     if (!checkpoint.record.empty()) metadata["record"] = checkpoint.record;
     for (const auto& [name, end] : named(checkpoint.tables)) {
         metadata[std::string(name) + "_bytes"] = text(end.bytes);
@@ -221,6 +222,7 @@ Checkpoint read_metadata(const MetadataReader& metadata) {
     checkpoint.now_s = metadata.number<double>("now_s");
     checkpoint.in_flight = read_in_flight(metadata);
     if (metadata.has("sampler")) checkpoint.sampler = metadata.text("sampler");  // missing in older checkpoints
+    if (metadata.has("weights")) checkpoint.weights = metadata.text("weights");
     return checkpoint;
 }
 

@@ -10,6 +10,7 @@
 //              record                                   names and floats of the memories in client.<id>, if there are several
 //              round, version, config, …                text; numbers in a form that is read back exactly
 //              sampler                                  Sampler::state(), if the sampler remembers anything
+//              weights                                  WeightRule::state(), likewise
 //
 // When checkpoints are written and kept: checkpointer.h; how a run is resumed: resume.h.
 #pragma once
@@ -88,6 +89,7 @@ struct Checkpoint {
     double now_s = 0.0;               // simulated time
     std::vector<InFlight> in_flight;  // their models are vectors "base.<version>", except for `version`
     std::string sampler{};            // Sampler::state()
+    std::string weights{};            // WeightRule::state()
 };
 
 /// "base.17": the vector with the model of that version.

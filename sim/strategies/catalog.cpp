@@ -13,6 +13,12 @@ StrategySpec scaffold();
 StrategySpec feddyn();
 StrategySpec median();
 StrategySpec krum();
+StrategySpec trimmed_mean();
+StrategySpec bulyan();
+StrategySpec rfa();
+StrategySpec centered_clipping();
+StrategySpec fedexp();
+StrategySpec fednova();
 
 LocalRuleSpec local_plain();
 LocalRuleSpec local_prox();
@@ -21,7 +27,8 @@ LocalRuleSpec local_dynamic();
 
 const std::vector<StrategySpec>& strategy_catalog() {
     static const std::vector<StrategySpec> catalog = {
-        fedavg(), fedavgm(), fedprox(), fedadam(), fedyogi(), fedadagrad(), scaffold(), feddyn(), median(), krum(),
+        fedavg(), fedavgm(), fedprox(),      fedadam(), fedyogi(), fedadagrad(),        scaffold(), feddyn(),
+        median(), krum(),    trimmed_mean(), bulyan(),  rfa(),     centered_clipping(), fedexp(),   fednova(),
     };
     return catalog;
 }
@@ -51,7 +58,11 @@ Strategy make_strategy(const std::string& name, Weighting weighting, const Strat
     const LocalRuleSpec& on_clients = local_rule_spec(local.name);
     on_clients.apply(strategy, completed(local.values, on_clients.keys));
     const auto& rule = aggregation::aggregator_spec(aggregator.name);
-    strategy.aggregator = rule.build(completed(aggregator.values, rule.keys));
+    const Values of_rule = completed(aggregator.values, rule.keys);
+    if (rule.weigh != nullptr) strategy.weight_rule = rule.weigh(of_rule);
+    strategy.inner_products = rule.products;
+    strategy.keeps_last_aggregate = rule.keeps_last;
+    strategy.aggregator = rule.build(of_rule);
     const auto& step = aggregation::server_optimizer_spec(server.name);
     strategy.server_optimizer = step.build(completed(server.values, step.keys));
     return strategy;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "aggregation/base/keys.h"
+#include "aggregation/cohort/aggregator_catalog.h"
 #include "aggregation/math/aggregator.h"
 #include "aggregation/math/control_variates.h"
 #include "aggregation/math/server_optimizer.h"
@@ -27,6 +28,9 @@ struct Strategy {
     LrSchedule lr_schedule;                     // of the client rate
     aggregation::ControlChange control_change;  // of a local rule with control variates
     Weighting weighting = Weighting::Examples;
+    std::unique_ptr<aggregation::WeightRule> weight_rule;  // null: updates keep their weights
+    bool inner_products = false;                           // the weight rule needs them
+    bool keeps_last_aggregate = false;                     // the weight rule needs it
     std::unique_ptr<aggregation::Aggregator> aggregator;
     std::unique_ptr<aggregation::ServerOptimizer> server_optimizer;
     /// If the server keeps state for a local rule: wraps the server optimiser's step, over the whole region.

@@ -85,7 +85,7 @@ inline void ranges_give_the_bits_of_one_pass(const MakeAggregator& make, MemoryS
     };
     const testing::Floats whole = result(*rule, 0, kFloats);
     testing::Floats joined;
-    const auto other = make_aggregator(rule->column_rule());
+    const auto other = make_aggregator(rule->column_rule(), rule->column_number());
     for (const auto& [first, count] : {std::pair<std::size_t, std::size_t>{0, 1024}, {1024, 7}, {1031, 1969}}) {
         const testing::Floats part = result(*other, first, count);
         joined.insert(joined.end(), part.begin(), part.end());

@@ -5,6 +5,7 @@
 #include "aggregation/math/mean.h"
 #include "aggregation/math/median.h"
 #include "aggregation/math/mixing.h"
+#include "aggregation/math/trimmed_mean.h"
 #include "sim/fleet/fleet.h"
 #include "tests/aggregation/reference.h"
 #include "tests/aggregation/spans.h"
@@ -38,7 +39,10 @@ constexpr std::size_t kClients = 12;
 /// Twelve clients; after training, their slots are filled with numbers.
 struct SummingRun : testing::ToyFleet {
     explicit SummingRun(std::uint32_t workers, std::uint64_t num_aggregates = 1, FleetOptions options = {})
-        : ToyFleet({.num_floats = kFloats, .num_slots = kClients, .num_aggregates = num_aggregates}) {
+        : ToyFleet({.num_floats = kFloats,
+                    .num_slots = kClients,
+                    .num_aggregates = num_aggregates,
+                    .num_products = num_aggregates * (kWholeRanges + 1) * aggregation::gram_values(kClients)}) {
         options.workers = workers;
         options.mode.in_flight = options.mode.quorum = kClients;
         start(options, 10);
@@ -112,7 +116,8 @@ void kill_one_at_work(const Fleet& fleet, const std::atomic<bool>& over) {
 
 TEST_SUITE("SharedAggregation") {
     TEST_CASE("AnyNumberOfWorkersGivesTheBitsOfOnePass") {
-        for (const auto make : {aggregation::make_mean, aggregation::make_median}) {
+        const auto trimmed = +[] { return aggregation::make_trimmed_mean(0.2); };
+        for (const auto make : {aggregation::make_mean, aggregation::make_median, trimmed}) {
             for (const std::uint32_t workers : {0U, 1U, 2U, 4U}) {
                 CAPTURE(workers);
                 SummingRun run(workers);
@@ -121,7 +126,7 @@ TEST_SUITE("SharedAggregation") {
                 const aggregation::Aggregate expected = aggregate(*alone, arrived);
                 const Floats values = aggregation::testing::download(expected.values);
                 const auto rule = make();
-                aggregation::Aggregator& sum = run.fleet->with_workers(*rule, arrived);
+                aggregation::Aggregator& sum = run.fleet->with_workers(*rule, arrived.updates.size());
                 CHECK((&sum == rule.get()) == (workers < 2));
                 CHECK(sum.column_rule() == rule->column_rule());
                 const aggregation::Aggregate result = aggregate(sum, arrived);
@@ -129,8 +134,28 @@ TEST_SUITE("SharedAggregation") {
                 CHECK(aggregation::testing::same_bits(aggregation::testing::download(result.values), values));
                 CHECK(result.weight == expected.weight);
                 CHECK(result.clients == kClients);
-                CHECK(Floats(values.end() - 50, values.end()) == reference_of(rule->column_rule(), arrived));
+                if (make != trimmed)
+                    CHECK(Floats(values.end() - 50, values.end()) == reference_of(rule->column_rule(), arrived));
             }
+        }
+    }
+
+    TEST_CASE("InnerProductsOfAnyNumberOfWorkersHaveTheBitsOfOnePass") {
+        for (const std::uint32_t workers : {0U, 1U, 2U, 4U}) {
+            CAPTURE(workers);
+            SummingRun run(workers);
+            const Arrivals arrived = run.arrive(kClients);
+            std::vector<aggregation::ConstParamSpan> rows;
+            for (const aggregation::Update& update : arrived.updates) rows.push_back(update.values);
+            const aggregation::InnerProducts wanted = aggregation::inner_products_of(rows, 3);
+            if (workers > 1) std::ranges::fill(run.arena.products(), 1e30);
+            const aggregation::InnerProducts found = run.fleet->inner_products(arrived.updates, 3);
+            if (workers > 1) CHECK(run.arena.products()[9] == 0.0);  // ⟨r − r, r − r⟩: the workers have written
+            for (std::size_t i = 0; i < kClients; ++i)
+                for (std::size_t j = 0; j <= i; ++j) {
+                    CHECK(found.dot(i, j) == wanted.dot(i, j));
+                    CHECK(found.squared_distance(i, j) == wanted.squared_distance(i, j));
+                }
         }
     }
 
@@ -140,7 +165,7 @@ TEST_SUITE("SharedAggregation") {
             const Arrivals arrived = run.arrive(cohort);
             const auto alone = aggregation::make_mean();
             const Floats expected = aggregation::testing::download(aggregate(*alone, arrived).values);
-            aggregation::Aggregator& sum = run.fleet->with_workers(*run.strategy.aggregator, arrived);
+            aggregation::Aggregator& sum = run.fleet->with_workers(*run.strategy.aggregator, arrived.updates.size());
             CHECK(aggregation::testing::same_bits(aggregation::testing::download(aggregate(sum, arrived).values), expected));
             CHECK(run.fleet->evaluate(run.server).size() == 1);
             run.fleet->release(arrived, run.server);
@@ -151,15 +176,16 @@ TEST_SUITE("SharedAggregation") {
         SummingRun run(2);
         const Arrivals few = run.arrive(1);
         CHECK(run.arena.geometry().stride_bytes() < kSharedBytes);
-        CHECK(&run.fleet->with_workers(*run.strategy.aggregator, few) == run.strategy.aggregator.get());
+        CHECK(&run.fleet->with_workers(*run.strategy.aggregator, few.updates.size()) == run.strategy.aggregator.get());
         run.fleet->release(few, run.server);
         const Arrivals all = run.arrive(kClients);
-        CHECK(&run.fleet->with_workers(*run.strategy.aggregator, all) != run.strategy.aggregator.get());
+        CHECK(&run.fleet->with_workers(*run.strategy.aggregator, all.updates.size()) != run.strategy.aggregator.get());
         const auto newest = aggregation::make_single_update();
-        CHECK(&run.fleet->with_workers(*newest, all) == newest.get());
+        CHECK(&run.fleet->with_workers(*newest, all.updates.size()) == newest.get());
         SummingRun without(2, 0);
         const Arrivals arrived = without.arrive(kClients);
-        CHECK(&without.fleet->with_workers(*without.strategy.aggregator, arrived) == without.strategy.aggregator.get());
+        CHECK(&without.fleet->with_workers(*without.strategy.aggregator, arrived.updates.size()) ==
+              without.strategy.aggregator.get());
     }
 
     TEST_CASE("RangeOfAKilledWorkerIsDoneAgain") {
@@ -173,7 +199,7 @@ TEST_SUITE("SharedAggregation") {
         const Floats expected = aggregation::testing::download(aggregate(*alone, arrived).values);
         for (int attempt = 0; attempt < 200 && told.empty(); ++attempt) {
             aggregation::set_zero(run.arena.aggregate());
-            aggregation::Aggregator& sum = run.fleet->with_workers(*run.strategy.aggregator, arrived);
+            aggregation::Aggregator& sum = run.fleet->with_workers(*run.strategy.aggregator, arrived.updates.size());
             std::atomic<bool> over{false};
             std::thread killer([&] { kill_one_at_work(*run.fleet, over); });
             const aggregation::Aggregate result = aggregate(sum, arrived);
@@ -191,7 +217,7 @@ TEST_SUITE("SharedAggregation") {
     TEST_CASE("NothingToAggregateAndAnotherShapeAreFaults") {
         SummingRun run(2);
         const Arrivals arrived = run.arrive(kClients);
-        aggregation::Aggregator& sum = run.fleet->with_workers(*run.strategy.aggregator, arrived);
+        aggregation::Aggregator& sum = run.fleet->with_workers(*run.strategy.aggregator, arrived.updates.size());
         CHECK_THROWS_AS(sum.zero_init(kFloats - 1, MemorySpace::Host), Fault);
         sum.zero_init(kFloats, MemorySpace::Host);
         CHECK_THROWS_WITH_AS(sum.finish(), doctest::Contains("nothing to aggregate"), Fault);

@@ -48,7 +48,8 @@ const std::map<std::string, std::string> kCuts{{"mlp", "fc1"}, {"mnist_cnn", "co
 
 /// Strategies recorded among the other cases: the direct engine's bits are equal on all machines, and one mode suffices to test
 /// a server step.
-const std::set<std::string> kByDirect{"fedyogi", "fedadagrad", "feddyn", "krum"};
+const std::set<std::string> kByDirect{"fedyogi", "fedadagrad",        "feddyn", "krum",   "trimmed_mean", "bulyan",
+                                      "rfa",     "centered_clipping", "fedexp", "fednova"};
 
 struct Case {
     std::string name;
@@ -112,6 +113,15 @@ std::vector<Case> other_cases() {
         {"training.engine=direct", "strategy={name: feddyn}"},
         {"training.engine=direct", "strategy={name: fedadam, local: prox, aggregator: median}"},
         {"training.engine=direct", "strategy={name: krum, byzantine: 0, chosen: 2}"},
+        {"training.engine=direct", "strategy={name: trimmed_mean, trim: 0.25}"},
+        {"training.engine=direct", "strategy={name: bulyan, byzantine: 0}"},
+        {"training.engine=direct", "strategy={name: rfa}"},
+        {"training.engine=direct", "strategy={name: centered_clipping, radius: 0.1, iterations: 2}"},
+        {"training.engine=direct", "strategy={name: fedexp}"},
+        {"training.engine=direct", "strategy={name: fednova}"},
+        {"training.engine=direct", "strategy={name: fedavg, aggregator: mean_around_median}"},
+        {"training.engine=direct", "strategy={name: fedavg, aggregator: sign_majority, server_lr: 0.01}"},
+        {"training.engine=direct", "strategy={name: fedavg, aggregator: robust_rate, threshold: 2}"},
         {"training.engine=direct", "training.optimizer={name: adam}", "training.clip_norm=1"},
         {"training.engine=direct", "training.optimizer={name: adamw}", "training.lr_schedule={name: cosine, over: 2}"},
         {"training.engine=direct", "training.optimizer={name: adagrad}", "training.lr_schedule={warmup_rounds: 1}"},

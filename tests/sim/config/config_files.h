@@ -1,6 +1,7 @@
 // Config files for tests: a folder per test, and loading that returns the error's text.
 #pragma once
 
+#include "aggregation/cohort/aggregator_catalog.h"
 #include "aggregation/math/aggregator.h"
 #include "clients/data/data_format.h"
 #include "clients/data/partition.h"

@@ -65,6 +65,8 @@ inline std::vector<std::string> one_for_each_choice() {
                                             spec.name == "fixed" ? ", clients: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]" : ""));
     for (const StrategySpec& spec : strategy_catalog())
         texts.push_back(start + fmt::format("strategy: {{name: {}}}\n", spec.name));
+    for (const aggregation::AggregatorSpec& spec : aggregation::aggregator_catalog())
+        texts.push_back(start + fmt::format("strategy: {{aggregator: {}}}\n", spec.name));
     for (const clients::UploadSpec& spec : clients::upload_catalog())
         texts.push_back(start + fmt::format("strategy: {{weighting: uniform}}\nupload: [{{name: clip}}, {{{}}}{}]\n",
                                             choice_of("name", spec), spec.keeps_residual() ? ", {name: sign}" : ""));

@@ -130,7 +130,7 @@ inline void fit_to_mode(RunConfig& run, const ModeSpec& mode, unsigned seed) {
     run.failures.min_updates = std::min(run.failures.min_updates, arrivals);
     Chosen& rule = run.strategy.parts.aggregator;
     const aggregation::AggregatorSpec& spec = aggregation::aggregator_spec(rule.name);
-    if (spec.build(completed(rule.values, spec.keys))->least_updates() > static_cast<std::size_t>(arrivals)) rule = {"mean"};
+    if (aggregation::least_updates(spec, completed(rule.values, spec.keys)) > static_cast<std::size_t>(arrivals)) rule = {"mean"};
 }
 
 /// Up to 12 layers of any kind with any arguments; their shapes need not fit.

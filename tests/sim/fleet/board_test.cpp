@@ -14,7 +14,8 @@ struct BoardOfThree {
     explicit BoardOfThree(const Mode& wanted) {
         options.mode = wanted;
         options.mode.in_flight = options.mode.quorum = 3;
-        block = std::make_unique<clients::ControlBlock>(clients::ControlBlock::create(board_geometry(options, 2, 1, {})));
+        block = std::make_unique<clients::ControlBlock>(
+            clients::ControlBlock::create(board_geometry(options, 2, {.num_slots = 3, .num_aggregates = 1}, {})));
         watcher = std::make_unique<clients::Watcher>([this] { block->header().coordinator_bell.post(); });
         barrier = std::make_unique<clients::RoundBarrier>(*block, *watcher, 60.0, clients::WorkerControl{});
         board = std::make_unique<Board>(options.mode, options.slots, *block, *barrier);

@@ -5,6 +5,9 @@
 #include "aggregation/base/random.h"
 #include "aggregation/math/mean.h"
 #include "aggregation/math/median.h"
+#include "aggregation/math/mixing.h"
+#include "aggregation/math/trimmed_mean.h"
+#include "sim/fleet/ranked_products.h"
 #include "tests/aggregation/spans.h"
 #include "tests/support/thread_ranks.h"
 
@@ -56,10 +59,8 @@ Aggregate over_all(Aggregator& rule, const DrawnCohort& cohort, std::size_t num_
 
 using Make = std::unique_ptr<Aggregator> (*)();
 
-std::unique_ptr<Aggregator> make_krum() {
-    const aggregation::AggregatorSpec& spec = aggregation::aggregator_spec("krum");
-    return spec.build(completed({{"chosen", std::int64_t{2}}}, spec.keys));
-}
+std::unique_ptr<Aggregator> make_trimmed() { return aggregation::make_trimmed_mean(0.2); }
+std::unique_ptr<Aggregator> make_around_median() { return aggregation::make_mean_around_median(2.0); }
 
 void same_over_ranks(Make make, std::uint32_t num_ranks, std::size_t positions, std::size_t num_floats, std::uint32_t which,
                      bool runs) {
@@ -91,9 +92,9 @@ void same_over_ranks(Make make, std::uint32_t num_ranks, std::size_t positions, 
 }  // namespace
 
 TEST_SUITE("RankedAggregation") {
-    TEST_CASE("MeanMedianAndKrumAreThoseOfOneProcess") {
+    TEST_CASE("EveryKindOfRuleIsThatOfOneProcess") {
         std::uint32_t which = 0;
-        for (const Make make : {&aggregation::make_mean, &aggregation::make_median, &make_krum})
+        for (const Make make : {&aggregation::make_mean, &aggregation::make_median, &make_trimmed, &make_around_median})
             for (const std::uint32_t ranks : {2U, 3U, 5U})
                 for (const std::size_t positions : {1U, 2U, 9U, 32U})
                     for (const bool runs : {true, false}) {
@@ -125,15 +126,37 @@ TEST_SUITE("RankedAggregation") {
         constexpr std::size_t kFloats = 1000;
         in_ranks(3, [](Ranks& ranks) {
             const Floats values = aggregation::testing::random_floats(kFloats, 1);
-            const auto rule = make_krum();
+            const auto rule = aggregation::make_single_update();
             const auto local = [](Aggregator& sum, std::uint64_t) -> Aggregator& { return sum; };
             RankedAggregator ranked(
-                ranks, *rule, [](const Update& update) { return static_cast<std::uint32_t>(update.position / 4); }, local,
-                [] { return Patience{}; });
+                ranks, *rule, [](const Update&) { return 1U; }, local, [] { return Patience{}; });
             ranked.zero_init(kFloats, MemorySpace::Host);
-            for (std::size_t position = 0; position < 12; ++position) ranked.aggregate({values, position, 1.0, 1.0, 1});
+            ranked.aggregate({values, 0, 1.0, 1.0, 1});
             ranked.finish();
-            CHECK(ranks.bytes_exchanged() == 4 * sizeof(float) * kFloats * 2);
+            CHECK(ranks.bytes_exchanged() == (ranks.rank() == 1 ? sizeof(float) * kFloats * 2 : 0));
         });
+    }
+
+    TEST_CASE("InnerProductsAreThoseOfOneProcess") {
+        for (const std::uint32_t num_ranks : {2U, 3U})
+            for (const std::size_t num_floats : {std::size_t{300}, 2 * aggregation::kGramColumns + 77}) {
+                const DrawnCohort cohort = draw_cohort(9, num_ranks, num_floats, 7, false);
+                std::vector<aggregation::ConstParamSpan> rows;
+                for (const Update& update : cohort.updates) rows.push_back(update.values);
+                const aggregation::InnerProducts wanted = aggregation::inner_products_of(rows, 2);
+                in_ranks(num_ranks, [&](Ranks& ranks) {
+                    const Floats poison(num_floats, std::numeric_limits<float>::quiet_NaN());
+                    const auto owner = [&](const Update& update) { return cohort.owners.at(update.position); };
+                    std::vector<Update> updates = cohort.updates;
+                    for (Update& update : updates)
+                        if (owner(update) != ranks.rank()) update.values = poison;  // a slot of another rank
+                    const aggregation::InnerProducts found = products_over_ranks(ranks, updates, 2, owner, Patience{});
+                    for (std::size_t i = 0; i < rows.size(); ++i)
+                        for (std::size_t j = 0; j < rows.size(); ++j) {
+                            CHECK(found.dot(i, j) == wanted.dot(i, j));
+                            CHECK(found.squared_distance(i, j) == wanted.squared_distance(i, j));
+                        }
+                });
+            }
     }
 }

@@ -1,0 +1,78 @@
+// Rules that weigh the updates of a round by what came up with them: numbers of their visits, and inner products of the updates.
+// A weight rule decides after the barrier and before the aggregation. It sees K numbers and K × K products, never a vector, so it
+// is the same for any number of workers and ranks. To add one: write its file in aggregation/rules, add its line to
+// aggregator.cpp.
+#pragma once
+
+#include "aggregation/base/random.h"
+#include "aggregation/math/inner_products.h"
+#include "aggregation/memory/param_span.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace fedhive::aggregation {
+
+/// The client of an update, and what came up with it.
+struct Sender {
+    std::uint32_t client_id = 0;
+    std::uint64_t num_examples = 0;  // n_k
+    std::uint64_t steps = 0;         // τ_k
+    double train_loss = 0.0;         // mean over the examples of its steps
+    double update_norm = 0.0;        // Euclidean
+    double weight = 1.0;             // w_k of strategy.weighting
+    std::uint64_t staleness = 0;     // server steps since it was sent
+    std::span<const double> reports{};
+};
+
+/// How clients step, for rules that undo it.
+struct LocalSteps {
+    double lr = 0.0;        // client rate in this round, > 0
+    double momentum = 0.0;  // of SGD
+    double proximal_mu = 0.0;
+};
+
+/// The updates of a round in cohort order.
+struct RoundUpdates {
+    std::span<const Sender> senders;  // one for each update, ascending ids
+    const InnerProducts* products =
+        nullptr;                    // of the updates, then of the last aggregate if the rule keeps it; null unless needed
+    std::uint64_t round = 0;        // from 0
+    std::uint64_t num_clients = 0;  // of the run
+    LocalSteps local{};
+    Stream stream{0, Purpose::Weights};  // keyed by seed and round: for rules that draw
+
+    std::size_t size() const { return senders.size(); }
+};
+
+/// What a weight rule gives to the rule that combines the updates: c_k and w_k of Σ c_k u_k / Σ w_k, or, where that does not
+/// divide, of Σ c_k u_k.
+struct Coefficients {
+    std::vector<double> of_updates;  // c_k, one for each update; 0 leaves it out
+    std::vector<double> weights{};   // w_k; empty: the same as of_updates
+    double of_last_aggregate = 0.0;  // for rules that keep it
+};
+
+class WeightRule {
+public:
+    WeightRule() = default;
+    WeightRule(const WeightRule&) = delete;
+    WeightRule& operator=(const WeightRule&) = delete;
+    virtual ~WeightRule() = default;
+
+    /// The number of updates below which the server must not step.
+    virtual std::size_t least_updates() const { return 1; }
+
+    /// updates.size() >= 1. All numbers of the result must be finite.
+    virtual Coefficients weigh(const RoundUpdates& updates) = 0;
+
+    /// What it remembers from round to round, as text; empty: nothing. A checkpoint keeps it.
+    virtual std::string state() const { return ""; }
+    /// Goes on from what state() returned. False if `state` cannot be from this rule.
+    virtual bool restore(const std::string& state) { return state.empty(); }
+};
+
+}  // namespace fedhive::aggregation

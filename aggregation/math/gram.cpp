@@ -1,0 +1,98 @@
+#include "aggregation/math/gram.h"
+
+#include "aggregation/base/divide_up.h"
+#include "aggregation/math/dispatch.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+namespace fedhive::aggregation {
+
+namespace gram_kernels {
+
+extern const Kernels kernels_plain;
+#if defined(FEDHIVE_X86_KERNELS)
+extern const Kernels kernels_avx512;
+extern const Kernels kernels_avx2;
+#endif
+
+namespace {
+
+/// The kernels that this processor runs, fastest first; null for the others.
+std::array<const Kernels*, 3> runnable() {
+    std::array<const Kernels*, 3> found{};
+#if defined(FEDHIVE_X86_KERNELS)
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl"))
+        found[0] = &kernels_avx512;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) found[1] = &kernels_avx2;
+#endif
+    found[2] = &kernels_plain;
+    return found;
+}
+
+}  // namespace
+
+const Kernels& kernels() {
+    static const Kernels& fastest = []() -> const Kernels& {
+        for (const Kernels* kernels : runnable())
+            if (kernels != nullptr) return *kernels;
+        return kernels_plain;
+    }();
+    return fastest;
+}
+
+const Kernels* kernels_by_name(std::string_view name) {
+    for (const Kernels* kernels : runnable())
+        if (kernels != nullptr && kernels->name == name) return kernels;
+    return nullptr;
+}
+
+}  // namespace gram_kernels
+
+namespace {
+
+using gram_kernels::kChunk;
+
+/// to[c] = row[c] − base[c], and zeros behind the last column.
+void write_difference(float* to, const float* row, const float* base, std::size_t columns) {
+    for (std::size_t c = 0; c < columns; ++c) to[c] = row[c] - base[c];
+    std::fill(to + columns, to + kChunk, 0.0F);
+}
+
+void gram_on_host(std::span<const float* const> rows, std::size_t base_row, std::size_t columns, std::span<double> values) {
+    const gram_kernels::Kernels& kernels = gram_kernels::kernels();
+    const std::size_t count = rows.size();
+    double* with_base = values.data() + count * (count + 1) / 2;
+    std::vector<float> differences(round_up(count, gram_kernels::kRowsTogether) * kChunk, 0.0F);
+    std::vector<float> ends(2 * kChunk, 0.0F);  // the base and a row of a chunk that is shorter
+    std::fill(values.begin(), values.end(), 0.0);
+    for (std::size_t first = 0; first < columns; first += kChunk) {
+        const std::size_t width = std::min(kChunk, columns - first);
+        const auto whole = [&](std::size_t row, float* end) -> const float* {
+            if (width == kChunk) return rows[row] + first;
+            std::copy_n(rows[row] + first, width, end);
+            return end;
+        };
+        const float* base = whole(base_row, ends.data());
+        for (std::size_t row = 0; row < count; ++row) {
+            with_base[row] += kernels.dot(row == base_row ? base : whole(row, ends.data() + kChunk), base);
+            write_difference(differences.data() + row * kChunk, rows[row] + first, base, width);
+        }
+        kernels.lower({differences.data(), count, values.data()});
+    }
+}
+
+}  // namespace
+
+void gram(std::span<const float* const> rows, std::size_t base, std::size_t columns, MemorySpace space,
+          std::span<double> values) {
+    if (base >= rows.size() || columns > kGramColumns || values.size() != gram_values(rows.size()))
+        throw ShapeError(fmt::format("{} products of {} rows of {} columns", values.size(), rows.size(), columns));
+    dispatch(
+        space, [&] { gram_on_host(rows, base, columns, values); },
+        [&] { return kernels::gram(values.data(), rows.data(), rows.size(), base, columns); });
+}
+
+}  // namespace fedhive::aggregation

@@ -1,0 +1,54 @@
+#include "aggregation/math/inner_products.h"
+
+#include "aggregation/math/dispatch.h"
+
+#include <numeric>
+
+namespace fedhive::aggregation {
+
+double InnerProducts::dot_of(std::size_t i, std::span<const double> a) const {
+    double sum = 0.0;
+    for (std::size_t k = 0; k < a.size(); ++k) sum += a[k] * dot(i, k);
+    return sum;
+}
+
+double InnerProducts::squared_of(std::span<const double> a) const {
+    double sum = 0.0;
+    for (std::size_t k = 0; k < a.size(); ++k) sum += a[k] * dot_of(k, a);
+    return std::max(0.0, sum);
+}
+
+/// With Σ a = 1, u_i − Σ a_k u_k = d_i − Σ a_k d_k: what the vectors have in common does not enter.
+std::vector<double> InnerProducts::squared_distances_to(std::span<const double> a) const {
+    std::vector<double> with_sum(rows_, 0.0);  // ⟨d_i, Σ a_k d_k⟩
+    double squared_sum = 0.0;
+    for (std::size_t i = 0; i < rows_; ++i) {
+        for (std::size_t k = 0; k < rows_; ++k) with_sum[i] += a[k] * differences(i, k);
+        squared_sum += a[i] * with_sum[i];
+    }
+    std::vector<double> distances(rows_);
+    for (std::size_t i = 0; i < rows_; ++i) distances[i] = std::max(0.0, differences(i, i) - 2.0 * with_sum[i] + squared_sum);
+    return distances;
+}
+
+std::size_t base_row(std::span<const double> norms) {
+    std::vector<std::size_t> order(norms.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return norms[a] < norms[b]; });
+    return order.at((norms.size() - 1) / 2);
+}
+
+InnerProducts inner_products_of(std::span<const ConstParamSpan> rows, std::size_t base) {
+    InnerProducts products(rows.size(), base);
+    std::vector<double> values(gram_values(rows.size()));
+    std::vector<const float*> pointers(rows.size());
+    for (const ConstParamSpan& row : rows) require_same(rows.front(), row, "inner products");
+    for (std::size_t first = 0; first < rows.front().size; first += kGramColumns) {
+        for (std::size_t k = 0; k < rows.size(); ++k) pointers[k] = rows[k].data + first;
+        gram(pointers, base, std::min(kGramColumns, rows.front().size - first), rows.front().space, values);
+        products.add(values);
+    }
+    return products;
+}
+
+}  // namespace fedhive::aggregation

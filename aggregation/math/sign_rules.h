@@ -1,0 +1,23 @@
+// Rules that count the signs of a column's values.
+#pragma once
+
+#include "aggregation/math/aggregator.h"
+
+#include <memory>
+
+namespace fedhive::aggregation {
+
+/// out[i] = sign(Σ_k sign(u_k[i])): 1, −1, or 0 where as many rise as fall.
+///
+/// Shapes   updates: K × [P], one client a slot, finite; K ≥ 1.
+/// Source   Bernstein et al. 2019 (arXiv:1810.05291), Algorithm 1, "majority vote".
+/// Differs  clients send f32 updates; the chain's step `sign` sends signs.
+std::unique_ptr<Aggregator> make_sign_majority();
+
+/// out[i] = ±mean_k u_k[i]: minus where |Σ_k sign(u_k[i])| < threshold.
+///
+/// Order    the mean as in mean.h: with threshold 0 its bits.
+/// Source   Ozdayi et al. 2021 (arXiv:2007.03767), equations 2 and 3 ("robust learning rate").
+std::unique_ptr<Aggregator> make_robust_rate(double threshold);
+
+}  // namespace fedhive::aggregation

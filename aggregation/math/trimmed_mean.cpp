@@ -1,0 +1,165 @@
+#include "aggregation/math/trimmed_mean.h"
+
+#include "aggregation/math/column_ops.h"
+#include "aggregation/math/dispatch.h"
+#include "aggregation/math/mean.h"
+#include "aggregation/math/sorting_network.h"
+#include "aggregation/math/update_list.h"
+#include "aggregation/memory/param_buffer.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace fedhive::aggregation {
+
+namespace {
+
+/// The updates of a round, and what is left out of each column: `below` values at its lower end and `above` at its upper one.
+/// around_median: their sum alone is fixed, and each column chooses `below`.
+struct Trim {
+    std::size_t below = 0;
+    std::size_t above = 0;
+    bool around_median = false;
+};
+
+/// The first value of the window of `kept` values around the median of sorted[0] to sorted[count - 1], for each column.
+inline __attribute__((always_inline)) void windows(std::int32_t* begin, const std::int32_t* sorted, std::size_t count,
+                                                   std::size_t kept) {
+    for (std::size_t c = 0; c < kBlockColumns; ++c) begin[c] = 0;
+    const std::int32_t* lower = sorted + (count - 1) / 2 * kBlockColumns;
+    const std::int32_t* upper = sorted + count / 2 * kBlockColumns;
+    for (std::size_t at = 0; at + kept < count; ++at)
+        for (std::size_t c = 0; c < kBlockColumns; ++c) {
+            const double middle = element::exact_middle(lower[c], upper[c]);
+            const bool moves =
+                element::is_closer(sorted[(at + kept) * kBlockColumns + c], sorted[at * kBlockColumns + c], middle);
+            begin[c] += moves && begin[c] == static_cast<std::int32_t>(at) ? 1 : 0;
+        }
+}
+
+/// sorted, keys: room for `count` rows of kBlockColumns.
+FEDHIVE_CLONES void trimmed_mean_on_host(float* out, const std::vector<const float*>& updates,
+                                         const std::vector<std::uint8_t>& folds, const Trim& trim,
+                                         const std::vector<Comparator>& network, std::int32_t* keys, std::int32_t* sorted,
+                                         std::size_t size) {
+    const std::size_t count = updates.size();
+    const std::size_t kept = count - trim.below - trim.above;
+    const auto total = static_cast<double>(kept);
+    const auto left_out = static_cast<std::int32_t>(trim.below + trim.above);
+    float sums[element::kMaxTreeDepth][kBlockColumns];
+    std::int32_t begin[kBlockColumns], low[kBlockColumns], high[kBlockColumns];
+    std::int32_t first_low[kBlockColumns], end_high[kBlockColumns], seen_low[kBlockColumns], seen_high[kBlockColumns];
+    for (std::size_t first = 0; first < size; first += kBlockColumns) {
+        const std::size_t width = std::min(kBlockColumns, size - first);
+        write_keys(keys, updates, first, width);
+        std::copy(keys, keys + count * kBlockColumns, sorted);
+        for (const Comparator& step : network) exchange(sorted + step.low * kBlockColumns, sorted + step.high * kBlockColumns);
+        if (trim.around_median)
+            windows(begin, sorted, count, kept);
+        else
+            std::fill(begin, begin + kBlockColumns, static_cast<std::int32_t>(trim.below));
+        for (std::size_t c = 0; c < kBlockColumns; ++c) {
+            const auto at = static_cast<std::size_t>(begin[c]);
+            low[c] = sorted[at * kBlockColumns + c];
+            high[c] = sorted[(at + kept - 1) * kBlockColumns + c];
+            first_low[c] = begin[c];
+            end_high[c] = begin[c] - left_out;
+            seen_low[c] = seen_high[c] = 0;
+        }
+        // Of the values equal to `low`, the first ones are left out; of those equal to `high`, the last ones.
+        for (std::size_t k = 0; k < count; ++k)
+            for (std::size_t c = 0; c < kBlockColumns; ++c) {
+                const std::int32_t key = keys[k * kBlockColumns + c];
+                first_low[c] -= key < low[c] ? 1 : 0;
+                end_high[c] += key >= high[c] ? 1 : 0;
+            }
+        std::size_t depth = 0;
+        for (std::size_t k = 0; k < count; ++k) {
+            for (std::size_t fold = 0; fold < folds[k]; ++fold, --depth)
+                element::add_row(sums[depth - 2], sums[depth - 1], kBlockColumns);
+            const float* values = updates[k] + first;
+            float* top = sums[depth++];
+            for (std::size_t c = 0; c < width; ++c) {
+                const std::int32_t key = keys[k * kBlockColumns + c];
+                const bool is_low = key == low[c];
+                const bool is_high = key == high[c];
+                const bool in = key >= low[c] && key <= high[c] && !(is_low && seen_low[c] < first_low[c]) &&
+                                !(is_high && seen_high[c] >= end_high[c]);
+                seen_low[c] += is_low ? 1 : 0;
+                seen_high[c] += is_high ? 1 : 0;
+                top[c] = in ? values[c] : 0.0F;
+            }
+            for (std::size_t c = width; c < kBlockColumns; ++c) top[c] = 0.0F;
+        }
+        for (; depth > 1; --depth) element::add_row(sums[depth - 2], sums[depth - 1], kBlockColumns);
+        for (std::size_t c = 0; c < width; ++c) out[first + c] = element::divided(sums[0][c], total);
+    }
+}
+
+class TrimmedMean final : public Aggregator {
+public:
+    TrimmedMean(ColumnRule rule, double number) : rule_(rule), number_(number) {}
+
+    ColumnRule column_rule() const override { return rule_; }
+    double column_number() const override { return number_; }
+
+    void zero_init(std::size_t num_floats, MemorySpace space) override {
+        updates_.reset(num_floats, space);
+        if (mean_.span().size != num_floats || mean_.span().space != space) mean_ = ParamBuffer(num_floats, space);
+    }
+
+    void aggregate(const Update& update) override { updates_.add_one_client(update, "a mean over a column's middle"); }
+
+    Aggregate finish() override {
+        const std::vector<Update>& all = updates_.all();
+        const std::size_t count = all.size();
+        std::vector<std::size_t> positions;
+        for (const Update& update : all) positions.push_back(update.position);
+        const std::vector<std::uint8_t> folds = tree_folds(positions);
+        const std::vector<const float*> values = updates_.pointers();
+        const Trim trim = trim_of(count);
+        float* out = mean_.span().data;
+        const std::size_t size = updates_.num_floats();
+        dispatch(
+            updates_.space(),
+            [&] {
+                std::vector<std::int32_t> keys(count * kBlockColumns), sorted(count * kBlockColumns);
+                trimmed_mean_on_host(out, values, folds, trim, network(count, trim), keys.data(), sorted.data(), size);
+            },
+            [&] {
+                return kernels::trimmed_mean(out, {values.data(), nullptr, folds.data(), count, 0.0}, trim.below, trim.above,
+                                             trim.around_median, size);
+            });
+        return {mean_, updates_.weight(), updates_.num_clients()};
+    }
+
+private:
+    Trim trim_of(std::size_t count) const {
+        if (rule_ == ColumnRule::MeanAroundMedian) return {0, std::min(static_cast<std::size_t>(number_), count - 1), true};
+        const auto end = static_cast<std::size_t>(number_ * static_cast<double>(count));
+        return {end, end, false};
+    }
+
+    static std::vector<Comparator> network(std::size_t count, const Trim& trim) {
+        std::vector<bool> needed(count, trim.around_median);
+        if (!trim.around_median) needed[trim.below] = needed[count - 1 - trim.above] = true;
+        return sorting_network(count, std::move(needed));
+    }
+
+    ColumnRule rule_;
+    double number_;
+    UpdateList updates_;
+    ParamBuffer mean_;
+};
+
+}  // namespace
+
+std::unique_ptr<Aggregator> make_trimmed_mean(double share) {
+    return std::make_unique<TrimmedMean>(ColumnRule::TrimmedMean, share);
+}
+
+std::unique_ptr<Aggregator> make_mean_around_median(double left_out) {
+    return std::make_unique<TrimmedMean>(ColumnRule::MeanAroundMedian, left_out);
+}
+
+}  // namespace fedhive::aggregation

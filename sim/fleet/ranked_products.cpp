@@ -1,0 +1,71 @@
+#include "sim/fleet/ranked_products.h"
+
+#include "aggregation/base/divide_up.h"
+#include "aggregation/math/host_view.h"
+#include "sim/ranks/bytes.h"
+
+#include <algorithm>
+#include <deque>
+#include <vector>
+
+namespace fedhive::sim {
+
+using aggregation::ConstParamSpan;
+using aggregation::gram_values;
+using aggregation::InnerProducts;
+using aggregation::kGramColumns;
+
+namespace {
+
+std::span<const std::byte> bytes_of(const float* values, std::size_t count) { return std::as_bytes(std::span(values, count)); }
+
+}  // namespace
+
+InnerProducts products_over_ranks(Ranks& ranks, std::span<const aggregation::Update> updates, std::size_t base,
+                                  const std::function<std::uint32_t(const aggregation::Update&)>& owner,
+                                  const Patience& patience) {
+    const std::uint32_t mine = ranks.rank();
+    const std::size_t num_floats = updates.front().values.size;
+    const std::uint64_t ranges = divide_up(num_floats, kGramColumns);
+    const auto begin_of = [&](std::uint32_t rank) {
+        return std::min<std::size_t>(num_floats, ranks.begin_of(ranges, rank) * kGramColumns);
+    };
+    const auto size_of = [&](std::uint32_t rank) { return begin_of(rank + 1) - begin_of(rank); };
+    std::vector<std::vector<float>> received;  // this rank's columns of the others' updates
+    std::deque<aggregation::HostView> own;
+    std::vector<const float*> columns;  // this rank's columns of all updates
+    std::vector<Outgoing> out;
+    std::vector<Incoming> in;
+    for (const aggregation::Update& update : updates) {
+        const std::uint32_t rank = owner(update);
+        if (rank != mine) {
+            std::vector<float>& place = received.emplace_back(size_of(mine));
+            in.push_back({rank, std::as_writable_bytes(std::span(place))});
+            columns.push_back(place.data());
+            continue;
+        }
+        const float* values = ConstParamSpan(own.emplace_back(update.values)).data;
+        for (std::uint32_t to = 0; to < ranks.size(); ++to)
+            if (to != mine) out.push_back({to, bytes_of(values + begin_of(to), size_of(to))});
+        columns.push_back(values + begin_of(mine));
+    }
+    ranks.exchange(out, in, patience);
+
+    std::vector<double> values(gram_values(updates.size()));
+    std::vector<const float*> rows(columns.size());
+    BytesWriter bytes;
+    for (std::size_t first = 0; first < size_of(mine); first += kGramColumns) {
+        for (std::size_t k = 0; k < rows.size(); ++k) rows[k] = columns[k] + first;
+        aggregation::gram(rows, base, std::min(kGramColumns, size_of(mine) - first), aggregation::MemorySpace::Host, values);
+        for (const double value : values) bytes.put(value);
+    }
+    InnerProducts products(updates.size(), base);
+    for (const std::string& theirs : ranks.all_gather(bytes.take(), patience))  // by rank, so by columns
+        for (BytesReader reader(theirs); !reader.empty();) {
+            for (double& value : values) value = reader.get<double>();
+            products.add(values);
+        }
+    return products;
+}
+
+}  // namespace fedhive::sim

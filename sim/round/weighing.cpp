@@ -1,0 +1,95 @@
+#include "sim/round/weighing.h"
+
+#include "aggregation/base/error.h"
+#include "aggregation/cohort/aggregator_catalog.h"
+#include "aggregation/math/vector_ops.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace fedhive::sim {
+
+using aggregation::Coefficients;
+using aggregation::InnerProducts;
+using aggregation::RoundUpdates;
+using aggregation::Sender;
+using aggregation::Update;
+
+namespace {
+
+/// The clients of the updates; each slot has one.
+std::vector<Sender> senders_of(const Arrivals& arrived) {
+    std::vector<Sender> senders;
+    for (const Update& update : arrived.updates) {
+        const auto report = std::ranges::find_if(
+            arrived.clients, [&](const ClientReport& client) { return client.slot == update.slot && !client.failure; });
+        FEDHIVE_CHECK(report != arrived.clients.end() && update.clients == 1, "slot {} has no single client", update.slot);
+        senders.push_back({.client_id = report->client_id,
+                           .num_examples = report->num_examples,
+                           .steps = report->result.steps,
+                           .train_loss = report->result.train_loss,
+                           .update_norm = report->result.update_norm,
+                           .weight = update.weight,
+                           .staleness = report->staleness});
+    }
+    return senders;
+}
+
+std::vector<double> norms_of(std::span<const Sender> senders) {
+    std::vector<double> norms;
+    for (const Sender& sender : senders) norms.push_back(sender.update_norm);
+    return norms;
+}
+
+void require_finite_weight(double coefficient, const Sender& sender) {
+    if (!std::isfinite(coefficient))
+        throw Fault(fmt::format("the weight of client {}'s update is {}: its loss {} or its norm {} is too large",
+                                sender.client_id, coefficient, sender.train_loss, sender.update_norm));
+}
+
+}  // namespace
+
+Weighing::Weighing(const Strategy& strategy, const aggregation::LocalSteps& local, const aggregation::Arena& arena,
+                   std::uint64_t seed, std::uint64_t num_clients)
+    : rule_(strategy.weight_rule.get()),
+      needs_products_(strategy.inner_products),
+      of_sum_(strategy.aggregator->column_rule() == aggregation::ColumnRule::Sum),
+      local_(local),
+      lr_schedule_(strategy.lr_schedule),
+      arena_(arena),
+      seed_(seed),
+      num_clients_(num_clients) {
+    if (!strategy.keeps_last_aggregate) return;
+    last_slot_ = arena.geometry().num_slots - 1;
+    aggregation::set_zero(arena.slot(*last_slot_));
+}
+
+std::vector<Update> Weighing::weighed(const Arrivals& arrived, std::int64_t round, const TakeProducts& products) const {
+    if (rule_ == nullptr) return arrived.updates;
+    std::vector<Update> rows = arrived.updates;
+    if (last_slot_) rows.push_back({arena_.slot(*last_slot_), rows.back().position + 1, 1.0, 1.0, 1, *last_slot_});
+    const std::vector<Sender> senders = senders_of(arrived);
+    const InnerProducts taken = needs_products_ ? products(rows, aggregation::base_row(norms_of(senders))) : InnerProducts();
+    aggregation::LocalSteps local = local_;
+    local.lr *= static_cast<double>(lr_schedule_.factor(static_cast<std::uint64_t>(round)));
+    const Coefficients given = rule_->weigh({.senders = senders,
+                                             .products = needs_products_ ? &taken : nullptr,
+                                             .round = static_cast<std::uint64_t>(round),
+                                             .num_clients = num_clients_,
+                                             .local = local,
+                                             .stream = Stream(seed_, Purpose::Weights, static_cast<std::uint32_t>(round))});
+    FEDHIVE_CHECK_EQ(given.of_updates.size(), senders.size());
+    for (std::size_t k = 0; k < senders.size(); ++k) require_finite_weight(given.of_updates[k], senders[k]);
+    return aggregation::weighed(rows, given, of_sum_);
+}
+
+void Weighing::keep(const aggregation::Aggregate& aggregate) const {
+    if (last_slot_) aggregation::copy(arena_.slot(*last_slot_), aggregate.values);
+}
+
+std::vector<aggregation::Moment> Weighing::moments() const {
+    if (!last_slot_) return {};
+    return {{"last_aggregate", arena_.slot(*last_slot_)}};
+}
+
+}  // namespace fedhive::sim

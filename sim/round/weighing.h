@@ -1,0 +1,57 @@
+// Weights at the barrier: what a strategy's weight rule makes of the updates that have arrived, before they are combined.
+#pragma once
+
+#include "aggregation/cohort/aggregator_catalog.h"
+#include "aggregation/cohort/weight_rule.h"
+#include "aggregation/math/aggregator.h"
+#include "aggregation/math/server_optimizer.h"
+#include "aggregation/memory/arena.h"
+#include "sim/round/flight.h"
+#include "sim/strategies/strategy.h"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace fedhive::sim {
+
+/// Inner products of these updates less updates[base], in their order. Only called where the rule needs them.
+using TakeProducts = std::function<aggregation::InnerProducts(std::span<const aggregation::Update> updates, std::size_t base)>;
+
+class Weighing {
+public:
+    /// `strategy`'s weight rule and `arena` outlive this. local: with the client rate before its schedule. seed: the run's seed of
+    /// training, for rules that draw.
+    Weighing(const Strategy& strategy, const aggregation::LocalSteps& local, const aggregation::Arena& arena,
+             std::uint64_t seed, std::uint64_t num_clients);
+
+    /// The updates with the rule's coefficients as scales and weights, without those of coefficient 0; the last aggregate comes
+    /// behind them if the rule keeps it. Without a rule: the updates as they arrived. Throws Fault for a coefficient that is
+    /// not finite.
+    std::vector<aggregation::Update> weighed(const Arrivals& arrived, std::int64_t round, const TakeProducts& products) const;
+
+    /// Call with each aggregate, before the server's step.
+    void keep(const aggregation::Aggregate& aggregate) const;
+
+    /// What a checkpoint keeps: the last aggregate as a vector, and the rule's own state as text. restore() is false if `state`
+    /// cannot be from this rule.
+    std::vector<aggregation::Moment> moments() const;
+    std::string state() const { return rule_ == nullptr ? "" : rule_->state(); }
+    bool restore(const std::string& state) const { return rule_ == nullptr ? state.empty() : rule_->restore(state); }
+
+private:
+    aggregation::WeightRule* rule_;
+    bool needs_products_;
+    bool of_sum_;                             // the aggregator does not divide by the sum of the weights
+    std::optional<std::size_t> last_slot_{};  // the last aggregate, if the rule keeps it
+    aggregation::LocalSteps local_;
+    LrSchedule lr_schedule_;
+    const aggregation::Arena& arena_;
+    std::uint64_t seed_;
+    std::uint64_t num_clients_;
+};
+
+}  // namespace fedhive::sim

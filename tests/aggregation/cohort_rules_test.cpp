@@ -1,0 +1,133 @@
+#include "tests/aggregation/combine.h"
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <fstream>
+
+using namespace fedhive;
+using namespace fedhive::aggregation;
+using nlohmann::json;
+using testing::CombinedRule;
+using testing::Floats;
+
+namespace {
+
+/// Keys as a config gives them: whole numbers where the rule wants such.
+Values values_of(const std::string& rule, const json& keys) {
+    Values values;
+    for (const KeySpec& key : aggregator_spec(rule).keys) {
+        if (!keys.contains(key.name)) continue;
+        if (std::holds_alternative<std::int64_t>(key.default_value))
+            values.set(key.name, keys[key.name].get<std::int64_t>());
+        else if (std::holds_alternative<std::optional<std::int64_t>>(key.default_value))
+            values.set(key.name, std::optional(keys[key.name].get<std::int64_t>()));
+        else
+            values.set(key.name, keys[key.name].get<double>());
+    }
+    return values;
+}
+
+std::vector<Sender> senders_of(const json& round) {
+    std::vector<Sender> senders;
+    for (std::size_t k = 0; k < round["updates"].size(); ++k)
+        senders.push_back({.client_id = static_cast<std::uint32_t>(k),
+                           .num_examples = round["examples"][k],
+                           .steps = round["steps"][k],
+                           .train_loss = round["loss"][k],
+                           .weight = round["examples"][k]});
+    return senders;
+}
+
+Floats random_update(std::uint32_t k) { return testing::random_floats(40, k); }
+
+std::vector<Floats> some_updates(std::uint32_t count) {
+    std::vector<Floats> updates;
+    for (std::uint32_t k = 0; k < count; ++k) updates.push_back(random_update(k));
+    return updates;
+}
+
+std::vector<Sender> of_weights(const std::vector<double>& weights, std::uint64_t steps) {
+    std::vector<Sender> senders;
+    for (const double weight : weights) senders.push_back({.steps = steps, .weight = weight});
+    return senders;
+}
+
+}  // namespace
+
+TEST_SUITE("CohortRules") {
+    TEST_CASE("EachEqualsItsFormulaInNumpy") {
+        std::ifstream file(FEDHIVE_SOURCE_DIR "/tests/golden/cohort_rules.json");
+        REQUIRE(file.is_open());
+        const json golden = json::parse(file);
+        std::size_t compared = 0;
+        for (const json& one : golden["cases"]) {
+            const auto name = one["rule"].get<std::string>();
+            CAPTURE(name);
+            CAPTURE(one["keys"].dump());
+            const LocalSteps local{one["local"]["lr"], one["local"]["momentum"], one["local"]["proximal_mu"]};
+            CombinedRule rule(name, values_of(name, one["keys"]));
+            for (const json& round : one["rounds"]) {
+                const auto updates = round["updates"].get<std::vector<Floats>>();
+                const auto expected = round["aggregate"].get<std::vector<double>>();
+                double largest = 0.0;
+                for (const double value : expected) largest = std::max(largest, std::abs(value));
+                const Floats aggregate = rule(updates, MemorySpace::Host, senders_of(round), local);
+                REQUIRE(aggregate.size() == expected.size());
+                for (std::size_t i = 0; i < expected.size(); ++i)
+                    CHECK(aggregate[i] == doctest::Approx(expected[i]).epsilon(2e-6).scale(largest));
+                ++compared;
+            }
+        }
+        CHECK(compared == 39);
+    }
+
+    TEST_CASE("SpecialCasesHaveTheBitsOfTheMean") {
+        const std::vector<Floats> updates = some_updates(7);
+        const std::vector<Sender> unequal = of_weights({1.0, 3.0, 2.0, 5.0, 0.5, 4.0, 1.5}, 12);
+        CombinedRule mean("mean", {});
+        const Floats plain = mean(updates), weighted = mean(updates, MemorySpace::Host, unequal);
+        CHECK(testing::same_bits(CombinedRule("trimmed_mean", {{"trim", 0.0}})(updates), plain));
+        CHECK(testing::same_bits(CombinedRule("mean_around_median", {{"byzantine", std::int64_t{0}}})(updates), plain));
+        CHECK(testing::same_bits(
+            CombinedRule("krum", {{"byzantine", std::optional<std::int64_t>(0)}, {"chosen", std::int64_t{7}}})(updates),
+            plain));
+        CHECK(
+            testing::same_bits(CombinedRule("normalized", {})(updates, MemorySpace::Host, unequal, {0.1, 0.9, 0.0}), weighted));
+        CHECK(testing::same_bits(
+            CombinedRule("robust_rate", {{"threshold", std::int64_t{0}}})(updates, MemorySpace::Host, unequal), weighted));
+        // Equal updates are not extrapolated.
+        const std::vector<Floats> equal(5, random_update(3));
+        CHECK(testing::same_bits(CombinedRule("extrapolated", {})(equal), mean(equal)));
+    }
+
+    TEST_CASE("EachNeedsAsManyUpdatesAsItsPaperSays") {
+        CHECK(CombinedRule("bulyan", {{"byzantine", std::int64_t{2}}}).least_updates() == 11);
+        CHECK(CombinedRule("bulyan", {}).least_updates() == 7);
+        CHECK(CombinedRule("geometric_median", {}).least_updates() == 1);
+        CHECK(CombinedRule("trimmed_mean", {}).least_updates() == 1);
+    }
+
+    TEST_CASE("CenteredClippingBeginsAtZeroAndIsBounded") {
+        CombinedRule rule("centered_clipping", {{"radius", 1.0}});
+        const Floats far(40, 1e6F);
+        const auto length = [](const Floats& values) {
+            double sum = 0.0;
+            for (const float value : values) sum += static_cast<double>(value) * static_cast<double>(value);
+            return std::sqrt(sum);
+        };
+        CHECK(length(rule({far, far})) == doctest::Approx(1.0).epsilon(1e-5));
+        CHECK(length(rule({far, far})) == doctest::Approx(2.0).epsilon(1e-5));
+    }
+
+    TEST_CASE("NothingThatARuleRemembersIsTakenFromAnother") {
+        for (const AggregatorSpec& spec : aggregator_catalog()) {
+            CombinedRule rule(spec.name, {});
+            if (rule.rule() == nullptr) continue;
+            CAPTURE(spec.name);
+            CHECK(rule.rule()->restore(rule.rule()->state()));
+            CHECK_FALSE(rule.rule()->restore("7:"));
+        }
+    }
+}

@@ -1,0 +1,69 @@
+// A rule of the catalog from updates to aggregate in one process, as the round loop does it.
+#pragma once
+
+#include "aggregation/cohort/aggregator_catalog.h"
+#include "aggregation/math/aggregator.h"
+#include "tests/aggregation/spans.h"
+
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace fedhive::aggregation::testing {
+
+class CombinedRule {
+public:
+    CombinedRule(const std::string& name, const Values& values)
+        : spec_(aggregator_spec(name)),
+          aggregator_(spec_.build(completed(values, spec_.keys))),
+          rule_(spec_.weigh != nullptr ? spec_.weigh(completed(values, spec_.keys)) : nullptr) {}
+
+    std::size_t least_updates() const { return rule_ ? rule_->least_updates() : 1; }
+    WeightRule* rule() { return rule_.get(); }
+
+    /// The aggregate of the next round. senders: one for each update; left out, of equal weight.
+    Floats operator()(const std::vector<Floats>& updates, MemorySpace space = MemorySpace::Host,
+                      std::vector<Sender> senders = {}, const LocalSteps& local = {}) {
+        const std::size_t size = updates.front().size();
+        if (last_.size() != size) last_.assign(size, 0.0F);
+        senders.resize(updates.size());
+        std::vector<ParamBuffer> slots;
+        std::vector<Update> rows;
+        for (const Floats& update : updates) slots.push_back(upload(update, space));
+        if (spec_.keeps_last) slots.push_back(upload(last_, space));
+        std::vector<ConstParamSpan> spans;
+        std::vector<double> norms;
+        for (const Floats& update : updates) {
+            double squared = 0.0;
+            for (const float value : update) squared += static_cast<double>(value) * static_cast<double>(value);
+            norms.push_back(std::sqrt(squared));
+        }
+        for (std::size_t k = 0; k < slots.size(); ++k) {
+            const double weight = k < senders.size() ? senders[k].weight : 1.0;
+            rows.push_back({slots[k], k, weight, weight, 1});
+            spans.push_back(slots[k]);
+        }
+        if (rule_) {
+            const InnerProducts products = spec_.products ? inner_products_of(spans, base_row(norms)) : InnerProducts();
+            const Coefficients given = rule_->weigh({.senders = senders,
+                                                     .products = spec_.products ? &products : nullptr,
+                                                     .round = round_++,
+                                                     .num_clients = 100,
+                                                     .local = local});
+            rows = weighed(rows, given, aggregator_->column_rule() == ColumnRule::Sum);
+        }
+        aggregator_->zero_init(size, space);
+        for (const Update& row : rows) aggregator_->aggregate(row);
+        return last_ = download(aggregator_->finish().values);
+    }
+
+private:
+    const AggregatorSpec& spec_;
+    std::unique_ptr<Aggregator> aggregator_;
+    std::unique_ptr<WeightRule> rule_;
+    Floats last_;
+    std::uint64_t round_ = 0;
+};
+
+}  // namespace fedhive::aggregation::testing

@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+"""Rules that combine the updates of a round, each as the formula of its paper in NumPy (float64).
+
+usage: cohort_rules.py > cohort_rules.json
+
+A case is a rule with its keys, and rounds one after the other: updates [K][P], what is known of their senders, and the aggregate.
+cohort_rules_test.cpp compares fedhive's rules with them. Needs NumPy alone.
+"""
+import json
+import sys
+
+import numpy as np
+
+draws = np.random.default_rng(20261125)
+
+
+def trimmed_mean(u, trim):  # Yin et al. 2018, Definition 2
+    t = int(trim * len(u))
+    return np.sort(u, axis=0)[t:len(u) - t].mean(axis=0)
+
+
+def mean_around_median(u, byzantine):  # Xie et al. 2018, equation 6
+    u = np.sort(u, axis=0)  # of two equally far, the smaller one
+    nearest = np.argsort(np.abs(u - np.median(u, axis=0)), axis=0, kind="stable")[:max(1, len(u) - byzantine)]
+    return np.take_along_axis(u, nearest, axis=0).mean(axis=0)
+
+
+def sign_majority(u):  # Bernstein et al. 2019, Algorithm 1
+    return np.sign(np.sign(u).sum(axis=0))
+
+
+def robust_rate(u, weights, threshold):  # Ozdayi et al. 2021, equations 2 and 3
+    agree = np.abs(np.sign(u).sum(axis=0)) >= threshold
+    return np.where(agree, 1.0, -1.0) * np.average(u, axis=0, weights=weights)
+
+
+def krum_scores(u, byzantine):  # Blanchard et al. 2017, section 3
+    distances = ((u[:, None] - u[None]) ** 2).sum(axis=2)
+    neighbours = max(1, len(u) - byzantine - 2)
+    return np.sort(distances, axis=1)[:, 1:1 + neighbours].sum(axis=1)
+
+
+def krum(u, byzantine, chosen):
+    return u[np.argsort(krum_scores(u, byzantine), kind="stable")[:chosen]].mean(axis=0)
+
+
+def bulyan(u, byzantine):  # El Mhamdi et al. 2018, section 4
+    left, taken = list(range(len(u))), []
+    while len(taken) < len(u) - 2 * byzantine:
+        best = int(np.argmin(krum_scores(u[left], byzantine)))
+        taken.append(left.pop(best))
+    return mean_around_median(u[taken], 2 * byzantine)
+
+
+def geometric_median(u, weights, iterations, smoothing):  # Pillutla et al. 2019, Algorithm 2
+    v = np.average(u, axis=0, weights=weights)
+    for _ in range(iterations):
+        v = np.average(u, axis=0, weights=weights / np.maximum(smoothing, np.linalg.norm(u - v, axis=1)))
+    return v
+
+
+def centered_clipping(u, last, tau, iterations):  # Karimireddy et al. 2021, Algorithm 2
+    v = last
+    for _ in range(iterations):
+        lengths = np.linalg.norm(u - v, axis=1)
+        v = v + ((u - v) * np.minimum(1.0, tau / lengths)[:, None]).mean(axis=0)
+    return v
+
+
+def extrapolated(u, weights, epsilon):  # Jhunjhunwala et al. 2023, Algorithm 1
+    p = weights / weights.sum()
+    mean = p @ u
+    return max(1.0, (p * (u ** 2).sum(axis=1)).sum() / (2 * ((mean ** 2).sum() + epsilon))) * mean
+
+
+def normalized(u, weights, steps, lr, momentum, mu):  # Wang et al. 2020, equation 6
+    def length(tau):
+        """|a|_1 by its definition: the sum over steps of how much of a step's gradient the update holds."""
+        total = 0.0
+        for gradient in range(tau):
+            velocity = moved = 0.0
+            for step in range(tau):
+                velocity = momentum * velocity + (1.0 if step == gradient else 0.0) - mu * lr * moved
+                moved += velocity
+            total += moved
+        return total
+
+    a, p = np.array([length(tau) for tau in steps]), weights / weights.sum()
+    return (p * a).sum() * ((p / a) @ u)
+
+
+cases = []
+
+
+def case(rule, keys, formula, clients=9, floats=23, rounds=1, local=None, wild=0):
+    local = local or {"lr": 0.05, "momentum": 0.0, "proximal_mu": 0.0}
+    rows, last = [], np.zeros(floats)
+    for _ in range(rounds):
+        u = (draws.normal(size=floats) + 0.3 * draws.normal(size=(clients, floats))).astype(np.float32)
+        u[:wild] *= -30
+        u = u.astype(np.float64)
+        senders = {"examples": draws.integers(1, 100, clients), "steps": draws.integers(1, 9, clients),
+                   "loss": draws.uniform(0.1, 3.0, clients)}
+        last = formula(u, senders["examples"].astype(float), senders["steps"], last)
+        rows.append({"updates": u.tolist(), **{name: values.tolist() for name, values in senders.items()}, "aggregate": last.tolist()})
+    cases.append({"rule": rule, "keys": keys, "local": local, "rounds": rows})
+
+
+for trim in (0.0, 0.1, 0.25, 0.45):
+    case("trimmed_mean", {"trim": trim}, lambda u, n, s, last, trim=trim: trimmed_mean(u, trim), clients=11)
+for left_out in (0, 1, 4, 20):
+    case("mean_around_median", {"byzantine": left_out}, lambda u, n, s, last, f=left_out: mean_around_median(u, f), clients=10)
+case("sign_majority", {}, lambda u, n, s, last: sign_majority(u))
+for threshold in (0, 3, 9):
+    case("robust_rate", {"threshold": threshold}, lambda u, n, s, last, t=threshold: robust_rate(u, n, t))
+for f, m in ((0, 1), (2, 1), (2, 5), (3, 6)):
+    case("krum", {"byzantine": f, "chosen": m}, lambda u, n, s, last, f=f, m=m: krum(u, f, m), wild=f)
+for f, clients in ((0, 3), (1, 7), (2, 13)):
+    case("bulyan", {"byzantine": f}, lambda u, n, s, last, f=f: bulyan(u, f), clients=clients, wild=f)
+for iterations in (0, 1, 3, 50):
+    case("geometric_median", {"weiszfeld_steps": iterations, "smoothing": 1e-6},
+         lambda u, n, s, last, i=iterations: geometric_median(u, n, i, 1e-6), wild=2)
+for tau, iterations in ((0.5, 1), (2.0, 3), (100.0, 1)):
+    case("centered_clipping", {"radius": tau, "iterations": iterations},
+         lambda u, n, s, last, t=tau, i=iterations: centered_clipping(u, last, t, i), rounds=3, wild=1)
+for epsilon in (0.0, 1e-3, 100.0):
+    case("extrapolated", {"epsilon": epsilon}, lambda u, n, s, last, e=epsilon: extrapolated(u, n, e))
+for momentum, mu in ((0.0, 0.0), (0.9, 0.0), (0.0, 0.5), (0.5, 1.0)):
+    local = {"lr": 0.05, "momentum": momentum, "proximal_mu": mu}
+    case("normalized", {}, lambda u, n, s, last, l=local: normalized(u, n, s, l["lr"], l["momentum"], l["proximal_mu"]), local=local)
+
+json.dump({"numpy": np.__version__, "cases": cases}, sys.stdout)
+print()
