@@ -5,7 +5,10 @@
 #include "aggregation/base/error.h"
 #include "clients/data/dataset.h"
 #include "clients/data/feature_skew.h"
+#include "clients/engine/engine_name.h"
+#include "clients/engine/precision.h"
 #include "clients/models/layer_list.h"
+#include "sim/config/words.h"
 #include "sim/devices/devices_config.h"
 #include "sim/selection/sampler.h"
 #include "sim/strategies/strategy.h"
@@ -31,23 +34,25 @@ struct PartitionConfig {
 
 struct AugmentConfig {
     std::int64_t crop_padding = 0;  // pixels; 0: images stay where they are
-    std::string flip = "none";      // none | horizontal
+    Flip flip = Flip::None;
 
-    clients::Augmentation resolved() const { return {static_cast<std::uint32_t>(crop_padding), flip == "horizontal"}; }
+    clients::Augmentation resolved() const { return {static_cast<std::uint32_t>(crop_padding), flip == Flip::Horizontal}; }
 };
 
 /// Feature skew: how clients' examples differ.
 struct SkewConfig {
-    std::string rotation = "none";  // none | half_turns | quarter_turns
-    double noise = 0.0;             // variance of the last client's
+    Rotation rotation = Rotation::None;
+    double noise = 0.0;  // variance of the last client's
 
-    clients::FeatureSkew resolved() const { return {rotation == "none" ? 1U : rotation == "half_turns" ? 2U : 4U, noise}; }
+    clients::FeatureSkew resolved() const {
+        return {rotation == Rotation::None ? 1U : rotation == Rotation::HalfTurns ? 2U : 4U, noise};
+    }
 };
 
 struct DataConfig {
-    std::string format;          // of clients/data/data_format.h
-    Values values;               // of the format's keys; complete once loaded, paths absolute
-    std::string shared = "own";  // several ranks: own | rank0
+    std::string format;  // of clients/data/data_format.h
+    Values values;       // of the format's keys; complete once loaded, paths absolute
+    DataSharing shared = DataSharing::Own;
     clients::Normalization normalize;
     AugmentConfig augment;
     SkewConfig skew;
@@ -60,7 +65,7 @@ struct ModelConfig {
     clients::LayerList layers;          // in place of a name
     std::filesystem::path file{};       // in place of both: a graph of torch.export; absolute once loaded
     std::string file_sha256{};          // of that file; empty: unknown
-    std::string graph = "auto";         // for a file: auto | keep
+    GraphUse graph = GraphUse::Auto;    // for a file
     bool frozen_norms = false;          // for a file: its norms are in eval() on purpose
     std::filesystem::path init;         // safetensors file with the first global model; empty: drawn from the seed
     std::vector<std::string> frozen{};  // patterns of parameters that are not trained
@@ -83,8 +88,8 @@ struct TrainingConfig {
     std::int64_t batch_size = 32;
     std::optional<std::int64_t> clients_per_slot;  // a power of two; empty: auto
     std::int64_t clients_at_once = 1;              // a power of two, at most clients_per_slot if given
-    std::string engine = "auto";                   // auto | libtorch | direct
-    std::string precision = "f32";                 // f32 | tf32 | bf16
+    std::optional<clients::Engine> engine;         // empty: auto
+    clients::Precision precision = clients::Precision::F32;
     bool graph = false;
     Chosen optimizer{"sgd"};          // of aggregation/math/client_optimizer.h
     std::optional<double> clip_norm;  // empty: no clipping
@@ -146,7 +151,7 @@ struct StopConfig {
 };
 
 struct FailuresConfig {
-    std::string policy = "abort";              // abort | drop | retry
+    OnFailure policy = OnFailure::Abort;
     std::int64_t attempts = 3;                 // retry: of one client in one round
     std::int64_t min_updates = 1;              // a round with fewer accepted clients makes no server step
     std::optional<double> deadline_s = 300.0;  // per client; empty: auto
@@ -160,11 +165,11 @@ struct CheckpointConfig {
 
 /// One item of `faults:`: what shall fail, and where.
 struct FaultConfig {
-    std::string kind;                     // of clients/protocol/fault.h
-    std::optional<std::int64_t> round;    // from 1; empty: every round
-    std::optional<std::int64_t> client;   // empty: every client
-    double rate = 1.0;                    // probability, for each matching round and client
-    std::string attempts = "first";       // first | all
+    std::string kind;                    // of clients/protocol/fault.h
+    std::optional<std::int64_t> round;   // from 1; empty: every round
+    std::optional<std::int64_t> client;  // empty: every client
+    double rate = 1.0;                   // probability, for each matching round and client
+    FaultedAttempts attempts = FaultedAttempts::First;
     Values values;                        // of the kind's keys
     std::optional<std::uint32_t> repeat;  // not a key: number of the sending in that round, from 0, for a replay; empty: each
 };
@@ -188,12 +193,12 @@ struct RunConfig {
     std::uint64_t seed = 1;
     SeedsConfig seeds;
     std::int64_t rounds = 10;
-    std::string device = "auto";          // auto | cpu | cuda
+    Device device = Device::Auto;
     std::optional<std::int64_t> workers;  // empty: auto
-    std::string mps = "auto";             // auto | on | off
+    Mps mps = Mps::Auto;
     std::int64_t threads = 1;
-    std::string client_state = "memory";  // memory | file
-    std::string clock = "virtual";        // virtual | wall
+    StateStore client_state = StateStore::Memory;
+    Clock clock = Clock::Virtual;
     std::filesystem::path arrivals;  // clock wall: arrivals.csv of a run to follow; empty: as they come; absolute once loaded
     std::string task = "classification";  // of clients/tasks/learning_task.h
     DataConfig data;

@@ -11,9 +11,6 @@
 
 namespace fedhive::sim {
 
-/// As the config writes it: "libtorch", "direct".
-std::string name_of(clients::Engine engine);
-
 /// The direct engine's kernels on this machine: "avx512", "avx2", "plain", or "cuda".
 std::string direct_kernels(aggregation::MemorySpace space);
 

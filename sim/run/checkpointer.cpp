@@ -31,7 +31,7 @@ BitsEnvironment environment_of(const Experiment& run) {
                                 .cpu_capability = torch.cpu_capability,
                                 .device = "cpu",
                                 .gpu = "",
-                                .engine = name_of(run.worker_plan.engine),
+                                .engine = word_of(run.worker_plan.engine),
                                 .model_form = form_of(run.model.spec)};
     if (run.resources.space == aggregation::MemorySpace::Host) {
         if (run.worker_plan.engine == clients::Engine::Libtorch) environment.cpu_vendor = torch.cpu_vendor;

@@ -33,12 +33,13 @@ void add_surroundings(nlohmann::ordered_json& manifest, const Experiment& run) {
     manifest["cpu_capability"] = torch.cpu_capability;
     manifest["cpu"] = machine.cpu;
     manifest["cores"] = machine.cores;
-    manifest["device"] = run.resources.space == aggregation::MemorySpace::Host ? "cpu" : "cuda";
-    manifest["engine"] = name_of(run.worker_plan.engine);
+    manifest["device"] = word_of(device_of(run.resources.space));
+    manifest["engine"] = word_of(run.worker_plan.engine);
     if (run.worker_plan.engine == clients::Engine::Direct) manifest["kernels"] = direct_kernels(run.resources.space);
     // On the CPU, tf32 means f32, and there is no CUDA graph.
-    const bool tf32_on_cpu = run.resources.space == aggregation::MemorySpace::Host && run.config.training.precision == "tf32";
-    manifest["precision"] = tf32_on_cpu ? "f32" : run.config.training.precision;
+    const clients::Precision precision = run.config.training.precision;
+    const bool tf32_on_cpu = run.resources.space == aggregation::MemorySpace::Host && precision == clients::Precision::TF32;
+    manifest["precision"] = word_of(tf32_on_cpu ? clients::Precision::F32 : precision);
     manifest["graph"] = run.worker_plan.graph;
     manifest["cuda"] = aggregation::cuda_versions().describe();
 }

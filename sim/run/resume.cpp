@@ -214,7 +214,7 @@ Resumption find_resumption(const ResumeOptions& options) {
     const RunConfig stored = load_config(folder / "config.yaml").run;
     const RunConfig before = found.from ? from_yaml(found.from->checkpoint.config, "the checkpoint's config") : stored;
     RunConfig& wanted = found.loaded.run;
-    if (wanted.device == "auto") wanted.device = before.device;  // as chosen then
+    if (wanted.device == Device::Auto) wanted.device = before.device;  // as chosen then
     if (!wanted.model.file.empty() && wanted.model.file_sha256.empty()) wanted.model.file_sha256 = before.model.file_sha256;
     if (!wanted.data.partition.clients && before.data.partition.clients)
         found.loaded = with_clients(std::move(found.loaded), *before.data.partition.clients);

@@ -67,7 +67,7 @@ std::string weights_note(const Json& sweep) {
         const std::string name = case_of(run).empty() ? value_of(run, "strategy.name") : case_of(run);
         const std::string weighting = run.value("weighting", "");
         told = told && !name.empty() && weightings.emplace(name, weighting).first->second == weighting;
-        if (weighting != "uniform")
+        if (from_word<Weighting>(weighting) != Weighting::Uniform)
             others = true;
         else if (std::find(uniform.begin(), uniform.end(), name) == uniform.end())
             uniform.push_back(name);

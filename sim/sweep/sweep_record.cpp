@@ -34,6 +34,14 @@ RunStatus status_from(const std::string& name) {
     return static_cast<RunStatus>(found - kStatusNames.begin());
 }
 
+/// The value of the word at a key.
+template <Worded Enum>
+Enum choice_at(const ordered_json& json, const char* key) {
+    const auto word = value_at<std::string>(json, key);
+    if (const auto value = from_word<Enum>(word)) return *value;
+    throw ConfigError(fmt::format("{} '{}' is unknown", key, word));
+}
+
 /// Checked, since a run's id is a file name in three folders.
 std::string id_at(const ordered_json& json) {
     auto id = value_at<std::string>(json, "id");
@@ -105,7 +113,7 @@ SweepRecord from_json(const ordered_json& json) {
         if (const std::string key = "target_" + metric.name; json.contains(key))  // earlier versions knew fewer
             sweep.targets[metric.name] = optional_value<double>(json, key.c_str());
     const ordered_json& early = json.at("early_stopping");
-    sweep.early_stopping = {value_at<std::string>(early, "rule"), value_at<std::int64_t>(early, "first_round"),
+    sweep.early_stopping = {choice_at<StoppingRule>(early, "rule"), value_at<std::int64_t>(early, "first_round"),
                             value_at<std::int64_t>(early, "factor")};
     sweep.decided = value_at<std::int64_t>(early, "decided");
     sweep.jobs = value_at<std::int64_t>(json, "jobs");
@@ -204,7 +212,7 @@ SweepRecord plan_sweep(const SweepConfig& sweep, const std::vector<RunEstimate>&
                                .seed = run.config.seed,
                                .settings = run.settings,
                                .case_name = run.case_name,
-                               .weighting = run.config.strategy.weighting == Weighting::Examples ? "examples" : "uniform",
+                               .weighting = word_of(run.config.strategy.weighting),
                                .config_hash = config_hash(run.config),
                                .rounds = run.config.rounds,
                                .estimate_s = estimates[i].core_seconds});
@@ -229,15 +237,17 @@ ordered_json to_json(const SweepRecord& sweep) {
                       {"keys", sweep.keys}};
     for (const clients::Metric& metric : clients::metric_catalog())
         json["target_" + metric.name] = optional_json(sweep.targets.of(metric.name));
-    json.update(ordered_json{
-        {"early_stopping",
-         {{"rule", early.rule}, {"first_round", early.first_round}, {"factor", early.factor}, {"decided", sweep.decided}}},
-        {"jobs", sweep.jobs},
-        {"cores", sweep.cores},
-        {"hosts", sweep.hosts},
-        {"wall_s", sweep.wall_s},
-        {"runs", runs},
-        {"gone", sweep.gone}});
+    json.update(ordered_json{{"early_stopping",
+                              {{"rule", word_of(early.rule)},
+                               {"first_round", early.first_round},
+                               {"factor", early.factor},
+                               {"decided", sweep.decided}}},
+                             {"jobs", sweep.jobs},
+                             {"cores", sweep.cores},
+                             {"hosts", sweep.hosts},
+                             {"wall_s", sweep.wall_s},
+                             {"runs", runs},
+                             {"gone", sweep.gone}});
     return json;
 }
 

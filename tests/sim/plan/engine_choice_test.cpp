@@ -34,7 +34,7 @@ training: {cohort: 4, engine: auto}
     CHECK((run.worker_plan.engine == run.resources.engine_choice.engine));
     CHECK(
         honoured_by(way_of(run.worker_plan.engine, run.resources.space, run.worker_plan.asked)).has_all(run.worker_plan.asked));
-    return {name_of(run.worker_plan.engine), run.resources.engine_choice.why, describe_plan(run, "folder")};
+    return {word_of(run.worker_plan.engine), run.resources.engine_choice.why, describe_plan(run, "folder")};
 }
 
 std::string engine_of(const std::vector<std::string>& overrides) { return chosen_with(overrides).engine; }

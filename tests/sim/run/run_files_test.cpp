@@ -47,7 +47,7 @@ struct Folder : testing::TemporaryFolder {
 
 RunConfig some_config() {
     RunConfig run = from_yaml("data: {format: glyphs}\nmodel: {name: lr}\nname: some\n", "some");
-    run.device = "cpu";
+    run.device = Device::Cpu;
     return run;
 }
 

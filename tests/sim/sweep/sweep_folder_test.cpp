@@ -151,7 +151,7 @@ TEST_SUITE("SweepFolder") {
         sweep.leave("a", sweep.config.runs[0].config, "finished");
         CHECK(sweep.taken_up(sweep_of(sweep.base, {{"a", {"seed=3"}}})).runs[0].status == RunStatus::Waiting);
         SweepConfig other_rule = sweep.config;
-        other_rule.early_stopping = {"median", 1, 2};
+        other_rule.early_stopping = {StoppingRule::Median, 1, 2};
         CHECK(sweep.taken_up(other_rule).decided == 0);
     }
 

@@ -52,7 +52,7 @@ TEST_SUITE("SweepRecord") {
         const Planned planned;
         SweepConfig sweep = planned.sweep({{"a", {}}, {"b", {"training.optimizer.lr=0.5", "seed=9"}}});
         sweep.targets["accuracy"] = 0.75;
-        sweep.early_stopping = {"halving", 2, 4};
+        sweep.early_stopping = {StoppingRule::Halving, 2, 4};
         SweepRecord record = plan_sweep(sweep, {{100, 1.5}, {200, 2.5}});
         record.decided = 8;
         record.wall_s = 12.25;
