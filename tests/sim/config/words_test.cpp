@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <map>
 #include <set>
 #include <utility>
 #include <vector>
@@ -108,6 +109,27 @@ TEST_SUITE("ConfigWords") {
         RunConfig defaults;
         describe(all, defaults);
         CHECK(checked.keys == all.keys);
+    }
+
+    TEST_CASE("KeysOfCatalogsHaveTheWordsOfTheirEnums") {
+        const std::map<std::string, std::vector<std::string>> expected = {
+            {"data.channels", {"auto", "1", "3"}},
+            {"data.labels", {"fine", "coarse"}},
+            {"data.owners", {"speakers", "blocks"}},
+            {"data.targets", {"last", "every"}},
+            {"data.unseen", {"refuse", "class"}},
+            {"data.values", {"numbers", "tokens"}},
+            {"faults.at", {"training", "update"}},
+            {"mode.all_reduce", {"star", "ring", "tree"}},
+            {"mode.at_end", {"drop", "drain"}},
+            {"mode.data", {"partitioned", "full"}},
+            {"mode.staleness", {"constant", "hinge", "polynomial"}},
+            {"model.norm", {"group", "batch"}},
+        };
+        for (const auto& [key, words] : expected) {
+            CAPTURE(key);
+            CHECK(run_choices().at(key) == words);
+        }
     }
 
     TEST_CASE("NumberThatIsNoValueIsNotWritten") {
