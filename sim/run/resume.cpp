@@ -6,6 +6,7 @@
 #include "clients/tasks/learning_task.h"
 #include "sim/machine/machine.h"
 #include "sim/record/json_value.h"
+#include "sim/record/run_state.h"
 #include "sim/run/checkpointer.h"
 #include "sim/run/run_files.h"
 #include "sim/run/run_folder.h"
@@ -240,7 +241,7 @@ Resumption find_resumption(const ResumeOptions& options) {
         found.point.checkpoint = fs::relative(checkpoint_path(folder, checkpoint.round), folder).string();
     }
     found.point.done_again = std::max<std::int64_t>(0, rounds_in_table(folder) - found.point.round);
-    if (so_far.exit_status == "finished" && (found.over || !asks_for_more(differing)))
+    if (state_told(so_far.exit_status) == RunState::Finished && (found.over || !asks_for_more(differing)))
         found.finished = how_it_finished(so_far.round, wanted, folder);
     return found;
 }

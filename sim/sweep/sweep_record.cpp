@@ -14,7 +14,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
 
@@ -25,13 +24,9 @@ using nlohmann::ordered_json;
 
 namespace {
 
-/// In the order of RunStatus.
-constexpr std::array<std::string_view, 6> kStatusNames{"waiting", "running", "paused", "finished", "stopped", "failed"};
-
-RunStatus status_from(const std::string& name) {
-    const auto* const found = std::find(kStatusNames.begin(), kStatusNames.end(), name);
-    if (found == kStatusNames.end()) throw ConfigError(fmt::format("status '{}' is unknown", name));
-    return static_cast<RunStatus>(found - kStatusNames.begin());
+RunState status_from(const std::string& word) {
+    if (const auto state = state_in_sweep(word)) return *state;
+    throw ConfigError(fmt::format("status '{}' is unknown", word));
 }
 
 /// The value of the word at a key.
@@ -59,7 +54,7 @@ ordered_json run_to_json(const RunRecord& run) {
     ordered_json settings = ordered_json::object();
     for (const Setting& setting : run.settings) settings[setting.key] = setting.value;
     return {{"id", run.id},
-            {"status", to_string(run.status)},
+            {"status", word_of(run.status)},
             {"reason", run.reason},
             {"seed", run.seed},
             {"settings", settings},
@@ -177,9 +172,7 @@ void take_ids(Left& left, std::vector<Open>& open, const KeyOfRun& key_of_run, c
 
 }  // namespace
 
-std::string_view to_string(RunStatus status) { return kStatusNames[static_cast<std::size_t>(status)]; }
-
-std::size_t SweepRecord::count(RunStatus status) const {
+std::size_t SweepRecord::count(RunState status) const {
     return static_cast<std::size_t>(
         std::count_if(runs.begin(), runs.end(), [&](const RunRecord& run) { return run.status == status; }));
 }
