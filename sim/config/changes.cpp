@@ -1,4 +1,5 @@
 #include "sim/config/fields.h"
+#include "sim/config/load_config.h"
 #include "sim/modes/mode_spec.h"
 
 #include <fmt/format.h>

@@ -1,11 +1,11 @@
 // The only description of every key: name, place in the struct, allowed values, meaning. Three visitors use it: the reader
 // (YAML -> struct), the writer (struct -> resolved YAML) and the reference (-> configs/REFERENCE.md). To add a key: one struct
-// member in config.h, one entry in fields.cpp. Private to sim/config.
+// member in run_config.h, one entry in fields.cpp. Private to sim/config.
 #pragma once
 
 #include "aggregation/base/keys.h"
 #include "aggregation/base/words.h"
-#include "sim/config/config.h"
+#include "sim/config/run_config.h"
 
 #include <cstdint>
 #include <filesystem>

@@ -1,6 +1,7 @@
 #include "sim/config/run_keys.h"
 
 #include "sim/config/fields.h"
+#include "sim/config/load_config.h"
 
 #include <fmt/format.h>
 

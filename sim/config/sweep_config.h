@@ -2,7 +2,7 @@
 // before anything starts. docs/sweeps.md describes the file.
 #pragma once
 
-#include "sim/config/config.h"
+#include "sim/config/loaded_config.h"
 
 #include <cstdint>
 #include <filesystem>

@@ -1,5 +1,6 @@
 #include "sim/config/fields.h"
 #include "sim/config/layer_fields.h"
+#include "sim/config/load_config.h"
 
 #include <fmt/format.h>
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "clients/protocol/failure.h"
-#include "sim/config/config.h"
+#include "sim/config/run_config.h"
 #include "sim/round/flight.h"
 #include "sim/round/round_record.h"
 

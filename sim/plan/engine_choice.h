@@ -5,7 +5,7 @@
 #include "clients/engine/features.h"
 #include "clients/models/cut.h"
 #include "clients/trainers/worker_plan.h"
-#include "sim/config/config.h"
+#include "sim/config/loaded_config.h"
 
 #include <string>
 

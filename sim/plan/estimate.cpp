@@ -1,4 +1,5 @@
 #include "sim/plan/estimate.h"
+#include "sim/config/load_config.h"
 #include "sim/plan/client_states_plan.h"
 
 #include "aggregation/base/clock.h"

@@ -2,6 +2,7 @@
 
 #include "aggregation/base/error.h"
 #include "clients/protocol/watcher.h"
+#include "sim/config/load_config.h"
 #include "sim/machine/machine.h"
 #include "sim/machine/nvml.h"
 #include "sim/plan/blame.h"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "aggregation/memory/param_span.h"
-#include "sim/config/config.h"
+#include "sim/config/loaded_config.h"
 #include "sim/round/mode.h"
 
 #include <cstdint>

@@ -4,6 +4,7 @@
 #include "aggregation/base/error.h"
 #include "aggregation/memory/cuda_arena.h"
 #include "clients/trainers/libtorch_info.h"
+#include "sim/config/load_config.h"
 #include "sim/plan/engine_choice.h"
 #include "sim/plan/model_spec.h"
 #include "sim/ranks/bring_states.h"

@@ -4,6 +4,7 @@
 #include "aggregation/base/input_file.h"
 #include "clients/data/data_format.h"
 #include "clients/tasks/learning_task.h"
+#include "sim/config/load_config.h"
 #include "sim/machine/machine.h"
 #include "sim/record/json_value.h"
 #include "sim/record/run_state.h"

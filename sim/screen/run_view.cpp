@@ -1,6 +1,6 @@
 #include "sim/screen/run_view.h"
 
-#include "sim/config/config.h"
+#include "sim/config/load_config.h"
 #include "sim/record/table_cells.h"
 #include "sim/screen/screen_text.h"
 

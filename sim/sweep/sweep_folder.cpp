@@ -2,6 +2,7 @@
 
 #include "aggregation/base/error.h"
 #include "aggregation/base/input_file.h"
+#include "sim/config/load_config.h"
 #include "sim/record/durable_file.h"
 #include "sim/record/main_metric.h"
 #include "sim/record/table_reader.h"

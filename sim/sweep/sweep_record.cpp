@@ -5,6 +5,7 @@
 #include "aggregation/base/sha256.h"
 #include "clients/data/partition.h"
 #include "clients/tasks/learning_task.h"
+#include "sim/config/load_config.h"
 #include "sim/config/suggest.h"
 #include "sim/record/durable_file.h"
 #include "sim/record/json_value.h"

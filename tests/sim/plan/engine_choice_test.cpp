@@ -1,5 +1,6 @@
 // Resolving training.engine, and errors for features that the direct engine lacks.
 #include "sim/plan/engine_choice.h"
+#include "sim/config/load_config.h"
 
 #include "aggregation/memory/param_span.h"
 #include "clients/engine/features.h"

@@ -1,4 +1,5 @@
 #include "sim/run/run_files.h"
+#include "sim/config/load_config.h"
 
 #include "aggregation/base/error.h"
 #include "aggregation/memory/host_arena.h"

@@ -1,4 +1,5 @@
 #include "sim/sweep/sweep_folder.h"
+#include "sim/config/load_config.h"
 
 #include "aggregation/base/error.h"
 #include "tests/sim/sweep/sweeps.h"
