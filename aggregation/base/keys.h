@@ -4,6 +4,7 @@
 #pragma once
 
 #include "aggregation/base/error.h"
+#include "aggregation/base/words.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -47,6 +48,8 @@ using AnyValue = std::variant<bool, std::int64_t, double, std::string, std::file
 struct KeyValue : AnyValue {
     using AnyValue::AnyValue;
     KeyValue(const char* word) : AnyValue(std::string(word)) {}  // a literal would convert to a path as well
+    template <Worded Enum>
+    KeyValue(Enum value) : AnyValue(word_of(value)) {}
 };
 
 /// One key, as the config reader checks it and REFERENCE.md prints it.
@@ -54,7 +57,7 @@ struct KeySpec {
     std::string name;
     KeyValue default_value;              // its alternative is the key's type
     Range range{};                       // of a number, or of each number of a list
-    std::vector<std::string> choices{};  // allowed words; empty: any
+    std::vector<std::string> choices{};  // allowed words, words_of<Enum>() of an enum; empty: any
     /// The key applies only while its sibling `key` has one of `values`.
     struct Companion {
         std::string key;
@@ -80,6 +83,13 @@ public:
     std::int64_t integer(const std::string& key) const;
     double number(const std::string& key) const;
     const std::string& word(const std::string& key) const;
+    /// The value that a word means. Throws Fault for a word of no value.
+    template <Worded Enum>
+    Enum choice(const std::string& key) const {
+        const std::optional<Enum> value = from_word<Enum>(word(key));
+        FEDHIVE_CHECK(value.has_value(), "'{}' cannot be '{}'", key, word(key));
+        return *value;
+    }
     const std::filesystem::path& path(const std::string& key) const;
     const std::vector<double>& numbers(const std::string& key) const;
     std::optional<std::int64_t> optional_integer(const std::string& key) const;

@@ -1,7 +1,8 @@
 // The engines for local steps and evaluations, and their names in configs, manifests and checkpoints.
 #pragma once
 
-#include <array>
+#include "aggregation/base/words.h"
+
 #include <cstdint>
 
 namespace fedhive::clients {
@@ -9,8 +10,6 @@ namespace fedhive::clients {
 /// LibTorch, or fedhive's own kernels for small models (clients/direct). They round differently, so that
 /// a result's bits depend on the engine.
 enum class Engine : std::uint32_t { Libtorch, Direct };
-
-/// Names in the order of Engine.
-inline constexpr std::array kEngineNames{"libtorch", "direct"};
+constexpr auto all_words(Engine) { return std::array{"libtorch", "direct"}; }
 
 }  // namespace fedhive::clients

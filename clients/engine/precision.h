@@ -1,6 +1,8 @@
 // The precision of a client's local steps. Parameters, gradients, optimiser, update and evaluation are always f32.
 #pragma once
 
+#include "aggregation/base/words.h"
+
 #include <cstdint>
 
 namespace fedhive::clients {
@@ -10,5 +12,6 @@ enum class Precision : std::uint32_t {
     TF32,  // matrix products and convolutions round inputs to 10 bits of mantissa if the device supports it; on the CPU: F32
     BF16   // the forward pass under LibTorch's autocast: matrix products and convolutions in bfloat16, the loss in f32
 };
+constexpr auto all_words(Precision) { return std::array{"f32", "tf32", "bf16"}; }
 
 }  // namespace fedhive::clients

@@ -31,6 +31,7 @@
 // Tested   tests/clients/protocol/collectives_test.cpp, rank_group_test.cpp
 #pragma once
 
+#include "aggregation/base/words.h"
 #include "aggregation/memory/param_span.h"
 #include "clients/protocol/rank_group.h"
 
@@ -39,6 +40,7 @@
 namespace fedhive::clients {
 
 enum class AllReduce : std::uint32_t { Star, Ring, Tree };
+constexpr auto all_words(AllReduce) { return std::array{"star", "ring", "tree"}; }
 
 /// The group and one rank's place in it.
 struct GroupOptions {

@@ -4,10 +4,14 @@ namespace fedhive::clients {
 
 namespace {
 
+/// When a fault happens in a client's training.
+enum class FaultMoment { Training, Update };
+constexpr auto all_words(FaultMoment) { return std::array{"training", "update"}; }
+
 KeySpec at() {
     return {.name = "at",
-            .default_value = "training",
-            .choices = {"training", "update"},
+            .default_value = FaultMoment::Training,
+            .choices = words_of<FaultMoment>(),
             .doc = "training: after the first local step; update: after the update is written, before it is handed over."};
 }
 
@@ -31,7 +35,7 @@ InjectedFault injected(const std::string& name, const Values& values) {
     const FaultSpec& spec = entry_of(fault_catalog(), name, "fault");
     const Values complete = completed(values, spec.keys);
     InjectedFault fault{.kind = spec.kind};
-    if (complete.find("at") != nullptr) fault.at_update = complete.word("at") == "update" ? 1 : 0;
+    if (complete.find("at") != nullptr) fault.at_update = complete.choice<FaultMoment>("at") == FaultMoment::Update ? 1 : 0;
     fault.seconds = complete.number_or("seconds", 0.0);
     return fault;
 }

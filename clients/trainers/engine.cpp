@@ -10,8 +10,7 @@ namespace fedhive::clients {
 std::unique_ptr<Trainer> make_trainer(const WorkerPlan& plan, const SharedDataset& dataset,
                                       aggregation::ConstParamSpan frozen) {
     FEDHIVE_CHECK(honoured_by(way_of(plan.engine, plan.space, plan.asked)).has_all(plan.asked),
-                  "the run asks the engine {} for what it does not know",
-                  kEngineNames.at(static_cast<std::size_t>(plan.engine)));
+                  "the run asks the engine {} for what it does not know", word_of(plan.engine));
     if (plan.engine == Engine::Direct) {
         FEDHIVE_CHECK_EQ(frozen.size, 0U);
         return make_direct_trainer(plan, dataset);

@@ -10,6 +10,7 @@
 #include <array>
 #include <cstdlib>
 #include <string_view>
+#include <utility>
 
 namespace fedhive::clients {
 
@@ -26,13 +27,15 @@ constexpr bool kCudaBuilt = true;
 constexpr bool kCudaBuilt = false;
 #endif
 
+/// Values of ATEN_CPU_CAPABILITY, and what LibTorch calls them.
+constexpr std::array kCapabilities{std::pair{"avx512", "AVX512"}, std::pair{"avx2", "AVX2"}, std::pair{"default", "DEFAULT"}};
+
 /// As ATen's DispatchStub chooses.
 const char* cpu_capability() {
     const char* wanted = std::getenv("ATEN_CPU_CAPABILITY");
     const std::string_view wish = wanted == nullptr ? "" : wanted;
-    if (wish == "avx512") return "AVX512";
-    if (wish == "avx2") return "AVX2";
-    if (wish == "default") return "DEFAULT";
+    for (const auto& [word, name] : kCapabilities)
+        if (wish == word) return name;
 #if defined(__x86_64__)
     const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
     const bool avx512 =

@@ -7,6 +7,7 @@
 #include "sim/app/script_command.h"
 #include "sim/app/show_model.h"
 #include "sim/app/show_partition.h"
+#include "sim/config/load_config.h"
 #include "sim/config/suggest.h"
 #include "sim/fleet/failure_policy.h"
 #include "sim/fleet/fleet.h"

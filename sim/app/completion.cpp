@@ -2,7 +2,7 @@
 
 #include "aggregation/base/error.h"
 #include "sim/app/usage.h"
-#include "sim/config/config.h"
+#include "sim/config/load_config.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

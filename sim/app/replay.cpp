@@ -80,7 +80,7 @@ std::vector<RecordedClient> recorded_clients(const ReplayOptions& options, const
 
 /// Drops exactly the clients that failed, by the record, in rounds [first, end), counted from 0.
 void follow_record(RunConfig& config, const std::vector<RecordedRound>& record, std::int64_t first, std::int64_t end) {
-    config.failures.policy = "drop";
+    config.failures.policy = OnFailure::Drop;
     config.faults.clear();
     for (std::int64_t round = first; round < end; ++round)
         for (const RecordedClient& client : record[static_cast<std::size_t>(round)].clients) {
@@ -90,7 +90,7 @@ void follow_record(RunConfig& config, const std::vector<RecordedRound>& record, 
             fault.round = client.sent_round;
             fault.client = client.client_id;
             fault.repeat = client.repeat;
-            fault.attempts = "all";
+            fault.attempts = FaultedAttempts::All;
             config.faults.push_back(fault);
         }
 }
@@ -193,7 +193,7 @@ bool replay_row(const ReplayOptions& options, const std::vector<RecordedRound>& 
     const std::int64_t first = start.from ? start.from->checkpoint.round : 0;
     follow_record(start.loaded.run, record, first, static_cast<std::int64_t>(record.size()));
     // The order of arrivals is part of the record.
-    if (start.loaded.run.clock == "wall") start.loaded.run.arrivals = options.folder / "arrivals.csv";
+    if (start.loaded.run.clock == Clock::Wall) start.loaded.run.arrivals = options.folder / "arrivals.csv";
     if (!make_mode(start.loaded.run).trains_alone())
         throw ConfigError(fmt::format("{}: in mode {} clients do not train separately; replay supports {}",
                                       options.folder.string(), start.loaded.run.mode.name, fmt::join(replayed_modes(), ", ")));

@@ -1,7 +1,7 @@
 // The output of `fedhive show-model`: a config's model, layer by layer.
 #pragma once
 
-#include "sim/config/config.h"
+#include "sim/config/loaded_config.h"
 
 #include <string>
 

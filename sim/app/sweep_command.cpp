@@ -24,11 +24,11 @@ constexpr std::size_t kMostValuesShown = 8;
 
 /// Replaces `auto` by this machine's device, as in a run's own config.yaml, so that the two can be compared.
 void resolve_devices(SweepConfig& sweep) {
-    std::map<std::string, std::string> resolved;
+    std::map<Device, Device> resolved;
     for (SweepRun& run : sweep.runs) {
-        std::string& device = resolved[run.config.device];
-        if (device.empty()) device = resolve_device({run.config, run.source});
-        run.config.device = device;
+        const auto [device, is_new] = resolved.emplace(run.config.device, run.config.device);
+        if (is_new) device->second = resolve_device({run.config, run.source});
+        run.config.device = device->second;
     }
 }
 
@@ -70,10 +70,10 @@ std::string axes_of(const SweepConfig& sweep) {
 }
 
 std::string stopping_of(const EarlyStoppingConfig& stopping) {
-    if (stopping.rule == "none") return "";
-    const std::string how = stopping.rule == "halving" ? fmt::format("one in {} continues", stopping.factor)
-                                                       : std::string("runs below the median stop");
-    return fmt::format("stopping    {}: from round {} on, {}\n", stopping.rule, stopping.first_round, how);
+    if (stopping.rule == StoppingRule::None) return "";
+    const std::string how = stopping.rule == StoppingRule::Halving ? fmt::format("one in {} continues", stopping.factor)
+                                                                   : std::string("runs below the median stop");
+    return fmt::format("stopping    {}: from round {} on, {}\n", word_of(stopping.rule), stopping.first_round, how);
 }
 
 std::int64_t at_a_time(const HostNews& host, std::int64_t jobs) { return jobs > 0 ? jobs : host.cores; }

@@ -1,4 +1,6 @@
 #include "sim/config/fields.h"
+#include "sim/config/load_config.h"
+#include "sim/modes/mode_spec.h"
 
 #include <fmt/format.h>
 
@@ -58,7 +60,9 @@ std::map<std::string, std::string> values_below(const RunConfig& run, const std:
 }
 
 /// True if the clients sent in the last rounds depend on the number of rounds left.
-bool drains(const ModeConfig& mode) { return mode.values.find("at_end") != nullptr && mode.values.word("at_end") == "drain"; }
+bool drains(const ModeConfig& mode) {
+    return mode.values.find("at_end") != nullptr && mode.values.choice<AtEnd>("at_end") == AtEnd::Drain;
+}
 
 std::vector<ConfigChange> changes(const RunConfig& before, const RunConfig& after) {
     const std::vector<Leaf> old_leaves = leaves_of(before);

@@ -29,7 +29,7 @@ void describe_data(Visitor& visitor, DataConfig& data) {
     visitor.begin({.name = "data", .doc = "The data that clients learn from."});
     visitor.field({.name = "format", .target = &data.format, .choices = names_of(catalog), .required = true, .doc = summaries_of(catalog)});
     describe_keys(visitor, "format", data.format, data.values, choices_of(catalog));
-    visitor.field({.name = "shared", .target = &data.shared, .choices = {"own", "rank0"}, .may_change = true,
+    visitor.field({.name = "shared", .target = &data.shared, .may_change = true,
                    .doc = "With several ranks: own: each rank reads or draws the data itself; rank0: the first rank does and sends the data to all others, so that other hosts need no files. docs/machines.md."});
     visitor.begin({.name = "normalize", .flow = true, .doc = "Values become (value − mean) / std when a batch is assembled; a byte b counts as b / 255."});
     visitor.field({.name = "mean", .target = &data.normalize.mean, .range = between(-1000, 1000), .default_note = "0",
@@ -41,11 +41,11 @@ void describe_data(Visitor& visitor, DataConfig& data) {
                    .doc = "Random augmentation of training images, drawn anew in each epoch of each client. Evaluation uses the unchanged images. docs/data.md."});
     visitor.field({.name = "crop_padding", .target = &data.augment.crop_padding, .range = between(0, clients::Augmentation::kMostPadding),
                    .doc = "Pads an image with this many zero pixels on each side and crops it to its own size at a random place; 0: no crop; 4 on CIFAR-10 (arXiv:1512.03385)."});
-    visitor.field({.name = "flip", .target = &data.augment.flip, .choices = {"none", "horizontal"},
+    visitor.field({.name = "flip", .target = &data.augment.flip,
                    .doc = "horizontal: mirrors an image left to right with probability 1/2."});
     visitor.end();
     visitor.begin({.name = "skew", .flow = true, .doc = "Feature skew: changes each client's training and held-out examples. Test examples stay unchanged. docs/data.md."});
-    visitor.field({.name = "rotation", .target = &data.skew.rotation, .choices = {"none", "half_turns", "quarter_turns"},
+    visitor.field({.name = "rotation", .target = &data.skew.rotation,
                    .doc = "Rotates the images of client k counter-clockwise: half_turns by (k mod 2) · 180°; quarter_turns by (k mod 4) · 90°, square images only (arXiv:2006.04088)."});
     visitor.field({.name = "noise", .target = &data.skew.noise, .range = between(0, 1000),
                    .doc = "Adds normal noise of variance noise · (k + 1) / N to the values of client k of N, drawn once, before normalisation; bytes become floats from 0 to 1 (σ in arXiv:2102.02079, which uses 0.1)."});

@@ -54,7 +54,7 @@ void describe_availability(Visitor& visitor, AvailabilityConfig& availability) {
 }  // namespace
 
 void describe_devices(Visitor& visitor, RunConfig& run) {
-    const Condition is_virtual{run.clock, "clock", {"virtual"}};
+    const Condition is_virtual{word_of(run.clock), "clock", {word_of(Clock::Virtual)}};
     if (!begin_where_wanted(visitor, {.name = "devices", .when = is_virtual,
                                       .doc = "Simulated devices for the virtual clock: how long a round trip of a client takes, and when a client is available."}))
         return;

@@ -2,7 +2,6 @@
 
 #include "aggregation/cohort/aggregator_catalog.h"
 #include "aggregation/math/client_optimizer.h"
-#include "clients/engine/engine_name.h"
 #include "clients/models/catalog.h"
 #include "clients/protocol/fault.h"
 #include "clients/tasks/learning_task.h"
@@ -21,12 +20,6 @@ namespace fedhive::sim {
 
 namespace {
 
-std::vector<std::string> engine_choices() {
-    std::vector<std::string> choices{"auto"};
-    choices.insert(choices.end(), clients::kEngineNames.begin(), clients::kEngineNames.end());
-    return choices;
-}
-
 // Two lines a key read better than six.
 // clang-format off
 void describe_run(Visitor& visitor, RunConfig& run) {
@@ -36,19 +29,19 @@ void describe_run(Visitor& visitor, RunConfig& run) {
                    .doc = "Seed of all random streams: data, partition, initial model, cohorts, batches, dropout. `seeds` sets the seed of single parts."});
     visitor.field({.name = "rounds", .target = &run.rounds, .range = between(1, kMost), .may_change = true,
                    .doc = "Number of rounds (T). A round samples a cohort, trains it, aggregates its updates and takes a server step."});
-    visitor.field({.name = "device", .target = &run.device, .choices = {"auto", "cpu", "cuda"},
+    visitor.field({.name = "device", .target = &run.device,
                    .doc = "Device that stores parameters and trains clients. auto: cuda if a usable GPU is found, else cpu."});
     visitor.field({.name = "workers", .target = &run.workers, .range = between(0, 1024), .empty_word = "auto", .may_change = true,
                    .doc = "Number of processes that train clients. auto: for a long run the number that a short probe finds fastest, else one per usable core divided by threads, at most one per slot. 0: the coordinator trains, for debugging. Never changes a result."});
-    visitor.field({.name = "mps", .target = &run.mps, .choices = {"auto", "on", "off"}, .may_change = true,
+    visitor.field({.name = "mps", .target = &run.mps, .may_change = true,
                    .doc = "NVIDIA's Multi-Process Service lets workers use the GPU at the same time; the run starts its own daemon. auto: on if the probe finds it faster. Never changes a result."});
     visitor.field({.name = "threads", .target = &run.threads, .range = between(1, 1024),
                    .doc = "Threads in each worker; 1 is best if there are at least as many clients as cores. Can change the last bits of a result."});
-    visitor.field({.name = "client_state", .target = &run.client_state, .choices = {"memory", "file"}, .may_change = true,
+    visitor.field({.name = "client_state", .target = &run.client_state, .may_change = true,
                    .doc = "Where per-client state (control variates, residuals, docs/strategies.md) is stored. memory: in main memory; file: in an unlinked temporary file on the disk of the run's folder, which may exceed main memory and disappears when the run ends. Never changes a result."});
-    visitor.field({.name = "clock", .target = &run.clock, .choices = {"virtual", "wall"},
+    visitor.field({.name = "clock", .target = &run.clock,
                    .doc = "virtual: updates arrive in the order of simulated time, so results are the same for any number of workers; wall: updates arrive in the order in which workers really finish."});
-    visitor.field({.name = "arrivals", .target = &run.arrivals, .when = Condition{run.clock, "clock", {"wall"}}, .default_note = "in the order of real time",
+    visitor.field({.name = "arrivals", .target = &run.arrivals, .when = Condition{word_of(run.clock), "clock", {word_of(Clock::Wall)}}, .default_note = "in the order of real time",
                    .doc = "Replays arrivals.csv of an earlier run of the same experiment: updates arrive in the recorded order, which reproduces that run bit for bit. Relative to the config file. `fedhive run --arrivals FILE` sets it."});
 }
 
@@ -105,7 +98,7 @@ void describe_model(Visitor& visitor, ModelConfig& model) {
                    .doc = "A network file written by PyTorch's torch.export.save, instead of name; relative to the config file. The file is read as data, not run as code. Training begins with the file's weights unless init names others, and runs on the CPU. docs/models.md."});
     visitor.field({.name = "file_sha256", .target = &model.file_sha256, .when = alone, .default_note = "computed from the file",
                    .doc = "SHA-256 of model.file in hex; a file with another hash is refused. The resolved config of a run stores it, so that a resumed run uses the same file."});
-    visitor.field({.name = "graph", .target = &model.graph, .choices = {"auto", "keep"}, .when = alone, .default_note = "auto",
+    visitor.field({.name = "graph", .target = &model.graph, .when = alone, .default_note = "auto",
                    .doc = "auto: if a list of layers computes every operation of model.file, any engine runs the file as that list, with the file's names and values; the choice depends only on the file, not on the machine. keep: LibTorch runs the file operation by operation. The two differ in the last bits and in dropout. docs/models.md."});
     visitor.field({.name = "frozen_norms", .target = &model.frozen_norms, .when = alone, .default_note = "false",
                    .doc = "true: the batch and instance norms of model.file were exported in eval() on purpose. They normalise by the file's running statistics, which stay fixed; their weights are trained if they need a gradient. docs/models.md."});
@@ -148,9 +141,9 @@ void describe_training(Visitor& visitor, const std::string& task, TrainingConfig
                    .doc = "Number of consecutive cohort members whose updates one slot sums, a power of two. Above 1 only for strategies that only average. auto: on the CPU up to 16, fewer towards the end of the cohort, if the cohort has 32 clients or more or its updates exceed 16 MiB; if a GPU thread block trains a client, a worker's share, up to 64; otherwise clients_at_once. Never changes a result."});
     visitor.field({.name = "clients_at_once", .target = &training.clients_at_once, .range = between(1, 1 << 20),
                    .doc = "Number of clients of one slot that one batched step trains together, a power of two, at most clients_per_slot if that is given. Typically 16–64 for model lr and clients with tens of examples, 1 for other models on a CPU. Results of different values differ in the last bits and in dropout."});
-    visitor.field({.name = "engine", .target = &training.engine, .choices = engine_choices(),
+    visitor.field({.name = "engine", .target = &training.engine, .empty_word = "auto",
                    .doc = "Engine that computes local steps and evaluations. direct: fedhive's own kernels, several times as fast for small models on the CPU; on a GPU one thread block trains one client, and the values of one example must fit into its shared memory. libtorch: every model, every device. auto: direct if it supports every layer of the model, with clients_at_once 1, threads 1, no bf16 and no mode that cuts the model, and on a GPU without tf32 and graph; else libtorch. The choice never depends on the speed of a machine. The two engines differ in the last bits and in dropout."});
-    visitor.field({.name = "precision", .target = &training.precision, .choices = {"f32", "tf32", "bf16"},
+    visitor.field({.name = "precision", .target = &training.precision,
                    .doc = "Precision of the forward and backward pass of a local step; parameters, optimiser, updates and evaluation are always f32. tf32: products may round their inputs to 10 bits on a GPU that supports it (on the CPU the same as f32). bf16: autocast computes products and convolutions in bfloat16. The precision changes results."});
     visitor.field({.name = "graph", .target = &training.graph, .may_change = true,
                    .doc = "On a GPU: records a local step as a CUDA graph, once for each batch size, and replays it. This helps small models, whose steps are mostly kernel launches. No effect on the CPU. With clients_at_once 1 it never changes a result. Above 1 a step is recorded once for each number of clients, with padded batches and with clients that have already finished; then the last bits and dropout differ from unrecorded steps, and a resumed run must keep the value."});
@@ -183,13 +176,11 @@ void describe_sampling(Visitor& visitor, Chosen& sampling) {
 }
 
 void describe_strategy(Visitor& visitor, StrategyConfig& strategy) {
-    std::string weighting = strategy.weighting == Weighting::Examples ? "examples" : "uniform";
     visitor.begin({.name = "strategy", .flow = true,
                    .doc = "How updates become the next global model. name chooses a strategy; local, aggregator and server replace its parts. The keys of the parts stand beside them."});
     visitor.field({.name = "name", .target = &strategy.name, .choices = names_of(strategy_catalog()), .doc = "One of the strategies below."});
-    visitor.field({.name = "weighting", .target = &weighting, .choices = {"examples", "uniform"}, .default_note = "the strategy's own",
+    visitor.field({.name = "weighting", .target = &strategy.weighting, .default_note = "the strategy's own",
                    .doc = "Weight of an update. examples: the number of its client's training examples (n_k); uniform: equal weights."});
-    strategy.weighting = weighting == "uniform" ? Weighting::Uniform : Weighting::Examples;
     strategy.parts = parts_of(strategy.name, std::move(strategy.parts));
     const auto part = [&](const char* key, Chosen& choice, const auto& catalog, const char* doc) {
         visitor.field({.name = key, .target = &choice.name, .choices = names_of(catalog), .default_note = "the strategy's own",
@@ -219,7 +210,7 @@ void describe_mode(Visitor& visitor, ModeConfig& mode) {
 void describe_failures(Visitor& visitor, FailuresConfig& failures) {
     visitor.begin({.name = "failures", .flow = true,
                    .doc = "What happens when a client's worker dies, hangs, throws or returns numbers that are not finite. With every policy, a client that runs out of memory is first tried again with fewer workers."});
-    visitor.field({.name = "policy", .target = &failures.policy, .choices = {"abort", "drop", "retry"}, .may_change = true,
+    visitor.field({.name = "policy", .target = &failures.policy, .may_change = true,
                    .doc = "abort: ends the run and names the failure; drop: goes on without the client's update and renormalises the weights; retry: trains the client again, with the same result as without the failure."});
     visitor.field({.name = "attempts", .target = &failures.attempts, .range = between(1, 1000), .may_change = true,
                    .doc = "With retry: how often a client is tried in one round before the run ends. With drop and retry: the same for a chunk of the evaluation."});
@@ -242,7 +233,7 @@ void describe_fault(Visitor& visitor, FaultConfig& fault) {
                    .doc = "The client, counted from 0 as in clients.csv."});
     visitor.field({.name = "rate", .target = &fault.rate, .range = fraction(),
                    .doc = "Probability of the fault for each matching client in each matching round, drawn from the seed."});
-    visitor.field({.name = "attempts", .target = &fault.attempts, .choices = {"first", "all"},
+    visitor.field({.name = "attempts", .target = &fault.attempts,
                    .doc = "first: only the first attempt fails; all: every attempt fails."});
     describe_keys(visitor, "kind", fault.kind, fault.values, choices_of(catalog));
 }
@@ -291,6 +282,16 @@ void describe_loop(Visitor& visitor, RunConfig& run) {
 // clang-format on
 
 }  // namespace
+
+std::vector<std::string> Field::words() const {
+    const auto* of_enum = std::get_if<WordRef>(&target);
+    if (of_enum == nullptr) return choices;
+    std::vector<std::string> all = of_enum->words;
+    if (!empty_word.empty()) all.insert(all.begin(), empty_word);
+    return all;
+}
+
+std::string Field::numbers() const { return empty_word.empty() ? range.text() : empty_word + ", " + range.text(); }
 
 bool Condition::holds() const {
     if (values.empty()) return value.empty();

@@ -1,10 +1,11 @@
 // The only description of every key: name, place in the struct, allowed values, meaning. Three visitors use it: the reader
 // (YAML -> struct), the writer (struct -> resolved YAML) and the reference (-> configs/REFERENCE.md). To add a key: one struct
-// member in config.h, one entry in fields.cpp. Private to sim/config.
+// member in run_config.h, one entry in fields.cpp. Private to sim/config.
 #pragma once
 
 #include "aggregation/base/keys.h"
-#include "sim/config/config.h"
+#include "aggregation/base/words.h"
+#include "sim/config/run_config.h"
 
 #include <cstdint>
 #include <filesystem>
@@ -25,16 +26,36 @@ struct Condition {
     bool holds() const;
 };
 
+/// An enum in the struct, as visitors see it: by its words (aggregation/base/words.h).
+struct WordRef {
+    std::vector<std::string> words;
+    std::function<std::string()> get;             // empty: an empty optional
+    std::function<void(const std::string&)> set;  // to one of `words`
+
+    template <Worded Enum>
+    WordRef(Enum* value)
+        : words(words_of<Enum>()),
+          get([value] { return word_of(*value); }),
+          set([value](const std::string& word) { *value = from_word<Enum>(word).value(); }) {}
+    template <Worded Enum>
+    WordRef(std::optional<Enum>* value)
+        : words(words_of<Enum>()),
+          get([value] { return *value ? word_of(**value) : ""; }),
+          set([value](const std::string& word) { *value = from_word<Enum>(word); }) {}
+    /// Stands in Target beside pointers, which visitors dereference.
+    const WordRef& operator*() const { return *this; }
+};
+
 /// Where a key's value is in the struct. An empty optional or list is a key left out.
 using Target = std::variant<std::string*, std::filesystem::path*, bool*, std::int64_t*, std::uint64_t*, double*,
                             std::vector<double>*, std::vector<std::string>*, std::optional<std::int64_t>*,
-                            std::optional<std::uint64_t>*, std::optional<double>*, clients::LayerList*>;
+                            std::optional<std::uint64_t>*, std::optional<double>*, clients::LayerList*, WordRef>;
 
 struct Field {
     std::string name;
     Target target;
     Range range{};
-    std::vector<std::string> choices{};  // allowed words; empty: any
+    std::vector<std::string> choices{};  // of a word that is no enum; empty: any
     std::optional<Condition> when{};     // empty: always
     bool required = false;
     std::vector<std::string> or_else{};  // for a required key: keys in the same section that can replace it
@@ -42,6 +63,11 @@ struct Field {
     std::string default_note{};          // REFERENCE.md: instead of the struct's value
     bool may_change = false;             // does not affect the rounds already computed: may change on a resume
     std::string doc;                     // one line: meaning, unit, typical value, paper symbol, known bad region
+
+    /// Allowed words: `empty_word` and those of an enum, or `choices`; empty: any.
+    std::vector<std::string> words() const;
+    /// Allowed numbers: "auto, 1 or more".
+    std::string numbers() const;
 };
 
 struct Section {

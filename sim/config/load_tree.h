@@ -1,7 +1,7 @@
 // Checked config from a tree that does not come from a single file. Private to sim/config.
 #pragma once
 
-#include "sim/config/config.h"
+#include "sim/config/loaded_config.h"
 #include "sim/config/tree.h"
 
 namespace fedhive::sim {

@@ -1,7 +1,7 @@
 // Rules about a part of the model that is each client's own (model.local). Private to sim/config.
 #pragma once
 
-#include "sim/config/config.h"
+#include "sim/config/loaded_config.h"
 
 namespace fedhive::sim {
 

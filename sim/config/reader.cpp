@@ -71,13 +71,13 @@ public:
     bool wants_all() const override { return true; }  // to know which choice a key belongs to
 
     void field(const Field& field) override {
-        if (levels_.back().known.empty()) levels_.back().choices = field.choices;
+        if (levels_.back().known.empty()) levels_.back().choices = field.words();
         levels_.back().known.push_back({field.name, field.when});
         all_paths_.insert(path_of(field.name));
         if (field.when && !field.when->holds()) return;
         const Node* node = present(field.name);
         if (node != nullptr)
-            std::visit([&](auto* target) { read(*node, path_of(field.name), field, *target); }, field.target);
+            std::visit([&](auto target) { read(*node, path_of(field.name), field, *target); }, field.target);
         else if (field.required && std::ranges::all_of(field.or_else, [&](const auto& key) { return present(key) == nullptr; }))
             add_missing(field);
     }
@@ -200,7 +200,7 @@ private:
             blamed = choice;
         std::string problem = "is missing";
         if (field.when) problem += fmt::format("; {} '{}' needs it", chooser(field.when->key), field.when->value);
-        if (!field.choices.empty()) problem += "; allowed: " + joined(field.choices);
+        if (const auto words = field.words(); !words.empty()) problem += "; allowed: " + joined(words);
         if (!field.or_else.empty()) problem += fmt::format("; or give {}", fmt::join(field.or_else, " or "));
         const std::string where = in_list || blamed->grafted ? blamed->where() : blamed->origin;
         problems_.push_back(
@@ -284,14 +284,10 @@ private:
                         advice.empty() ? "" : "; " + advice));
     }
 
-    static std::string allowed_numbers(const Field& field) {
-        return field.empty_word.empty() ? field.range.text() : field.empty_word + ", " + field.range.text();
-    }
-
     template <class Integer>
     requires std::is_integral_v<Integer>
     void read(const Node& node, const std::string& path, const Field& field, Integer& target) {
-        const std::string allowed = allowed_numbers(field);
+        const std::string allowed = field.numbers();
         if (node.kind != Node::Kind::Plain || !is_integer(node.text)) {
             const Number number = parse_number(node.text);
             std::string advice;
@@ -311,7 +307,7 @@ private:
     }
 
     void read(const Node& node, const std::string& path, const Field& field, double& target) {
-        const std::string allowed = allowed_numbers(field);
+        const std::string allowed = field.numbers();
         const Number number = parse_number(node.text);
         if (node.kind != Node::Kind::Plain || !number.valid)
             return wrong_type(node, path, "a number", allowed,
@@ -335,14 +331,20 @@ private:
     }
 
     void read(const Node& node, const std::string& path, const Field& field, std::string& target) {
-        const std::string allowed = joined(field.choices);
+        const std::vector<std::string> words = field.words();
+        const std::string allowed = joined(words);
         if (!is_word(node)) return wrong_type(node, path, "a word", allowed);
-        const bool known = std::find(field.choices.begin(), field.choices.end(), node.text) != field.choices.end();
-        if (!field.choices.empty() && !known)
+        if (!words.empty() && std::find(words.begin(), words.end(), node.text) == words.end())
             return add(kValue, node, path,
                        fmt::format("unknown value '{}'; allowed: {}{}", shortened(node.text), allowed,
-                                   value_meant(path, node.text, field.choices).advice));
+                                   value_meant(path, node.text, words).advice));
         target = node.text;
+    }
+
+    void read(const Node& node, const std::string& path, const Field& field, const WordRef& target) {
+        std::string word;  // stays empty after a mistake
+        read(node, path, field, word);
+        if (!word.empty()) target.set(word == field.empty_word ? "" : word);
     }
 
     void read(const Node& node, const std::string& path, const Field&, std::filesystem::path& target) {

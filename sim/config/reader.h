@@ -1,7 +1,7 @@
 // Tree -> struct: finds each described key in the tree, checks its value and stores it. Private to sim/config.
 #pragma once
 
-#include "sim/config/config.h"
+#include "sim/config/run_config.h"
 #include "sim/config/tree.h"
 
 #include <functional>

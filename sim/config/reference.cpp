@@ -1,5 +1,6 @@
 #include "sim/config/fields.h"
 #include "sim/config/layer_fields.h"
+#include "sim/config/load_config.h"
 #include "sim/config/markdown.h"
 #include "sim/modes/mode_spec.h"
 
@@ -53,9 +54,9 @@ std::string type_name() {
 }
 
 std::string values_of(const Field& field) {
-    if (!field.choices.empty()) return code_list(field.choices);
+    if (const auto words = field.words(); !words.empty()) return code_list(words);
     std::string type =
-        std::visit([](auto* target) { return type_name<std::remove_reference_t<decltype(*target)>>(); }, field.target);
+        std::visit([](auto target) { return type_name<std::remove_reference_t<decltype(*target)>>(); }, field.target);
     if (!field.empty_word.empty()) type = code(field.empty_word) + " or " + type;
     const std::string range = field.range.text();
     return range.empty() ? type : type + ", " + range;
@@ -65,6 +66,10 @@ struct DefaultText {
     const Field& field;
 
     std::string operator()(const std::string* value) const { return code(*value); }
+    std::string operator()(const WordRef& word) const {
+        const std::string text = word.get();
+        return code(text.empty() ? field.empty_word : text);
+    }
     std::string operator()(const bool* value) const { return code(*value ? "true" : "false"); }
     std::string operator()(const std::int64_t* value) const { return code(fmt::format("{}", *value)); }
     std::string operator()(const std::uint64_t* value) const { return code(fmt::format("{}", *value)); }
@@ -129,8 +134,7 @@ private:
             text_ += fmt::format(
                 "\n### strategy: {}\n\n{}\n\nSource: {}. Default parts: local `{}`, aggregator `{}`, server `{}`, weighting "
                 "`{}`. Modes: {}.\n",
-                spec.name, spec.note, spec.source, spec.local, spec.aggregator, spec.server,
-                spec.default_weighting == Weighting::Examples ? "examples" : "uniform",
+                spec.name, spec.note, spec.source, spec.local, spec.aggregator, spec.server, word_of(spec.default_weighting),
                 code_list(modes_of(parts_of(spec.name))));
         }
     }

@@ -186,7 +186,7 @@ void check_clients_at_once(const TrainingConfig& training, const ModeConfig& mod
             "training.optimizer.name",
             fmt::format("clients trained at once support only SGD; allowed with clients_at_once above 1: {}, not {}",
                         fmt::join(aggregation::optimizers_with_sgd_steps(), ", "), training.optimizer.name));
-    if (at_once > 1 && training.precision == "bf16")
+    if (at_once > 1 && training.precision == clients::Precision::BF16)
         throw source.error("training.precision",
                            "clients trained at once do not support bf16; allowed with clients_at_once above 1: f32, tf32");
 }

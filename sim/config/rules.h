@@ -1,7 +1,7 @@
 // Rules about more than one key. Private to sim/config.
 #pragma once
 
-#include "sim/config/config.h"
+#include "sim/config/loaded_config.h"
 
 namespace fedhive::sim {
 

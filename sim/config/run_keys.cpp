@@ -1,6 +1,7 @@
 #include "sim/config/run_keys.h"
 
 #include "sim/config/fields.h"
+#include "sim/config/load_config.h"
 
 #include <fmt/format.h>
 
@@ -17,6 +18,7 @@ struct KindOf {
     KeyKind operator()(const std::optional<std::uint64_t>*) const { return KeyKind::Integer; }
     KeyKind operator()(const double*) const { return KeyKind::Number; }
     KeyKind operator()(const std::optional<double>*) const { return KeyKind::Number; }
+    KeyKind operator()(const WordRef&) const { return KeyKind::Other; }
     template <class Value>
     KeyKind operator()(const Value*) const {
         return KeyKind::Other;
@@ -32,7 +34,7 @@ public:
     void end() override { path_.pop_back(); }
     void field(const Field& field) override {
         if (!in_list_) keys[path_to(field.name)] = std::visit(KindOf{}, field.target);
-        if (!field.choices.empty()) choices[path_to(field.name)] = field.choices;
+        if (auto words = field.words(); !words.empty()) choices[path_to(field.name)] = std::move(words);
     }
     void items(const ItemList& list) override {
         keys[path_to(list.name)] = KeyKind::Other;

@@ -1,6 +1,7 @@
 #include "sim/config/sweep_config.h"
 
 #include "sim/config/fields.h"
+#include "sim/config/load_config.h"
 #include "sim/config/load_tree.h"
 #include "sim/config/mistakes.h"
 #include "sim/config/reader.h"

@@ -2,7 +2,7 @@
 // before anything starts. docs/sweeps.md describes the file.
 #pragma once
 
-#include "sim/config/config.h"
+#include "sim/config/loaded_config.h"
 
 #include <cstdint>
 #include <filesystem>
@@ -20,7 +20,7 @@ struct Setting {
 };
 
 struct EarlyStoppingConfig {
-    std::string rule = "none";     // halving | median | none
+    StoppingRule rule = StoppingRule::None;
     std::int64_t first_round = 1;  // the first comparison is after this round, before each run's last
     std::int64_t factor = 3;       // halving: 1 of `factor` runs goes on; at least 2
 };

@@ -36,13 +36,14 @@ void describe_sweep(Visitor& visitor, SweepFile& sweep) {
             {.name = "target_" + metric.name, .target = &sweep.targets[metric.name], .range = metric.range, .doc = ""});
     EarlyStoppingConfig& stopping = sweep.early_stopping;
     visitor.begin({.name = "early_stopping", .doc = ""});
-    visitor.field({.name = "rule", .target = &stopping.rule, .choices = {"halving", "median", "none"}, .doc = ""});
+    visitor.field({.name = "rule", .target = &stopping.rule, .doc = ""});
     visitor.field({.name = "first_round", .target = &stopping.first_round, .range = between(1, kMost), .doc = ""});
-    visitor.field({.name = "factor",
-                   .target = &stopping.factor,
-                   .range = between(2, kMost),
-                   .when = Condition{stopping.rule, "rule", {"halving", "none"}},
-                   .doc = ""});
+    visitor.field(
+        {.name = "factor",
+         .target = &stopping.factor,
+         .range = between(2, kMost),
+         .when = Condition{word_of(stopping.rule), "rule", {word_of(StoppingRule::Halving), word_of(StoppingRule::None)}},
+         .doc = ""});
     visitor.end();
 }
 

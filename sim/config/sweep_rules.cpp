@@ -16,7 +16,7 @@ std::string resume_problem(const RunConfig& run) {
     if (mode.same_bits == SameBits::Never) return fmt::format("mode {} does not repeat a run bit for bit", mode.name);
     const bool by_arrival =
         mode.same_bits == SameBits::BySameOrder || run.mode.quorum().value_or(run.cohort_size()) < run.cohort_size();
-    if (run.clock == "wall" && run.arrivals.empty() && by_arrival)
+    if (run.clock == Clock::Wall && run.arrivals.empty() && by_arrival)
         return "on the wall clock the order of arrival differs each time; set clock: virtual";
     return "";
 }
@@ -64,7 +64,7 @@ void check_targets(const SweepConfig& sweep, const Node& root) {
 }
 
 void check_early_stopping(const SweepConfig& sweep, const Node& root) {
-    if (sweep.early_stopping.rule == "none") return;
+    if (sweep.early_stopping.rule == StoppingRule::None) return;
     for (const SweepRun& run : sweep.runs) check_run(run, sweep.early_stopping.first_round, *root.find("early_stopping"));
 }
 

@@ -1,5 +1,6 @@
 #include "sim/config/fields.h"
 #include "sim/config/layer_fields.h"
+#include "sim/config/load_config.h"
 
 #include <fmt/format.h>
 
@@ -46,6 +47,10 @@ struct ValueText {
     std::string operator()(const std::filesystem::path* path) const { return path->empty() ? "" : written(path->string()); }
     std::string operator()(const std::string* word) const {
         return word->empty() && (!field.or_else.empty() || !field.required) ? "" : written(*word);
+    }
+    std::string operator()(const WordRef& word) const {
+        const std::string text = word.get();
+        return text.empty() ? field.empty_word : written(text);
     }
     std::string operator()(const clients::LayerList* layers) const { return text_of(*layers); }
     std::string operator()(const std::vector<std::string>* words) const {

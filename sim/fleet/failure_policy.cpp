@@ -52,7 +52,7 @@ void FailurePolicy::resolve(Attempts& entry, ClientFailure failure, bool may_dro
     failure.attempt = entry.attempt;
     if (aborts()) abort(failure);
     entry.worker = static_cast<std::uint32_t>(std::max<std::int64_t>(0, failure.worker));
-    if (failures_.policy == "drop" && may_drop) {
+    if (failures_.policy == OnFailure::Drop && may_drop) {
         entry.dropped = failure.kind;
         return tell(failure, FailureAction::Dropped);
     }

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "clients/protocol/failure.h"
-#include "sim/config/config.h"
+#include "sim/config/run_config.h"
 #include "sim/round/flight.h"
 #include "sim/round/round_record.h"
 
@@ -45,10 +45,10 @@ public:
     void work_goes_on() { counts_.deaths_in_a_row = 0; }
 
     /// Attempts of one client in one round.
-    std::int64_t most_attempts() const { return failures_.policy == "retry" ? failures_.attempts : 1; }
+    std::int64_t most_attempts() const { return failures_.policy == OnFailure::Retry ? failures_.attempts : 1; }
 
     /// The first failure ends the run.
-    bool aborts() const { return failures_.policy == "abort"; }
+    bool aborts() const { return failures_.policy == OnFailure::Abort; }
 
     /// Failures of this rank's workers, for the other ranks, which count and tell them as their own. Taking them empties the
     /// list.

@@ -13,7 +13,7 @@ const FaultConfig* FaultSchedule::at(std::uint32_t round, std::uint32_t client_i
         const double drawn = stream.uniform();  // drawn for every item, so that an item's draw does not depend on the others
         const bool matches = fault.round.value_or(round + std::int64_t{1}) == round + std::int64_t{1} &&
                              fault.client.value_or(client_id) == client_id && fault.repeat.value_or(repeat) == repeat;
-        if (matches && drawn < fault.rate && (attempt == 1 || fault.attempts == "all")) return &fault;
+        if (matches && drawn < fault.rate && (attempt == 1 || fault.attempts == FaultedAttempts::All)) return &fault;
     }
     return nullptr;
 }

@@ -1,7 +1,7 @@
 // What a fleet is made from: the round's shape, the user's policy on failures, the needs of the machine.
 #pragma once
 
-#include "sim/config/config.h"
+#include "sim/config/run_config.h"
 #include "sim/fleet/faults.h"
 #include "sim/modes/mode.h"
 #include "sim/ranks/ranks.h"

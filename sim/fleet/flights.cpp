@@ -119,7 +119,7 @@ void Flights::take_part(std::size_t slot, std::size_t participant) {
     for (;;) {
         const FaultConfig* fault = options_.faults.at(round, client.client_id, repeat, client.attempts.attempt);
         member.fault = injected(fault);
-        if (fault == nullptr || fault->kind != "drop") return;
+        if (fault == nullptr || member.fault.kind != clients::FaultKind::None) return;  // None: the client does not take part
         ClientFailure failure;
         failure.kind = clients::FailureKind::Dropped;
         failure.round = round + std::int64_t{1};

@@ -20,7 +20,7 @@ ModeSpec async() {
                           Mode mode;
                           mode.in_flight = input.cohort;
                           mode.late_join = true;
-                          mode.drain = input.values.word("at_end") == "drain";
+                          mode.drain = input.values.choice<AtEnd>("at_end") == AtEnd::Drain;
                           mode.staleness = staleness_of(input.values);
                           mode.payload = clients::Payload::Model;
                           return mode;

@@ -84,8 +84,8 @@ std::size_t quorum_of(const ModeInput& input) {
 
 KeySpec at_end_key() {
     return {.name = "at_end",
-            .default_value = "drop",
-            .choices = {"drop", "drain"},
+            .default_value = AtEnd::Drop,
+            .choices = words_of<AtEnd>(),
             .doc =
                 "What happens with clients that are still training when the last round ends. drop: their work is lost and "
                 "counted in the manifest; drain: the last rounds start only clients that can still arrive."};

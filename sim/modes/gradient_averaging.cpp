@@ -16,10 +16,6 @@ Traffic all_reduce_in_every_step(const Trip& trip) {
     return {trip.model_bytes, trip.steps * 2 * (trip.in_flight - 1) * trip.model_bytes / trip.in_flight};
 }
 
-clients::AllReduce all_reduce_of(const std::string& name) {
-    return name == "star" ? clients::AllReduce::Star : name == "ring" ? clients::AllReduce::Ring : clients::AllReduce::Tree;
-}
-
 Mode build_gradient_averaging(const ModeInput& input) {
     Mode mode;
     mode.in_flight = mode.quorum = input.cohort;
@@ -28,7 +24,7 @@ Mode build_gradient_averaging(const ModeInput& input) {
     mode.bring = Bring::OneUpdate;
     mode.pass = Pass::Share;
     mode.traffic = all_reduce_in_every_step;
-    mode.all_reduce = all_reduce_of(input.values.word("all_reduce"));
+    mode.all_reduce = input.values.choice<clients::AllReduce>("all_reduce");
     if (aggregation::num_state_vectors(input.optimizer) > 0) mode.velocity_index = kVelocityRegion;
     return mode;
 }
@@ -49,8 +45,8 @@ ModeSpec gradient_averaging() {
         .name = "gradient_averaging",
         .summary = "replicas that average their gradients in every step (DistributedDataParallel, arXiv:2006.15704)",
         .keys = {{.name = "all_reduce",
-                  .default_value = "tree",
-                  .choices = {"star", "ring", "tree"},
+                  .default_value = clients::AllReduce::Tree,
+                  .choices = words_of<clients::AllReduce>(),
                   .doc = "How replicas sum their gradients. star: one replica collects and returns all sums, as in "
                          "DataParallel; ring: each replica adds its part and passes it on; tree: pairwise sums, with the same "
                          "bits as star. Can change the last bits."}},

@@ -6,6 +6,10 @@ namespace fedhive::sim {
 
 namespace {
 
+/// The examples that a client trains on: its own, or all.
+enum class HogwildData { Partitioned, Full };
+constexpr auto all_words(HogwildData) { return std::array{"partitioned", "full"}; }
+
 Traffic model_in_every_step(const Trip& trip) { return {trip.steps * trip.model_bytes, trip.steps * trip.model_bytes}; }
 
 Mode build_hogwild(const ModeInput& input) {
@@ -14,7 +18,7 @@ Mode build_hogwild(const ModeInput& input) {
     mode.tasks = {clients::TaskKind::InPlace};
     mode.bring = Bring::Nothing;
     mode.traffic = model_in_every_step;
-    if (input.values.word("data") == "full") mode.pass = Pass::All;
+    if (input.values.choice<HogwildData>("data") == HogwildData::Full) mode.pass = Pass::All;
     return mode;
 }
 
@@ -24,8 +28,8 @@ ModeSpec hogwild() {
     return {.name = "hogwild",
             .summary = "all workers write one model without a lock (arXiv:1106.5730)",
             .keys = {{.name = "data",
-                      .default_value = "partitioned",
-                      .choices = {"partitioned", "full"},
+                      .default_value = HogwildData::Partitioned,
+                      .choices = words_of<HogwildData>(),
                       .doc = "partitioned: each client trains on its own examples; full: each client trains on all training "
                              "examples, in its own order."}},
             .weighs_updates = false,

@@ -83,7 +83,9 @@ std::vector<std::string> modes_of(const StrategyParts& parts);
 KeySpec quorum_key();
 std::size_t quorum_of(const ModeInput& input);
 
-/// The key that decides about clients in flight at the end of the last round.
+/// What happens with clients that are in flight at the end of the last round.
+enum class AtEnd { Drop, Drain };
+constexpr auto all_words(AtEnd) { return std::array{"drop", "drain"}; }
 KeySpec at_end_key();
 
 }  // namespace fedhive::sim

@@ -21,7 +21,7 @@ ModeSpec semi_async() {
                       mode.in_flight = input.cohort;
                       mode.quorum = quorum_of(input);
                       mode.late_join = true;
-                      mode.drain = input.values.word("at_end") == "drain";
+                      mode.drain = input.values.choice<AtEnd>("at_end") == AtEnd::Drain;
                       mode.staleness = staleness_of(input.values);
                       return mode;
                   }};

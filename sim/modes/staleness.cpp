@@ -19,27 +19,26 @@ double Staleness::discount(std::uint64_t tau) const {
 
 std::vector<KeySpec> staleness_keys() {
     return {{.name = "staleness",
-             .default_value = "polynomial",
-             .choices = {"constant", "hinge", "polynomial"},
+             .default_value = Staleness::Function::Polynomial,
+             .choices = words_of<Staleness::Function>(),
              .doc = "Weight of an update with a staleness of τ server steps. constant: 1; hinge: 1 up to τ = b, then 1 / (a (τ "
                     "- b) + 1); polynomial: (1 + τ)^-a; FedBuff uses 1 / sqrt(1 + τ) (s)."},
             {.name = "staleness_a",
              .default_value = 0.5,
              .range = between(0, 1000),
-             .with = {{"staleness", {"hinge", "polynomial"}}},
+             .with = {{"staleness", {word_of(Staleness::Function::Hinge), word_of(Staleness::Function::Polynomial)}}},
              .doc = "hinge: slope, typically 10; polynomial: exponent, typically 0.5 (a)."},
             {.name = "staleness_b",
              .default_value = 4.0,
              .range = between(0, kMost),
-             .with = {{"staleness", {"hinge"}}},
+             .with = {{"staleness", {word_of(Staleness::Function::Hinge)}}},
              .doc = "Number of server steps without a discount, typically 4 (b)."}};
 }
 
 Staleness staleness_of(const Values& values) {
-    Staleness staleness{.a = values.number("staleness_a"), .b = values.number("staleness_b")};
-    if (values.word("staleness") == "hinge") staleness.function = Staleness::Function::Hinge;
-    if (values.word("staleness") == "polynomial") staleness.function = Staleness::Function::Polynomial;
-    return staleness;
+    return {.function = values.choice<Staleness::Function>("staleness"),
+            .a = values.number("staleness_a"),
+            .b = values.number("staleness_b")};
 }
 
 }  // namespace fedhive::sim

@@ -19,6 +19,8 @@ struct Staleness {
     double discount(std::uint64_t tau) const;
 };
 
+constexpr auto all_words(Staleness::Function) { return std::array{"constant", "hinge", "polynomial"}; }
+
 /// staleness, staleness_a, staleness_b.
 std::vector<KeySpec> staleness_keys();
 Staleness staleness_of(const Values& values);

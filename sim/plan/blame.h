@@ -2,7 +2,7 @@
 #pragma once
 
 #include "aggregation/base/keys.h"
-#include "sim/config/config.h"
+#include "sim/config/loaded_config.h"
 
 #include <new>
 #include <string>

@@ -98,11 +98,11 @@ aggregation::ClientStates make_client_states(const LoadedConfig& loaded, const a
                                              const std::filesystem::path& folder) {
     const std::uint64_t floats = memories.record_floats();
     if (floats == 0) return {};
-    if (loaded.run.client_state == "file" && !folder.empty())
+    if (loaded.run.client_state == StateStore::File && !folder.empty())
         return make_states_in(existing_folder(folder), loaded, floats, num_clients);
     const std::uint64_t each = aggregation::ClientStates::bytes_each(floats), seen = clients_seen(loaded.run, num_clients);
     const std::uint64_t available = this_machine().available_memory;
-    if (loaded.run.client_state == "memory" && seen > available / (ranks.is_alone() ? 1 : 2) / each)
+    if (loaded.run.client_state == StateStore::Memory && seen > available / (ranks.is_alone() ? 1 : 2) / each)
         throw loaded.source->error(
             who_keeps(loaded.run).key,
             fmt::format("{}{}; {} bytes ({}) of memory are available; use fewer clients or rounds, a smaller model or {}, or "

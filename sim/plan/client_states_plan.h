@@ -3,7 +3,7 @@
 
 #include "aggregation/memory/client_states.h"
 #include "aggregation/memory/memories.h"
-#include "sim/config/config.h"
+#include "sim/config/loaded_config.h"
 #include "sim/ranks/ranks.h"
 
 #include <cstdint>

@@ -40,9 +40,9 @@ void ask_for_steps(const RunConfig& run, bool on_gpu, AllAsked& asked) {
                          fmt::format("trains one client at a time, but training.clients_at_once is {}", clients_at_once)});
     if (run.threads > 1)
         asked.push_back({Feature::Threads, fmt::format("uses one thread per worker, but threads is {}", run.threads)});
-    const std::string in_f32 = fmt::format("computes in f32, but training.precision is {}", precision);
-    if (precision == "bf16") asked.push_back({Feature::BFloat16, in_f32});
-    if (precision == "tf32" && on_gpu) asked.push_back({Feature::TensorFloat32, in_f32});
+    const std::string in_f32 = fmt::format("computes in f32, but training.precision is {}", word_of(precision));
+    if (precision == clients::Precision::BF16) asked.push_back({Feature::BFloat16, in_f32});
+    if (precision == clients::Precision::TF32 && on_gpu) asked.push_back({Feature::TensorFloat32, in_f32});
     if (graph && on_gpu) asked.push_back({Feature::RecordedSteps, "does not record steps, but training.graph is true"});
     if (!aggregation::optimizer_spec(optimizer.name).sgd_steps)
         asked.push_back({Feature::Optimizer, fmt::format("supports only SGD, but training.optimizer is {}", optimizer.name)});
@@ -122,29 +122,27 @@ std::string obstacle(aggregation::MemorySpace space, const clients::ModelSpec& m
 
 }  // namespace
 
-std::string name_of(clients::Engine engine) { return clients::kEngineNames.at(static_cast<std::size_t>(engine)); }
-
 std::string direct_kernels(aggregation::MemorySpace space) {
     return space == aggregation::MemorySpace::Cuda ? "cuda" : std::string(clients::direct::kernels().name);
 }
 
 EngineChoice choose_engine(const LoadedConfig& loaded, aggregation::MemorySpace space, const clients::ModelSpec& model,
                            const clients::Cut& cut) {
-    const std::string& wanted = loaded.run.training.engine;
+    const bool wants_libtorch = loaded.run.training.engine == clients::Engine::Libtorch;
     const bool on_gpu = space == aggregation::MemorySpace::Cuda;
     const AllAsked asked = all_asked(loaded.run, on_gpu, model, cut);
-    const std::string in_the_way = wanted == "libtorch" ? "" : obstacle(space, model, asked);
-    if (in_the_way.empty() && wanted != "libtorch") {
+    const std::string in_the_way = wants_libtorch ? "" : obstacle(space, model, asked);
+    if (in_the_way.empty() && !wants_libtorch) {
         if (!on_gpu) clients::direct::kernels();  // throws if the environment names kernels that do not exist
         return {clients::Engine::Direct, "", features_of(asked)};
     }
-    if (wanted != "libtorch" && on_gpu && clients::libtorch_cuda_devices() == 0)
+    if (!wants_libtorch && on_gpu && clients::libtorch_cuda_devices() == 0)
         throw loaded.source->error(
             "device", fmt::format("the direct engine {}, and {}; use device: cpu, or run scripts/setup --cuda and build again",
                                   in_the_way,
                                   clients::libtorch_info().cuda_built ? "LibTorch cannot use the GPU"
                                                                       : "this build has no other engine for CUDA"));
-    if (wanted == "direct")
+    if (loaded.run.training.engine == clients::Engine::Direct)
         throw loaded.source->error("training.engine",
                                    fmt::format("the direct engine {}; allowed here: auto, libtorch", in_the_way));
     if (const std::string lack = lack_of(clients::Engine::Libtorch, space, asked); !lack.empty())
@@ -153,7 +151,7 @@ EngineChoice choose_engine(const LoadedConfig& loaded, aggregation::MemorySpace 
                                                in_the_way.empty() ? "; auto would choose another engine"
                                                                   : fmt::format(", and the direct engine {}", in_the_way)));
     clients::libtorch_engine();  // throws here, not in a worker, if LibTorch's engine is missing
-    return {clients::Engine::Libtorch, wanted == "libtorch" ? "training.engine asks for it" : "the direct engine " + in_the_way,
+    return {clients::Engine::Libtorch, wants_libtorch ? "training.engine asks for it" : "the direct engine " + in_the_way,
             features_of(asked)};
 }
 

@@ -5,14 +5,11 @@
 #include "clients/engine/features.h"
 #include "clients/models/cut.h"
 #include "clients/trainers/worker_plan.h"
-#include "sim/config/config.h"
+#include "sim/config/loaded_config.h"
 
 #include <string>
 
 namespace fedhive::sim {
-
-/// As the config writes it: "libtorch", "direct".
-std::string name_of(clients::Engine engine);
 
 /// The direct engine's kernels on this machine: "avx512", "avx2", "plain", or "cuda".
 std::string direct_kernels(aggregation::MemorySpace space);

@@ -1,4 +1,5 @@
 #include "sim/plan/estimate.h"
+#include "sim/config/load_config.h"
 #include "sim/plan/client_states_plan.h"
 
 #include "aggregation/base/clock.h"
@@ -91,10 +92,10 @@ double core_seconds(const Experiment& run) {
 }
 
 RunEstimate make_real(LoadedConfig loaded) {
-    loaded.run.device = "cpu";
+    loaded.run.device = Device::Cpu;
     const Experiment run = Experiment::to_inspect(loaded);
     const std::uint64_t workers = 1 + run.resources.num_workers;  // the coordinator holds LibTorch too
-    const std::uint64_t kept = run.config.client_state == "file"
+    const std::uint64_t kept = run.config.client_state == StateStore::File
                                    ? 0
                                    : client_state_bytes(run.config, run.model.memories, run.data.dataset.map().num_clients);
     return {run.resources.arena->geometry().total_bytes() + run.data.dataset.map().total_bytes() + kept +
@@ -118,7 +119,7 @@ std::string cost_key(RunConfig run) {
     run.seed = 1;
     run.seeds = {};
     run.workers = 1;
-    run.mps = "off";
+    run.mps = Mps::Off;
     run.faults.clear();
     for (const char* costs_nothing : {"lr", "weight_decay"}) run.training.optimizer.values.erase(costs_nothing);
     run.training.lr_schedule = {};

@@ -2,7 +2,7 @@
 // anything starts.
 #pragma once
 
-#include "sim/config/config.h"
+#include "sim/config/loaded_config.h"
 #include "sim/sweep/sweep_record.h"
 
 #include <span>

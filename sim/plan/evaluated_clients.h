@@ -2,7 +2,7 @@
 #pragma once
 
 #include "clients/data/shared_dataset.h"
-#include "sim/config/config.h"
+#include "sim/config/loaded_config.h"
 
 #include <cstdint>
 #include <vector>

@@ -2,6 +2,7 @@
 
 #include "aggregation/base/error.h"
 #include "clients/protocol/watcher.h"
+#include "sim/config/load_config.h"
 #include "sim/machine/machine.h"
 #include "sim/machine/nvml.h"
 #include "sim/plan/blame.h"
@@ -75,7 +76,7 @@ Experiment build(const LoadedConfig& given, Ranks& ranks, const std::filesystem:
                    .sampler = std::move(sampler),
                    .worker_plan = worker_plan};
     // The stored config names the device that was used, so that a rerun asks for the same.
-    run.config.device = name_of(placement.space);
+    run.config.device = device_of(placement.space);
     run.config.model.file_sha256 = run.model.file.sha256();
     placement.num_workers =
         workers_that_fit(loaded, placement.num_workers, host_bytes_of_worker(run), this_machine().available_memory, "host");
@@ -200,7 +201,7 @@ FleetOptions Experiment::fleet_options() const {
     options.by_client = config.keeps_client_state();
     options.slots = resources.slots;
     options.mode = mode;
-    if (config.clock == "virtual")
+    if (config.clock == Clock::Virtual)
         options.round_trip_s = [this](std::uint32_t client, std::uint64_t examples, const Traffic& traffic) {
             return devices.round_trip_s(client, examples, traffic.down, traffic.up);
         };

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "clients/trainers/worker_plan.h"
-#include "sim/config/config.h"
+#include "sim/config/loaded_config.h"
 #include "sim/devices/devices.h"
 #include "sim/fleet/fleet_options.h"
 #include "sim/modes/mode.h"

@@ -161,14 +161,14 @@ ExperimentData data_of_rank_0(const LoadedConfig& loaded, Ranks& ranks) {
 
 /// True if rank 0 loads for all; the same on all ranks.
 bool rank_0_loads(const LoadedConfig& loaded, Ranks& ranks) {
-    const std::string& mine = loaded.run.data.shared;
+    const DataSharing mine = loaded.run.data.shared;
     if (ranks.is_alone()) return false;
-    const std::vector<std::string> all = ranks.all_gather(mine, {.seconds = kPatience});
+    const std::vector<std::string> all = ranks.all_gather(word_of(mine), {.seconds = kPatience});
     for (std::uint32_t rank = 1; rank < ranks.size(); ++rank)
         if (all[rank] != all[0])
             throw ConfigError(fmt::format("{}: data.shared is {}, but on {} it is {}; give all ranks the same config",
                                           ranks.name_of(rank), all[rank], ranks.name_of(0), all[0]));
-    return mine == "rank0";
+    return mine == DataSharing::Rank0;
 }
 
 }  // namespace

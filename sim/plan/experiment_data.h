@@ -3,7 +3,7 @@
 
 #include "aggregation/memory/cuda_arena.h"
 #include "clients/data/shared_dataset.h"
-#include "sim/config/config.h"
+#include "sim/config/loaded_config.h"
 #include "sim/ranks/ranks.h"
 
 #include <cstdint>

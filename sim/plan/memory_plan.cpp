@@ -134,7 +134,7 @@ Rehearsal rehearse_worker(const Experiment& run, const std::function<std::uint64
     options.mode = {};
     options.mode.in_flight = options.mode.quorum = cohort.size();
     options.faults = {};
-    options.failures.policy = "drop";  // a failure here will happen again in the run, which reports it better
+    options.failures.policy = OnFailure::Drop;  // a failure here will happen again in the run, which reports it better
     clients::WorkerPlan plan = run.worker_plan;
     plan.training.local_steps =
         std::min(kRehearsedSteps, plan.training.steps_of(run.data.dataset.shard(largest_client(run.data.dataset)).size()));

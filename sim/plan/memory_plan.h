@@ -5,7 +5,7 @@
 #include "aggregation/memory/memories.h"
 #include "clients/data/shared_dataset.h"
 #include "clients/trainers/worker_plan.h"
-#include "sim/config/config.h"
+#include "sim/config/loaded_config.h"
 
 #include <cstdint>
 #include <functional>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "aggregation/memory/memories.h"
-#include "sim/config/config.h"
+#include "sim/config/run_config.h"
 
 #include <string>
 #include <vector>

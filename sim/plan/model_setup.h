@@ -8,7 +8,7 @@
 #include "clients/models/catalog.h"
 #include "clients/models/cut.h"
 #include "clients/models/local_part.h"
-#include "sim/config/config.h"
+#include "sim/config/loaded_config.h"
 #include "sim/plan/placement.h"
 
 #include <string>

@@ -48,7 +48,7 @@ void check_layers_wanted(const LoadedConfig& loaded, const std::string& why) {
                "use another mode, or model.name or model.layers");
     if (run.training.clients_at_once > 1)
         refuse("training.clients_at_once", "clients trained at once need a list of layers", "allowed: 1");
-    if (run.training.engine == "direct")
+    if (run.training.engine == clients::Engine::Direct)
         refuse("training.engine", "the direct engine needs a list of layers", "allowed here: auto, libtorch");
 }
 
@@ -138,7 +138,7 @@ void keep_local(const LoadedConfig& loaded, clients::ModelSpec& spec) {
 }
 
 constexpr const char* kKeeps = "model.graph is keep";
-bool keeps(const RunConfig& run) { return run.model.graph == "keep"; }
+bool keeps(const RunConfig& run) { return run.model.graph == GraphUse::Keep; }
 
 clients::ModelSpec graph_spec(const LoadedConfig& loaded, const clients::DataShape& data,
                               const clients::exported::ModelFile& file) {

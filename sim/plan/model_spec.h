@@ -4,7 +4,7 @@
 #include "clients/data/data_format.h"
 #include "clients/exported/model_file.h"
 #include "clients/models/catalog.h"
-#include "sim/config/config.h"
+#include "sim/config/loaded_config.h"
 
 namespace fedhive::sim {
 

@@ -11,7 +11,7 @@ void refuse_what_needs_one_rank(const LoadedConfig& loaded, const Mode& mode) {
                                    fmt::format("{} supports only one rank; allowed with several ranks: synchronous, and "
                                                "semi_async and async on the virtual clock; or start it without MPI",
                                                run.mode.name));
-    if ((mode.quorum < mode.in_flight || mode.late_join) && run.clock != "virtual" && run.arrivals.empty())
+    if ((mode.quorum < mode.in_flight || mode.late_join) && run.clock != Clock::Virtual && run.arrivals.empty())
         throw loaded.source->error(
             "clock", fmt::format("on the wall clock, mode {} with a quorum waits for the first arrivals, which several ranks "
                                  "cannot agree on; allowed with several ranks: virtual, or arrivals of an earlier run",
@@ -19,7 +19,7 @@ void refuse_what_needs_one_rank(const LoadedConfig& loaded, const Mode& mode) {
 }
 
 void refuse_mps_of_several(const LoadedConfig& loaded, const Ranks& ranks) {
-    if (loaded.run.mps != "on" || ranks.on_device_of(ranks.rank()) == 1) return;
+    if (loaded.run.mps != Mps::On || ranks.on_device_of(ranks.rank()) == 1) return;
     throw loaded.source->error(
         "mps", fmt::format("cannot be on: {} ranks share a GPU, and each would start its own daemon; allowed here: auto, off",
                            ranks.on_device_of(ranks.rank())));

@@ -1,7 +1,7 @@
 // Features that work with one coordinator only, and are refused with several ranks.
 #pragma once
 
-#include "sim/config/config.h"
+#include "sim/config/loaded_config.h"
 #include "sim/modes/mode.h"
 #include "sim/ranks/ranks.h"
 

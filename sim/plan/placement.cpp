@@ -17,24 +17,24 @@ namespace {
 MemorySpace choose_device(const LoadedConfig& loaded) {
     const RunConfig& run = loaded.run;
     const bool on_host = !run.model.file.empty();  // its constants, and the tensors that it creates, are in host memory
-    if (on_host && run.device == "cuda")
+    if (on_host && run.device == Device::Cuda)
         throw loaded.source->error("device", "a model.file is trained only on the CPU; allowed here: auto, cpu");
-    if (run.device == "cpu" || on_host) return MemorySpace::Host;
+    if (run.device == Device::Cpu || on_host) return MemorySpace::Host;
     // A worker that cannot open the arena would be replaced twenty times before the run gives up.
     const bool shared = loaded.run.workers != 0;
     // On a requested GPU the direct engine may train, which engine_choice.h decides when the model is known.
-    const bool libtorch_trains = run.device != "cuda" || run.training.engine == "libtorch";
+    const bool libtorch_trains = run.device != Device::Cuda || run.training.engine == clients::Engine::Libtorch;
     const std::string why = why_no_cuda(collect_cuda_facts(shared, libtorch_trains));
     if (why.empty()) return MemorySpace::Cuda;
-    if (loaded.run.device == "cuda") throw loaded.source->error("device", why);
+    if (loaded.run.device == Device::Cuda) throw loaded.source->error("device", why);
     return MemorySpace::Host;
 }
 
 }  // namespace
 
-const char* name_of(MemorySpace space) { return space == MemorySpace::Host ? "cpu" : "cuda"; }
+Device device_of(MemorySpace space) { return space == MemorySpace::Host ? Device::Cpu : Device::Cuda; }
 
-std::string resolve_device(const LoadedConfig& loaded) { return name_of(choose_device(loaded)); }
+Device resolve_device(const LoadedConfig& loaded) { return device_of(choose_device(loaded)); }
 
 std::int64_t num_tasks(const RunConfig& run, const Mode& mode) {
     const auto each = static_cast<std::uint64_t>(run.training.least_per_slot());
@@ -66,7 +66,7 @@ Placement choose_placement(const LoadedConfig& loaded) {
 
 void check_mps(const LoadedConfig& loaded, const Placement& placement) {
     const RunConfig& config = loaded.run;
-    if (config.mps != "on") return;
+    if (config.mps != Mps::On) return;
     if (const std::string why = why_no_mps(placement.space == MemorySpace::Cuda); !why.empty())
         throw loaded.source->error("mps", fmt::format("cannot be on: {}; allowed here: auto, off", why));
     if (config.workers && placement.num_workers > kMostMpsWorkers)

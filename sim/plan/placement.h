@@ -2,7 +2,7 @@
 #pragma once
 
 #include "aggregation/memory/param_span.h"
-#include "sim/config/config.h"
+#include "sim/config/loaded_config.h"
 #include "sim/round/mode.h"
 
 #include <cstdint>
@@ -23,8 +23,8 @@ Placement choose_placement(const LoadedConfig& loaded);
 std::uint32_t workers_by_cores(const LoadedConfig& loaded);
 
 /// The value of `device` on this machine, "cpu" or "cuda". Throws as choose_placement().
-std::string resolve_device(const LoadedConfig& loaded);
-const char* name_of(aggregation::MemorySpace space);
+Device resolve_device(const LoadedConfig& loaded);
+Device device_of(aggregation::MemorySpace space);
 
 /// Number of tasks that workers can share if every slot has the fewest clients that the config allows.
 std::int64_t num_tasks(const RunConfig& run, const Mode& mode);

@@ -42,9 +42,7 @@ clients::WorkerPlan plan_workers(const RunConfig& config, const Mode& mode, cons
     plan.threads = static_cast<int>(config.threads);
     plan.clients_at_once = static_cast<std::uint64_t>(config.training.clients_at_once);
     plan.data_handle = data.handle;
-    plan.precision = config.training.precision == "bf16"   ? clients::Precision::BF16
-                     : config.training.precision == "tf32" ? clients::Precision::TF32
-                                                           : clients::Precision::F32;
+    plan.precision = config.training.precision;
     plan.engine = resources.engine_choice.engine;
     plan.asked = resources.engine_choice.asked;
     plan.graph = config.training.graph && resources.space == MemorySpace::Cuda;

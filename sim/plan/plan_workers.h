@@ -2,7 +2,7 @@
 #pragma once
 
 #include "clients/trainers/worker_plan.h"
-#include "sim/config/config.h"
+#include "sim/config/run_config.h"
 #include "sim/modes/mode.h"
 #include "sim/plan/experiment_data.h"
 #include "sim/plan/model_setup.h"

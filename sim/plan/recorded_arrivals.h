@@ -1,7 +1,7 @@
 // Check of an earlier run's arrivals before the first round: do they belong to this experiment?
 #pragma once
 
-#include "sim/config/config.h"
+#include "sim/config/loaded_config.h"
 
 namespace fedhive::sim {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "aggregation/memory/arena.h"
-#include "sim/config/config.h"
+#include "sim/config/loaded_config.h"
 #include "sim/plan/engine_choice.h"
 #include "sim/plan/model_setup.h"
 #include "sim/plan/placement.h"

@@ -4,7 +4,7 @@
 #include "aggregation/math/host_view.h"
 #include "aggregation/memory/arena.h"
 #include "aggregation/memory/client_states.h"
-#include "sim/config/config.h"
+#include "sim/config/loaded_config.h"
 #include "sim/plan/model_setup.h"
 #include "sim/ranks/ranks.h"
 #include "sim/round/flight.h"

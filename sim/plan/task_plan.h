@@ -5,7 +5,7 @@
 #include "clients/tasks/evaluation_sums.h"
 #include "clients/tasks/learning_task.h"
 #include "clients/tasks/loss.h"
-#include "sim/config/config.h"
+#include "sim/config/run_config.h"
 
 #include <vector>
 

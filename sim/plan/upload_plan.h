@@ -2,7 +2,7 @@
 #pragma once
 
 #include "clients/uploads/upload.h"
-#include "sim/config/config.h"
+#include "sim/config/run_config.h"
 
 #include <cstdint>
 

@@ -3,7 +3,7 @@
 
 #include "clients/data/dataset.h"
 #include "clients/models/catalog.h"
-#include "sim/config/config.h"
+#include "sim/config/run_config.h"
 
 #include <string>
 #include <vector>

@@ -57,15 +57,15 @@ FleetOptions race_options(const Experiment& run, std::uint32_t workers, const Ra
 
 /// False if the machine decides the order of arrivals, or if workers work together: then their number changes more than speed.
 bool only_time_depends(const Experiment& run) {
-    return run.mode.trains_alone() && (run.config.clock == "virtual" || !run.mode.late_join);
+    return run.mode.trains_alone() && (run.config.clock == Clock::Virtual || !run.mode.late_join);
 }
 
 bool on_gpu(const Experiment& run) { return run.resources.space == aggregation::MemorySpace::Cuda; }
 
 /// The MPS settings to race: without, with, or both.
 std::vector<bool> mps_candidates(const Experiment& run) {
-    if (run.config.mps == "on") return {true};
-    if (run.config.mps == "off" || run.resources.most_workers < 2 || !why_no_mps(on_gpu(run)).empty()) return {false};
+    if (run.config.mps == Mps::On) return {true};
+    if (run.config.mps == Mps::Off || run.resources.most_workers < 2 || !why_no_mps(on_gpu(run)).empty()) return {false};
     if (run.ranks.on_device_of(run.ranks.rank()) > 1) return {false};  // each rank would start its own daemon
     return {false, true};
 }
@@ -111,7 +111,7 @@ std::vector<Throughput> race_all(const Experiment& run, const Budget& budget, co
         } catch (const RunAborted&) {
             // A client that fails here fails in the run, too, which reports it.
         } catch (const MpsFault&) {
-            if (run.config.mps == "on") throw;
+            if (run.config.mps == Mps::On) throw;
         }
     }
     return measured;
@@ -163,7 +163,7 @@ std::string race_key(const Experiment& run) {
     const clients::LibtorchInfo torch = clients::libtorch_info();
     return fmt::format("fedhive {} {}\nlibtorch {} {}\ncpu {}\ncores {}\nmemory {}\ncuda {}\nworkers {}\nmps {} {}\n{}",
                        kVersion, kCommit, torch.version, torch.cpu_capability, machine.cpu, machine.cores, machine.memory,
-                       aggregation::cuda_versions().describe(), run.resources.most_workers, run.config.mps,
+                       aggregation::cuda_versions().describe(), run.resources.most_workers, word_of(run.config.mps),
                        why_no_mps(on_gpu(run)), cost_key(config));
 }
 
@@ -171,7 +171,7 @@ WorkerChoice choose_workers(const Experiment& run, std::int64_t rounds_left, con
                             const ProbeMethods& methods) {
     WorkerChoice choice;
     choice.workers = run.resources.num_workers;
-    choice.mps = run.config.mps == "on" && run.resources.num_workers > 0;
+    choice.mps = run.config.mps == Mps::On && run.resources.num_workers > 0;
     if (run.config.workers) choice.by = ChosenBy::Config;
     if (choice.mps) choice.workers = std::min(choice.workers, kMostMpsWorkers);
     if (run.config.workers || !only_time_depends(run)) return choice;

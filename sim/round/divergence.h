@@ -2,7 +2,7 @@
 #pragma once
 
 #include "aggregation/base/error.h"
-#include "sim/config/config.h"
+#include "sim/config/run_config.h"
 #include "sim/round/round_record.h"
 #include "sim/round/server_state.h"
 

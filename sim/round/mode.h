@@ -4,7 +4,7 @@
 #include "aggregation/math/client_optimizer.h"
 #include "aggregation/memory/arena.h"
 #include "aggregation/memory/layout.h"
-#include "sim/config/config.h"
+#include "sim/config/run_config.h"
 #include "sim/modes/mode.h"
 #include "sim/strategies/strategy.h"
 

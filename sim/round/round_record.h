@@ -3,7 +3,7 @@
 
 #include "aggregation/base/clock.h"
 #include "clients/tasks/learning_task.h"
-#include "sim/config/config.h"
+#include "sim/config/run_config.h"
 #include "sim/round/fairness.h"
 #include "sim/round/flight.h"
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "clients/data/shared_dataset.h"
-#include "sim/config/config.h"
+#include "sim/config/run_config.h"
 #include "sim/devices/devices.h"
 #include "sim/round/flight.h"
 #include "sim/selection/sampler.h"

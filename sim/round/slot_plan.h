@@ -6,7 +6,7 @@
 #pragma once
 
 #include "aggregation/memory/param_span.h"
-#include "sim/config/config.h"
+#include "sim/config/run_config.h"
 #include "sim/modes/mode.h"
 
 #include <cstdint>

@@ -4,6 +4,7 @@
 #include "aggregation/base/error.h"
 #include "aggregation/memory/cuda_arena.h"
 #include "clients/trainers/libtorch_info.h"
+#include "sim/config/load_config.h"
 #include "sim/plan/engine_choice.h"
 #include "sim/plan/model_spec.h"
 #include "sim/ranks/bring_states.h"
@@ -31,7 +32,7 @@ BitsEnvironment environment_of(const Experiment& run) {
                                 .cpu_capability = torch.cpu_capability,
                                 .device = "cpu",
                                 .gpu = "",
-                                .engine = name_of(run.worker_plan.engine),
+                                .engine = word_of(run.worker_plan.engine),
                                 .model_form = form_of(run.model.spec)};
     if (run.resources.space == aggregation::MemorySpace::Host) {
         if (run.worker_plan.engine == clients::Engine::Libtorch) environment.cpu_vendor = torch.cpu_vendor;

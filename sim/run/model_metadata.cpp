@@ -1,6 +1,7 @@
 #include "sim/run/model_metadata.h"
 
 #include "clients/models/cut.h"
+#include "sim/config/load_config.h"
 #include "sim/version.h"
 
 #include <fmt/format.h>

@@ -2,6 +2,7 @@
 
 #include "aggregation/base/error.h"
 #include "aggregation/memory/cuda_driver.h"
+#include "sim/config/load_config.h"
 #include "sim/ranks/bytes.h"
 #include "sim/run/checkpointer.h"
 #include "sim/state/model_file.h"

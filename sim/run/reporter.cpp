@@ -8,6 +8,8 @@
 #include "sim/machine/machine.h"
 #include "sim/plan/engine_choice.h"
 #include "sim/plan/model_spec.h"
+#include "sim/plan/placement.h"
+#include "sim/record/run_state.h"
 #include "sim/round/fairness.h"
 #include "sim/run/model_metadata.h"
 #include "sim/run/run_plan.h"
@@ -33,12 +35,13 @@ void add_surroundings(nlohmann::ordered_json& manifest, const Experiment& run) {
     manifest["cpu_capability"] = torch.cpu_capability;
     manifest["cpu"] = machine.cpu;
     manifest["cores"] = machine.cores;
-    manifest["device"] = run.resources.space == aggregation::MemorySpace::Host ? "cpu" : "cuda";
-    manifest["engine"] = name_of(run.worker_plan.engine);
+    manifest["device"] = word_of(device_of(run.resources.space));
+    manifest["engine"] = word_of(run.worker_plan.engine);
     if (run.worker_plan.engine == clients::Engine::Direct) manifest["kernels"] = direct_kernels(run.resources.space);
     // On the CPU, tf32 means f32, and there is no CUDA graph.
-    const bool tf32_on_cpu = run.resources.space == aggregation::MemorySpace::Host && run.config.training.precision == "tf32";
-    manifest["precision"] = tf32_on_cpu ? "f32" : run.config.training.precision;
+    const clients::Precision precision = run.config.training.precision;
+    const bool tf32_on_cpu = run.resources.space == aggregation::MemorySpace::Host && precision == clients::Precision::TF32;
+    manifest["precision"] = word_of(tf32_on_cpu ? clients::Precision::F32 : precision);
     manifest["graph"] = run.worker_plan.graph;
     manifest["cuda"] = aggregation::cuda_versions().describe();
 }
@@ -93,7 +96,7 @@ Reporter::Reporter(const Experiment& run, RunFolder* folder, bool quiet, Past pa
 
 void Reporter::start() {
     if (folder_ == nullptr) return;
-    write_manifest("running");
+    write_manifest(word_of(RunState::Running));
     folder_->add_partition(run_.data.dataset, run_.config.data.skew.resolved());
     folder_->add_event("started", {{"rounds", run_.config.rounds}, {"workers", run_.resources.num_workers}});
     console_.say(describe_plan(run_, folder_->path().string()));
@@ -101,7 +104,7 @@ void Reporter::start() {
 
 void Reporter::resume(const ResumePoint& point) {
     if (folder_ == nullptr) return;
-    write_manifest("running");
+    write_manifest(word_of(RunState::Running));
     folder_->go_back_to(point.tables, point.round);
     folder_->add_partition(run_.data.dataset, run_.config.data.skew.resolved());  // a run killed at its start has none
     for (const std::string& message : point.damaged) folder_->add_event("damaged_checkpoint", {{"message", message}});
@@ -172,7 +175,7 @@ void Reporter::finish() {
     write_model(folder_->path() / "model.safetensors", {{run_.model.layout, model}, {run_.model.frozen, frozen}},
                 model_metadata(run_, evaluated ? past_.progress.test : std::nullopt), clients::other_tensors(run_.model.spec));
     folder_->add_event("finished", {{"version", run_.server.state.version}});
-    write_manifest("finished");  // last: it says that all files of the run are complete
+    write_manifest(word_of(RunState::Finished));  // last: it says that all files of the run are complete
     const std::optional<Metrics>& test = past_.progress.test;
     const std::string title = clients::learning_task(run_.config.task).main_metric().title;
     const std::string quality = test ? fmt::format("test {} {:.4f}, ", title, test->main()) : "";
@@ -214,14 +217,14 @@ std::string Reporter::how_to_go_on(const std::string& what) const {
 void Reporter::paused() {
     if (folder_ == nullptr) return;
     folder_->expect_whole_tables();
-    stopped(fmt::format("paused after round {}", run_.server.state.round));
+    stopped(paused_after(run_.server.state.round));
     console_.say(how_to_go_on("paused"));
 }
 
 void Reporter::interrupted(const std::string& signal) {
     if (folder_ == nullptr) return;
     folder_->expect_whole_tables();
-    stopped("interrupted by " + signal);
+    stopped(word_of(RunState::Interrupted) + " by " + signal);
     console_.say(how_to_go_on("interrupted"));
 }
 
@@ -229,7 +232,7 @@ void Reporter::failed(const std::string& error, bool diverged) {
     if (folder_ == nullptr) return;
     diverged_ = diverged;
     try {
-        stopped("failed: " + error);
+        stopped(word_of(RunState::Failed) + ": " + error);
     } catch (const std::exception&) {
         // If the disk is full or gone, this write fails, too; the run's own error matters more.
     }
@@ -250,7 +253,7 @@ nlohmann::json Reporter::final_hash() const {
 }
 
 void Reporter::write_manifest(const std::string& exit_status) const {
-    const bool over = exit_status != "running";
+    const bool over = state_told(exit_status) != RunState::Running;
     nlohmann::ordered_json manifest;
     manifest["schema"] = kResultSchema;
     manifest["name"] = run_.config.name;

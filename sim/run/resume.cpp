@@ -4,8 +4,10 @@
 #include "aggregation/base/input_file.h"
 #include "clients/data/data_format.h"
 #include "clients/tasks/learning_task.h"
+#include "sim/config/load_config.h"
 #include "sim/machine/machine.h"
 #include "sim/record/json_value.h"
+#include "sim/record/run_state.h"
 #include "sim/run/checkpointer.h"
 #include "sim/run/run_files.h"
 #include "sim/run/run_folder.h"
@@ -217,7 +219,7 @@ Resumption find_resumption(const ResumeOptions& options) {
     const RunConfig stored = load_config(folder / "config.yaml").run;
     const RunConfig before = found.from ? from_yaml(found.from->checkpoint.config, "the checkpoint's config") : stored;
     RunConfig& wanted = found.loaded.run;
-    if (wanted.device == "auto") wanted.device = before.device;  // as chosen then
+    if (wanted.device == Device::Auto) wanted.device = before.device;  // as chosen then
     if (!wanted.model.file.empty() && wanted.model.file_sha256.empty()) wanted.model.file_sha256 = before.model.file_sha256;
     if (!wanted.data.partition.clients && before.data.partition.clients)
         found.loaded = with_clients(std::move(found.loaded), *before.data.partition.clients);
@@ -243,7 +245,7 @@ Resumption find_resumption(const ResumeOptions& options) {
         found.point.checkpoint = fs::relative(checkpoint_path(folder, checkpoint.round), folder).string();
     }
     found.point.done_again = std::max<std::int64_t>(0, rounds_in_table(folder) - found.point.round);
-    if (so_far.exit_status == "finished" && (found.over || !asks_for_more(differing)))
+    if (state_told(so_far.exit_status) == RunState::Finished && (found.over || !asks_for_more(differing)))
         found.finished = how_it_finished(so_far.round, wanted, folder);
     return found;
 }

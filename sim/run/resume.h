@@ -2,7 +2,7 @@
 // nothing in the folder before all of that is settled.
 #pragma once
 
-#include "sim/config/config.h"
+#include "sim/config/loaded_config.h"
 #include "sim/plan/experiment.h"
 #include "sim/run/reporter.h"
 #include "sim/state/checkpoint.h"

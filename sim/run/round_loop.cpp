@@ -74,7 +74,7 @@ Arrivals run_round(Experiment& run, Fleet& fleet, RoundRecord& round) {
     run.sampler->learn(outcomes_of(arrived));
     server.sampler = run.sampler->state();
     server.in_flight = fleet.in_flight();
-    if (run.config.clock == "virtual") round.virtual_s = server.now_s;
+    if (run.config.clock == Clock::Virtual) round.virtual_s = server.now_s;
     return arrived;
 }
 

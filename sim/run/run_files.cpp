@@ -2,7 +2,7 @@
 
 #include "aggregation/base/error.h"
 #include "aggregation/base/input_file.h"
-#include "sim/config/config.h"
+#include "sim/config/load_config.h"
 #include "sim/config/suggest.h"
 #include "sim/run/fairness_table.h"
 

@@ -3,6 +3,7 @@
 #include "aggregation/base/error.h"
 #include "aggregation/base/input_file.h"
 #include "aggregation/memory/shared_segment.h"
+#include "sim/config/load_config.h"
 #include "sim/record/durable_file.h"
 #include "sim/run/confusion_table.h"
 #include "sim/run/fairness_table.h"

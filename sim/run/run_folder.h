@@ -4,7 +4,7 @@
 
 #include "clients/data/shared_dataset.h"
 #include "clients/tasks/learning_task.h"
-#include "sim/config/config.h"
+#include "sim/config/run_config.h"
 #include "sim/record/append_file.h"
 #include "sim/record/run_lock.h"
 #include "sim/record/utc_time.h"

@@ -121,9 +121,10 @@ std::string describe_steps(const Experiment& run) {
     } else {
         text += fmt::format("steps       by LibTorch: {}\n", run.resources.engine_choice.why);
     }
-    if (training.precision == "tf32" && on_host) text += "steps       tf32 is the same as f32 on the CPU\n";
-    if (training.precision != "f32" && !(training.precision == "tf32" && on_host))
-        text += fmt::format("steps       {}, evaluation f32\n", training.precision);
+    const bool is_tf32 = training.precision == clients::Precision::TF32;
+    if (is_tf32 && on_host) text += "steps       tf32 is the same as f32 on the CPU\n";
+    if (training.precision != clients::Precision::F32 && !(is_tf32 && on_host))
+        text += fmt::format("steps       {}, evaluation f32\n", word_of(training.precision));
     if (training.graph)
         text += on_host ? "steps       training.graph has no effect on the CPU\n" : "steps       recorded as CUDA graphs\n";
     return text;

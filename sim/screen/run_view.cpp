@@ -1,6 +1,6 @@
 #include "sim/screen/run_view.h"
 
-#include "sim/config/config.h"
+#include "sim/config/load_config.h"
 #include "sim/record/table_cells.h"
 #include "sim/screen/screen_text.h"
 
@@ -36,10 +36,8 @@ constexpr ReadColumn kRead[]{{"round", set<&RoundRow::round>},         {"version
 
 RunState state_without_process(const std::string& exit_status) {
     if (exit_status.empty()) return RunState::Absent;
-    if (exit_status == "finished") return RunState::Finished;
-    if (exit_status.starts_with("paused")) return RunState::Paused;
-    if (exit_status.starts_with("interrupted")) return RunState::Interrupted;
-    return exit_status == "running" ? RunState::Killed : RunState::Failed;
+    const RunState told = state_told(exit_status).value_or(RunState::Failed);
+    return told == RunState::Running ? RunState::Killed : told;
 }
 
 RunView::RunView(std::filesystem::path folder, std::string other)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "sim/record/main_metric.h"
+#include "sim/record/run_state.h"
 #include "sim/screen/round_lines.h"
 #include "sim/screen/watched_file.h"
 
@@ -15,9 +16,6 @@
 #include <vector>
 
 namespace fedhive::sim {
-
-/// Absent: no files yet. Killed: the manifest says that the run is running, but no process holds its lock.
-enum class RunState { Absent, Running, Paused, Finished, Interrupted, Failed, Killed };
 
 /// The state for an exit_status in manifest.json or sweep.json (empty: no such file) if no process holds the lock. A process
 /// that holds the lock is running, whatever the previous one has written.

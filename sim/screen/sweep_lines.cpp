@@ -37,7 +37,10 @@ const std::vector<Column>& all_columns() {
         {kQuality, 9, [](const SweepEntry& run) { return optional_text(run.quality, quality_text); }, 1},
         {"rate", 15, [](const SweepEntry& run) { return optional_text(run.rounds_per_s, rate_text); }, 4},
         {"ETA", 8,
-         [](const SweepEntry& run) { return run.status == "killed" ? run.status : optional_text(run.eta_s, clock_time); }, 2},
+         [](const SweepEntry& run) {
+             return run.status == RunState::Killed ? word_of(run.status) : optional_text(run.eta_s, clock_time);
+         },
+         2},
         {"workers", 8, [](const SweepEntry& run) { return fmt::format("{}", run.workers); }, 3}};
     return columns;
 }
@@ -80,7 +83,7 @@ Runs last_of(Runs ended, std::size_t room) {
     if (ended.size() <= room) return ended;
     Runs kept;
     for (const SweepEntry* run : ended)
-        if (run->status == "failed" && kept.size() < std::min(kFailuresKept, room / 2)) kept.push_back(run);
+        if (run->status == RunState::Failed && kept.size() < std::min(kFailuresKept, room / 2)) kept.push_back(run);
     for (const SweepEntry* run : ended)
         if (kept.size() < room && std::find(kept.begin(), kept.end(), run) == kept.end()) kept.push_back(run);
     std::stable_sort(kept.begin(), kept.end(), ended_later);
@@ -89,14 +92,15 @@ Runs last_of(Runs ended, std::size_t room) {
 
 /// "12/40 finished · 1 failed · 3 running", with as many counts as fit.
 std::string counts_text(const SweepView& sweep, std::size_t width, bool colour) {
-    const std::size_t finished = sweep.count("finished");
+    const std::size_t finished = sweep.count(RunState::Finished);
     const std::string of_all = fmt::format("{}/{} finished", finished, sweep.runs().size());
     std::string text = paint(finished == sweep.runs().size() ? Tone::Good : Tone::Plain, of_all, colour);
-    for (const char* status : {"failed", "killed", "running", "waiting", "paused", "stopped"}) {
+    for (const RunState status :
+         {RunState::Failed, RunState::Killed, RunState::Running, RunState::Waiting, RunState::Paused, RunState::Stopped}) {
         const std::size_t count = sweep.count(status);
-        const std::string part = fmt::format("{} {}", count, status);
+        const std::string part = fmt::format("{} {}", count, word_of(status));
         if (count == 0 || columns(text) + 3 + part.size() > width) continue;
-        const bool bad = *status == 'f' || *status == 'k';
+        const bool bad = status == RunState::Failed || status == RunState::Killed;
         text += " · " + paint(bad ? Tone::Bad : Tone::Plain, part, colour);
     }
     return text;
@@ -123,14 +127,14 @@ std::string best_line(const SweepEntry& best, std::size_t width) {
 }
 
 std::string mark_of(const SweepEntry& run, bool colour) {
-    if (run.status == "finished") return paint(Tone::Good, "✓", colour);
-    return run.status == "failed" ? paint(Tone::Bad, "✗", colour) : "–";
+    if (run.status == RunState::Finished) return paint(Tone::Good, "✓", colour);
+    return run.status == RunState::Failed ? paint(Tone::Bad, "✗", colour) : "–";
 }
 
 /// "✓ lr-0.1+seed-2  0.9712", "✗ lr-1+seed-2  worker 0 was killed"
 std::string ended_line(const SweepEntry& run, std::size_t id_room, std::size_t width, bool colour) {
     std::string line = fmt::format("{} {}", mark_of(run, colour), left(run.id, id_room));
-    if (run.quality && run.status != "failed") line += "  " + quality_text(*run.quality);
+    if (run.quality && run.status != RunState::Failed) line += "  " + quality_text(*run.quality);
     if (!run.reason.empty()) line += "  " + run.reason;
     return cut(line, width);
 }
@@ -148,7 +152,7 @@ std::vector<std::string> table_of(const Runs& runs, std::size_t width, bool colo
     for (const SweepEntry* run : runs) {
         std::string line = left(run->id, id);
         for (const Column& column : shown) line += right(column.text(*run), column.width);
-        lines.push_back(paint(run->status == "killed" ? Tone::Bad : Tone::Plain, line, colour));
+        lines.push_back(paint(run->status == RunState::Killed ? Tone::Bad : Tone::Plain, line, colour));
     }
     return lines;
 }
@@ -172,7 +176,7 @@ std::string outcome(const SweepEntry& run) {
         run.quality ? fmt::format("  {} {}", shown_metric(run.metric).title, quality_text(*run.quality)) : "";
     const std::string reason = run.reason.empty() ? "" : "  " + run.reason;
     const std::string where = run.on_its_way() ? fmt::format(" after round {} of {}", run.round, run.rounds) : "";
-    return run.status + where + (run.status == "failed" ? "" : quality) + reason;
+    return word_of(run.status) + where + (run.status == RunState::Failed ? "" : quality) + reason;
 }
 
 std::vector<std::string> sweep_lines(const SweepView& sweep, std::size_t width, std::size_t height, bool colour) {

@@ -16,9 +16,9 @@ void SweepScreen::show() {
 
 void SweepScreen::say_changes() {
     for (const SweepEntry& run : sweep_.runs()) {
-        std::string& before = statuses_[run.id];
+        std::optional<RunState>& before = statuses_[run.id];
         if (before == run.status) continue;
-        if (run.status != "waiting" || !before.empty()) terminal_.say(run.id + "  " + outcome(run));
+        if (run.status != RunState::Waiting || before) terminal_.say(run.id + "  " + outcome(run));
         before = run.status;
     }
 }
@@ -31,8 +31,9 @@ void SweepScreen::show_end() {
 
 std::string SweepScreen::end() const {
     const std::string folder = sweep_.folder().string();
-    const std::string stopped = sweep_.count("stopped") > 0 ? fmt::format(", {} stopped early", sweep_.count("stopped")) : "";
-    const std::string runs = fmt::format("{} of {} runs{}", sweep_.count("finished"), sweep_.runs().size(), stopped);
+    const std::string stopped =
+        sweep_.count(RunState::Stopped) > 0 ? fmt::format(", {} stopped early", sweep_.count(RunState::Stopped)) : "";
+    const std::string runs = fmt::format("{} of {} runs{}", sweep_.count(RunState::Finished), sweep_.runs().size(), stopped);
     if (sweep_.state() == RunState::Finished)
         return fmt::format("finished: {} in {}; results in {}/summary.csv and summary.md; pictures: fedhive report {}", runs,
                            clock_time(sweep_.elapsed_s()), folder, folder);
@@ -43,7 +44,7 @@ std::string SweepScreen::end() const {
     const bool killed = sweep_.state() == RunState::Killed;
     const std::string what = killed ? "its process was killed" : sweep_.exit_status();
     const std::string tables = killed ? "" : fmt::format("; so far: {}/summary.csv and summary.md", folder);
-    const std::string wrong = sweep_.count("failed") > 0 ? fmt::format("; the errors are in {}/logs", folder) : "";
+    const std::string wrong = sweep_.count(RunState::Failed) > 0 ? fmt::format("; the errors are in {}/logs", folder) : "";
     return fmt::format("{}; finished: {}; {} of {} rounds are done{}{}; go on with: fedhive sweep --resume {}", what, runs,
                        sweep_.rounds_done(), sweep_.rounds_planned(), tables, wrong, folder);
 }

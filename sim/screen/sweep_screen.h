@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 
 namespace fedhive::sim {
@@ -30,7 +31,7 @@ private:
 
     SweepView sweep_;
     Terminal& terminal_;
-    std::map<std::string, std::string> statuses_;  // by run, as last shown
+    std::map<std::string, std::optional<RunState>> statuses_;  // by run, as last shown
 };
 
 }  // namespace fedhive::sim

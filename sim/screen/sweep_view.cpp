@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <array>
 #include <numeric>
 
 namespace fedhive::sim {
@@ -32,7 +31,7 @@ std::int64_t count_in(const nlohmann::json& object, const char* key) {
 SweepEntry read_entry(const nlohmann::json& run) {
     SweepEntry entry;
     entry.id = text_in(run, "id", "");
-    entry.status = text_in(run, "status", "waiting");
+    entry.status = state_in_sweep(text_in(run, "status", word_of(RunState::Waiting))).value_or(RunState::Absent);
     entry.reason = text_in(run, "reason", "");
     entry.rounds = count_in(run, "rounds");
     entry.workers = count_in(run, "workers");
@@ -46,22 +45,22 @@ std::string problem_of(const nlohmann::json& plan) {
     if (!plan.is_object()) return "it is not a JSON object";
     if (!plan.contains("exit_status") || !plan["exit_status"].is_string()) return "it has no exit_status";
     if (!plan.contains("runs") || !plan["runs"].is_array()) return "it has no list of runs";
-    static constexpr std::array<std::string_view, 6> kKnown{"waiting", "running", "paused", "finished", "stopped", "failed"};
     for (const auto& run : plan["runs"]) {
         if (!run.is_object() || text_in(run, "id", "").empty()) return "a run has no id";
         const std::string status = text_in(run, "status", "");
-        if (std::find(kKnown.begin(), kKnown.end(), status) == kKnown.end())
-            return fmt::format("the status of run {} is '{}'", text_in(run, "id", ""), status);
+        if (!state_in_sweep(status)) return fmt::format("the status of run {} is '{}'", text_in(run, "id", ""), status);
     }
     return "";
 }
 
 /// Why a sweep.json that says "finished" is wrong: a run that has not ended. Empty if it is consistent.
 std::string contradiction_in(const nlohmann::json& plan) {
-    if (!plan.is_object() || text_in(plan, "exit_status", "") != "finished" || !plan.contains("runs")) return "";
+    if (!plan.is_object() || state_told(text_in(plan, "exit_status", "")) != RunState::Finished || !plan.contains("runs"))
+        return "";
     for (const auto& run : plan["runs"]) {
         const std::string status = run.is_object() ? text_in(run, "status", "") : "";
-        if (status != "finished" && status != "stopped")
+        const std::optional<RunState> state = state_in_sweep(status);
+        if (state != RunState::Finished && state != RunState::Stopped)
             return fmt::format("it says that the sweep has finished, but that one of its runs is '{}'", status);
     }
     return "";
@@ -79,7 +78,7 @@ void copy_seen(const RunView& view, SweepEntry& entry) {
 }  // namespace
 
 double SweepEntry::work_done() const {
-    if (status == "finished") return estimate_s;
+    if (status == RunState::Finished) return estimate_s;
     return rounds > 0 ? estimate_s * std::min(1.0, static_cast<double>(round) / static_cast<double>(rounds)) : 0.0;
 }
 
@@ -162,10 +161,10 @@ void SweepView::look_at(SweepEntry& entry) {
     if (!entry.at_work()) return;
     // A running sweep knows better: it may be about to start the process.
     const bool killed = state_ != RunState::Running && view->state() != RunState::Running;
-    entry.status = killed ? "killed" : "running";
+    entry.status = killed ? RunState::Killed : RunState::Running;
 }
 
-std::size_t SweepView::count(std::string_view status) const {
+std::size_t SweepView::count(RunState status) const {
     return static_cast<std::size_t>(
         std::count_if(runs_.begin(), runs_.end(), [&](const SweepEntry& run) { return run.status == status; }));
 }

@@ -9,7 +9,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace fedhive::sim {
@@ -17,7 +16,7 @@ namespace fedhive::sim {
 /// A run of the sweep. Foreign texts are made printable().
 struct SweepEntry {
     std::string id;
-    std::string status;  // waiting | running | paused | finished | stopped | failed | killed (together with the sweep)
+    RunState status = RunState::Waiting;  // Killed: together with the sweep
     std::string reason;
     std::int64_t round = 0;  // rounds done
     std::int64_t rounds = 0;
@@ -30,8 +29,8 @@ struct SweepEntry {
     double estimate_s = 0.0;  // core seconds; 1 if no run of the sweep has an estimate
     double ended_s = 0.0;     // since 1970; or when the run was last heard of; 0: unknown
 
-    bool at_work() const { return status == "running" || status == "killed"; }
-    bool ended() const { return status == "finished" || status == "stopped" || status == "failed"; }
+    bool at_work() const { return status == RunState::Running || status == RunState::Killed; }
+    bool ended() const { return status == RunState::Finished || status == RunState::Stopped || status == RunState::Failed; }
     /// Interrupted, paused or killed after it had started: its folder has its work.
     bool on_its_way() const { return !at_work() && !ended() && attempts > 0; }
     /// In the unit of the estimates; an ended run has no work left.
@@ -54,7 +53,7 @@ public:
     bool damaged() const { return damaged_; }
     const std::string& name() const { return name_; }
     const std::vector<SweepEntry>& runs() const { return runs_; }  // in the sweep's order
-    std::size_t count(std::string_view status) const;
+    std::size_t count(RunState status) const;
 
     /// Fraction of the work, weighted by the runs' estimates; rounds that a stopped or failed run leaves out are no work.
     double fraction() const;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "aggregation/base/keys.h"
+#include "aggregation/base/words.h"
 #include "aggregation/cohort/aggregator_catalog.h"
 #include "aggregation/math/aggregator.h"
 #include "aggregation/math/control_variates.h"
@@ -21,6 +22,7 @@ namespace fedhive::sim {
 
 /// Weight of an update: its client's number of examples (n_k), or 1.
 enum class Weighting { Examples, Uniform };
+constexpr auto all_words(Weighting) { return std::array{"examples", "uniform"}; }
 
 struct Strategy {
     std::string name;

@@ -69,7 +69,7 @@ std::vector<std::string> stopped_by_median(std::int64_t rung, const std::vector<
 }  // namespace
 
 std::optional<std::int64_t> next_rung(const EarlyStoppingConfig& config, std::int64_t decided, std::int64_t most_rounds) {
-    if (config.rule == "none") return std::nullopt;
+    if (config.rule == StoppingRule::None) return std::nullopt;
     FEDHIVE_CHECK(config.first_round >= 1 && config.factor >= 2, "rungs do not grow from {} by {}", config.first_round,
                   config.factor);
     std::int64_t rung = config.first_round;
@@ -79,8 +79,8 @@ std::optional<std::int64_t> next_rung(const EarlyStoppingConfig& config, std::in
 
 std::vector<std::string> stopped_at(const EarlyStoppingConfig& config, std::int64_t rung, const std::vector<Qualities>& runs,
                                     const clients::Metric& metric) {
-    return config.rule == "halving" ? stopped_by_rank(config.factor, rung, runs, metric)
-                                    : stopped_by_median(rung, runs, metric);
+    return config.rule == StoppingRule::Halving ? stopped_by_rank(config.factor, rung, runs, metric)
+                                                : stopped_by_median(rung, runs, metric);
 }
 
 }  // namespace fedhive::sim

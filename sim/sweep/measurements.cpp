@@ -1,5 +1,6 @@
 #include "sim/sweep/measurements.h"
 
+#include "sim/config/load_config.h"
 #include "sim/sweep/packer.h"
 
 #include <algorithm>

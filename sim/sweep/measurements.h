@@ -2,7 +2,7 @@
 // measured: memory depends on the resolved config without name, seeds, rounds, workers and rates.
 #pragma once
 
-#include "sim/config/config.h"
+#include "sim/config/run_config.h"
 
 #include <cstdint>
 #include <map>

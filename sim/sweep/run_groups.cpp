@@ -15,6 +15,8 @@ using Json = nlohmann::ordered_json;
 
 std::string case_of(const Json& run) { return run.value("case", ""); }
 
+RunState state_of(const Json& run) { return state_in_sweep(run["status"].get<std::string>()).value_or(RunState::Absent); }
+
 namespace {
 
 std::string value_of(const Json& run, const std::string& key) {
@@ -53,7 +55,7 @@ std::vector<RunGroup> group_runs(const Json& sweep) {
         auto group = std::find_if(groups.begin(), groups.end(), [&](const RunGroup& one) { return one.settings == settings; });
         if (group == groups.end()) group = groups.insert(groups.end(), {settings, {}, 0});
         ++group->runs;
-        if (run["status"] == "finished") group->finished.push_back(i);
+        if (state_of(run) == RunState::Finished) group->finished.push_back(i);
     }
     return groups;
 }
@@ -67,7 +69,7 @@ std::string weights_note(const Json& sweep) {
         const std::string name = case_of(run).empty() ? value_of(run, "strategy.name") : case_of(run);
         const std::string weighting = run.value("weighting", "");
         told = told && !name.empty() && weightings.emplace(name, weighting).first->second == weighting;
-        if (weighting != "uniform")
+        if (from_word<Weighting>(weighting) != Weighting::Uniform)
             others = true;
         else if (std::find(uniform.begin(), uniform.end(), name) == uniform.end())
             uniform.push_back(name);

@@ -1,6 +1,7 @@
 // The runs of a sweep grouped by setting: those of a group differ only in their seeds.
 #pragma once
 
+#include "sim/record/run_state.h"
 #include "sim/sweep/run_result.h"
 
 #include <nlohmann/json.hpp>
@@ -19,6 +20,8 @@ struct RunGroup {
 
 /// The name of the run's case in the sweep file; empty: none.
 std::string case_of(const nlohmann::ordered_json& run);
+
+RunState state_of(const nlohmann::ordered_json& run);
 
 /// The keys that vary, without `seeds.…`: runs that differ only there are repetitions, as with `seed`. If cases have names,
 /// `case` comes first and replaces the keys that it decides.

@@ -86,7 +86,7 @@ void Scheduler::run_all() {
     }
 }
 
-bool Scheduler::all_done() const { return at_work_.empty() && (interrupt_ != 0 || record_.count(RunStatus::Waiting) == 0); }
+bool Scheduler::all_done() const { return at_work_.empty() && (interrupt_ != 0 || record_.count(RunState::Waiting) == 0); }
 
 /// The first signal asks the runs to write a checkpoint and end; the second kills them. A signal to one host counts for all.
 void Scheduler::take_interrupts() {
@@ -119,13 +119,13 @@ void Scheduler::ended(const AtWork& at_work, const RunEnd& end) {
     free_device(at_work);
     const bool done = !end.signalled && end.exit_status == 0;
     if (done && end.remains.finished()) {
-        run.status = RunStatus::Finished;
+        run.status = RunState::Finished;
     } else if (done && end.remains.paused_after() > 0) {
-        run.status = RunStatus::Paused;
+        run.status = RunState::Paused;
     } else if (to_be_tried_again(at_work.run, end)) {
-        run.status = RunStatus::Waiting;
+        run.status = RunState::Waiting;
     } else {
-        run.status = RunStatus::Failed;
+        run.status = RunState::Failed;
         run.reason = end.reason;
     }
     save();
@@ -141,7 +141,7 @@ void Scheduler::start_what_fits() {
     if (interrupt_ != 0) return;
     std::vector<Waiting> waiting_runs;
     for (std::size_t run = 0; run < record_.runs.size(); ++run)
-        if (record_.runs[run].status == RunStatus::Waiting) waiting_runs.push_back(waiting(run));
+        if (record_.runs[run].status == RunState::Waiting) waiting_runs.push_back(waiting(run));
     if (waiting_runs.empty()) return;
     std::vector<Site> sites;
     for (std::size_t host = 0; host < hosts_.size(); ++host) sites.push_back(site(host));
@@ -157,7 +157,7 @@ void Scheduler::start(const Start& start) {
     const auto device_free = on_device(start.run) ? hosts_.news()[start.site].device_bytes : std::nullopt;
     at_work_.push_back(
         {start.run, start.site, start.cores, device_free, now_ns(), measurements_.device_bytes(keys_[start.run]).has_value()});
-    run.status = RunStatus::Running;
+    run.status = RunState::Running;
     run.workers = start.workers;
     run.host = hosts_.name(start.site);
     ++run.attempts;
@@ -165,8 +165,8 @@ void Scheduler::start(const Start& start) {
 }
 
 void Scheduler::give_up(const std::string& error) {
-    for (const AtWork& at_work : at_work_) record_.runs[at_work.run].status = RunStatus::Waiting;
-    record_.exit_status = "failed: " + error;
+    for (const AtWork& at_work : at_work_) record_.runs[at_work.run].status = RunState::Waiting;
+    record_.exit_status = word_of(RunState::Failed) + ": " + error;
     record_.finished = utc_time();
     try {
         save();
@@ -176,10 +176,11 @@ void Scheduler::give_up(const std::string& error) {
 }
 
 int Scheduler::finish() {
-    const std::size_t failed = record_.count(RunStatus::Failed);
-    record_.exit_status = interrupt_ != 0 ? fmt::format("interrupted by SIG{}", sigabbrev_np(interrupt_))
-                          : failed > 0    ? fmt::format("failed: {} of {} runs", failed, record_.runs.size())
-                                          : "finished";
+    const std::size_t failed = record_.count(RunState::Failed);
+    record_.exit_status = interrupt_ != 0 ? fmt::format("{} by SIG{}", word_of(RunState::Interrupted), sigabbrev_np(interrupt_))
+                          : failed > 0
+                              ? fmt::format("{}: {} of {} runs", word_of(RunState::Failed), failed, record_.runs.size())
+                              : word_of(RunState::Finished);
     record_.finished = utc_time();
     save();
     summary_.write(to_json(record_));

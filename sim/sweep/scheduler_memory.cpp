@@ -14,7 +14,7 @@ std::uint64_t beyond(std::uint64_t expected, std::uint64_t present) { return exp
 
 bool workers_are_free(const SweepRun& run) {
     const ModeSpec& mode = mode_spec(run.config.mode.name);
-    return !run.workers_given && mode.any_workers && (mode.same_bits == SameBits::Always || run.config.clock == "virtual");
+    return !run.workers_given && mode.any_workers && (mode.same_bits == SameBits::Always || run.config.clock == Clock::Virtual);
 }
 
 void Scheduler::look_at_memory() {
@@ -40,8 +40,8 @@ void Scheduler::free_device(const AtWork& ended) {
 }
 
 bool Scheduler::on_device(std::size_t run) const {
-    const std::string& device = sweep_.runs[run].config.device;
-    return device == "cuda" || (device == "auto" && has_device_);
+    const Device device = sweep_.runs[run].config.device;
+    return device == Device::Cuda || (device == Device::Auto && has_device_);
 }
 
 Site Scheduler::site(std::size_t host) const {

@@ -12,8 +12,8 @@ std::optional<std::int64_t> Scheduler::rung() const {
 }
 
 void Scheduler::pass_rungs() {
-    while (interrupt_ == 0 && at_work_.empty() && record_.count(RunStatus::Waiting) == 0 &&
-           record_.count(RunStatus::Paused) > 0) {
+    while (interrupt_ == 0 && at_work_.empty() && record_.count(RunState::Waiting) == 0 &&
+           record_.count(RunState::Paused) > 0) {
         compare_runs(rung().value());
         pause_who_is_there();
     }
@@ -25,8 +25,8 @@ void Scheduler::compare_runs(std::int64_t rung) {
     std::vector<Qualities> qualities;
     const clients::Metric* metric = nullptr;
     for (RunRecord& run : record_.runs) {
-        const bool in_the_race = run.status == RunStatus::Finished && run.reason.empty();
-        if (run.status != RunStatus::Paused && !in_the_race) continue;
+        const bool in_the_race = run.status == RunState::Finished && run.reason.empty();
+        if (run.status != RunState::Paused && !in_the_race) continue;
         runs.push_back(&run);
         const std::filesystem::path folder = run_path(options_.folder, run.id);
         qualities.push_back(read_qualities(folder, rung));
@@ -35,8 +35,7 @@ void Scheduler::compare_runs(std::int64_t rung) {
     const std::vector<std::string> reasons = stopped_at(record_.early_stopping, rung, qualities, shown_metric(metric));
     for (std::size_t i = 0; i < runs.size(); ++i) {
         runs[i]->reason = reasons[i];
-        if (runs[i]->status == RunStatus::Paused)
-            runs[i]->status = reasons[i].empty() ? RunStatus::Waiting : RunStatus::Stopped;
+        if (runs[i]->status == RunState::Paused) runs[i]->status = reasons[i].empty() ? RunState::Waiting : RunState::Stopped;
     }
     record_.decided = rung;
     save();
@@ -46,9 +45,9 @@ void Scheduler::compare_runs(std::int64_t rung) {
 void Scheduler::pause_who_is_there() {
     if (!rung()) return;
     for (RunRecord& run : record_.runs) {
-        if (run.status != RunStatus::Waiting) continue;
+        if (run.status != RunState::Waiting) continue;
         const RunRemains remains = remains_of(run_path(options_.folder, run.id));
-        if (remains.config_hash == run.config_hash && remains.paused_after() >= *rung()) run.status = RunStatus::Paused;
+        if (remains.config_hash == run.config_hash && remains.paused_after() >= *rung()) run.status = RunState::Paused;
     }
 }
 

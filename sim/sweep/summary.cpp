@@ -108,7 +108,7 @@ std::string table_of_groups(const Json& sweep, const std::vector<RunResult>& res
 
 /// "; 20 of 300 rounds are done, accuracy 0.8125 so far", for a run that has not ended.
 std::string so_far(const Json& run, const RunResult& result, const clients::Metric& metric) {
-    if (result.rounds == 0 || run["status"] == "failed" || run["status"] == "stopped") return "";
+    if (result.rounds == 0 || state_of(run) == RunState::Failed || state_of(run) == RunState::Stopped) return "";
     const std::string quality =
         result.final_quality ? fmt::format(", {} {:.4f} so far", metric.title, *result.final_quality) : "";
     return fmt::format("; {} of {} rounds are done{}", result.rounds, run["rounds"].get<std::int64_t>(), quality);
@@ -118,7 +118,7 @@ std::string list_of_others(const Json& sweep, const std::vector<RunResult>& resu
     std::string text;
     for (std::size_t i = 0; i < results.size(); ++i) {
         const Json& run = sweep["runs"][i];
-        if (run["status"] == "finished") continue;
+        if (state_of(run) == RunState::Finished) continue;
         const std::string reason = run["reason"].get<std::string>();
         text += fmt::format("- `{}`: {}{}{}\n", run["id"].get<std::string>(), run["status"].get<std::string>(),
                             reason.empty() ? "" : fmt::format(": {}", cell_text(reason)),
@@ -130,14 +130,14 @@ std::string list_of_others(const Json& sweep, const std::vector<RunResult>& resu
 /// For an interrupted sweep: its progress, and how to resume it.
 std::string interruption(const Json& sweep, const std::vector<RunResult>& results, const std::string& folder) {
     const std::string exit_status = sweep["exit_status"].get<std::string>();
-    if (!exit_status.starts_with("interrupted")) return "";
+    if (state_told(exit_status) != RunState::Interrupted) return "";
     std::int64_t done = 0;
     std::int64_t planned = 0;
     std::size_t finished = 0;
     for (std::size_t i = 0; i < results.size(); ++i) {
         done += results[i].rounds;
         planned += sweep["runs"][i]["rounds"].get<std::int64_t>();
-        finished += sweep["runs"][i]["status"] == "finished" ? 1 : 0;
+        finished += state_of(sweep["runs"][i]) == RunState::Finished ? 1 : 0;
     }
     return fmt::format("{}: {} of {} runs have finished, {} of {} rounds are done. To resume: `fedhive sweep --resume {}`\n\n",
                        exit_status, finished, results.size(), done, planned, folder);
@@ -177,16 +177,16 @@ void Summary::write(const Json& sweep) {
     std::vector<RunResult> results;
     for (const Json& run : sweep["runs"]) {
         const auto id = run["id"].get<std::string>();
-        const std::string status = run["status"].get<std::string>();
-        const std::string state = fmt::format("{} {} {}", id, status, run["attempts"].dump());
-        const bool ended = status == "finished" || status == "stopped" || status == "failed";
-        const auto known = ended_.find(state);
+        const RunState state = state_of(run);
+        const std::string key = fmt::format("{} {} {}", id, word_of(state), run["attempts"].dump());
+        const bool ended = state == RunState::Finished || state == RunState::Stopped || state == RunState::Failed;
+        const auto known = ended_.find(key);
         if (known != ended_.end()) {
             results.push_back(known->second);
             continue;
         }
         results.push_back(read_result(folder_ / "runs" / id, target_of(sweep)));
-        if (ended) ended_[state] = results.back();
+        if (ended) ended_[key] = results.back();
     }
     write_file(folder_ / "summary.csv", summary_csv(sweep, results));
     write_file(folder_ / "summary.md", summary_markdown(sweep, results, folder_.string()));

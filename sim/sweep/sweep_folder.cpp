@@ -2,6 +2,7 @@
 
 #include "aggregation/base/error.h"
 #include "aggregation/base/input_file.h"
+#include "sim/config/load_config.h"
 #include "sim/record/durable_file.h"
 #include "sim/record/main_metric.h"
 #include "sim/record/table_reader.h"
@@ -52,10 +53,10 @@ RunRecord as_known(RunRecord known, const RunRecord& now) {
 }
 
 /// A planned run's status, from the known one and its folder.
-RunStatus status_now(RunStatus known, const RunRemains& remains, bool anew) {
-    if (remains.finished()) return RunStatus::Finished;
-    const bool stopped = known == RunStatus::Stopped && remains.paused_after() > 0;
-    return stopped && !anew ? RunStatus::Stopped : RunStatus::Waiting;
+RunState status_now(RunState known, const RunRemains& remains, bool anew) {
+    if (remains.finished()) return RunState::Finished;
+    const bool stopped = known == RunState::Stopped && remains.paused_after() > 0;
+    return stopped && !anew ? RunState::Stopped : RunState::Waiting;
 }
 
 }  // namespace
@@ -99,21 +100,13 @@ SweepRecord take_up(const fs::path& folder, const SweepRecord& before, SweepReco
         const auto old = known.find(run.id);
         if (old != known.end() && old->second->config_hash == run.config_hash) run = as_known(*old->second, run);
         const RunRemains remains = remains_of(run_path(folder, run.id));
-        run.status = remains.config_hash == run.config_hash ? status_now(run.status, remains, anew) : RunStatus::Waiting;
-        if (anew || run.status == RunStatus::Waiting) run.reason.clear();
+        run.status = remains.config_hash == run.config_hash ? status_now(run.status, remains, anew) : RunState::Waiting;
+        if (anew || run.status == RunState::Waiting) run.reason.clear();
     }
     now.gone = before.gone;
     std::erase_if(now.gone, [&](const std::string& id) { return std::ranges::find(changes.added, id) != changes.added.end(); });
     now.gone.insert(now.gone.end(), changes.gone.begin(), changes.gone.end());
     return now;
-}
-
-std::int64_t RunRemains::paused_after() const {
-    constexpr std::string_view kPaused = "paused after round ";
-    std::int64_t round = 0;
-    if (exit_status.starts_with(kPaused))
-        std::from_chars(exit_status.data() + kPaused.size(), exit_status.data() + exit_status.size(), round);
-    return round;
 }
 
 RunRemains remains_of(const fs::path& run) {

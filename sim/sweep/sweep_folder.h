@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sim/record/run_lock.h"
+#include "sim/record/run_state.h"
 #include "sim/sweep/early_stopping.h"
 #include "sim/sweep/sweep_record.h"
 
@@ -39,9 +40,9 @@ struct RunRemains {
     std::string config_hash{};  // of that; empty if unreadable
     std::string exit_status{};  // of the manifest; empty if there is none
 
-    bool finished() const { return exit_status == "finished"; }
+    bool finished() const { return state_told(exit_status) == RunState::Finished; }
     /// The round of "paused after round 9"; else 0.
-    std::int64_t paused_after() const;
+    std::int64_t paused_after() const { return round_paused_after(exit_status); }
 };
 RunRemains remains_of(const std::filesystem::path& run);
 

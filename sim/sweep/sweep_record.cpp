@@ -5,6 +5,7 @@
 #include "aggregation/base/sha256.h"
 #include "clients/data/partition.h"
 #include "clients/tasks/learning_task.h"
+#include "sim/config/load_config.h"
 #include "sim/config/suggest.h"
 #include "sim/record/durable_file.h"
 #include "sim/record/json_value.h"
@@ -14,7 +15,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
 
@@ -25,13 +25,17 @@ using nlohmann::ordered_json;
 
 namespace {
 
-/// In the order of RunStatus.
-constexpr std::array<std::string_view, 6> kStatusNames{"waiting", "running", "paused", "finished", "stopped", "failed"};
+RunState status_from(const std::string& word) {
+    if (const auto state = state_in_sweep(word)) return *state;
+    throw ConfigError(fmt::format("status '{}' is unknown", word));
+}
 
-RunStatus status_from(const std::string& name) {
-    const auto* const found = std::find(kStatusNames.begin(), kStatusNames.end(), name);
-    if (found == kStatusNames.end()) throw ConfigError(fmt::format("status '{}' is unknown", name));
-    return static_cast<RunStatus>(found - kStatusNames.begin());
+/// The value of the word at a key.
+template <Worded Enum>
+Enum choice_at(const ordered_json& json, const char* key) {
+    const auto word = value_at<std::string>(json, key);
+    if (const auto value = from_word<Enum>(word)) return *value;
+    throw ConfigError(fmt::format("{} '{}' is unknown", key, word));
 }
 
 /// Checked, since a run's id is a file name in three folders.
@@ -51,7 +55,7 @@ ordered_json run_to_json(const RunRecord& run) {
     ordered_json settings = ordered_json::object();
     for (const Setting& setting : run.settings) settings[setting.key] = setting.value;
     return {{"id", run.id},
-            {"status", to_string(run.status)},
+            {"status", word_of(run.status)},
             {"reason", run.reason},
             {"seed", run.seed},
             {"settings", settings},
@@ -105,7 +109,7 @@ SweepRecord from_json(const ordered_json& json) {
         if (const std::string key = "target_" + metric.name; json.contains(key))  // earlier versions knew fewer
             sweep.targets[metric.name] = optional_value<double>(json, key.c_str());
     const ordered_json& early = json.at("early_stopping");
-    sweep.early_stopping = {value_at<std::string>(early, "rule"), value_at<std::int64_t>(early, "first_round"),
+    sweep.early_stopping = {choice_at<StoppingRule>(early, "rule"), value_at<std::int64_t>(early, "first_round"),
                             value_at<std::int64_t>(early, "factor")};
     sweep.decided = value_at<std::int64_t>(early, "decided");
     sweep.jobs = value_at<std::int64_t>(json, "jobs");
@@ -169,9 +173,7 @@ void take_ids(Left& left, std::vector<Open>& open, const KeyOfRun& key_of_run, c
 
 }  // namespace
 
-std::string_view to_string(RunStatus status) { return kStatusNames[static_cast<std::size_t>(status)]; }
-
-std::size_t SweepRecord::count(RunStatus status) const {
+std::size_t SweepRecord::count(RunState status) const {
     return static_cast<std::size_t>(
         std::count_if(runs.begin(), runs.end(), [&](const RunRecord& run) { return run.status == status; }));
 }
@@ -204,7 +206,7 @@ SweepRecord plan_sweep(const SweepConfig& sweep, const std::vector<RunEstimate>&
                                .seed = run.config.seed,
                                .settings = run.settings,
                                .case_name = run.case_name,
-                               .weighting = run.config.strategy.weighting == Weighting::Examples ? "examples" : "uniform",
+                               .weighting = word_of(run.config.strategy.weighting),
                                .config_hash = config_hash(run.config),
                                .rounds = run.config.rounds,
                                .estimate_s = estimates[i].core_seconds});
@@ -229,15 +231,17 @@ ordered_json to_json(const SweepRecord& sweep) {
                       {"keys", sweep.keys}};
     for (const clients::Metric& metric : clients::metric_catalog())
         json["target_" + metric.name] = optional_json(sweep.targets.of(metric.name));
-    json.update(ordered_json{
-        {"early_stopping",
-         {{"rule", early.rule}, {"first_round", early.first_round}, {"factor", early.factor}, {"decided", sweep.decided}}},
-        {"jobs", sweep.jobs},
-        {"cores", sweep.cores},
-        {"hosts", sweep.hosts},
-        {"wall_s", sweep.wall_s},
-        {"runs", runs},
-        {"gone", sweep.gone}});
+    json.update(ordered_json{{"early_stopping",
+                              {{"rule", word_of(early.rule)},
+                               {"first_round", early.first_round},
+                               {"factor", early.factor},
+                               {"decided", sweep.decided}}},
+                             {"jobs", sweep.jobs},
+                             {"cores", sweep.cores},
+                             {"hosts", sweep.hosts},
+                             {"wall_s", sweep.wall_s},
+                             {"runs", runs},
+                             {"gone", sweep.gone}});
     return json;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sim/config/sweep_config.h"
+#include "sim/record/run_state.h"
 
 #include <nlohmann/json.hpp>
 
@@ -9,7 +10,6 @@
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace fedhive::sim {
@@ -24,19 +24,9 @@ struct RunEstimate {
     double core_seconds = 0.0;
 };
 
-enum class RunStatus {
-    Waiting,
-    Running,
-    Paused,    // at a rung
-    Finished,  // all its rounds, or a stop target reached
-    Stopped,   // by early stopping
-    Failed
-};
-std::string_view to_string(RunStatus status);
-
 struct RunRecord {
     std::string id;
-    RunStatus status = RunStatus::Waiting;
+    RunState status = RunState::Waiting;
     std::string reason{};  // why it failed or was stopped, or, if it had finished before, would have been
     std::uint64_t seed = 0;
     std::vector<Setting> settings;
@@ -61,7 +51,7 @@ struct SweepRecord {
     std::string commit;
     std::string started;
     std::string finished{};  // empty: still going on
-    std::string exit_status = "running";
+    std::string exit_status = word_of(RunState::Running);
     std::vector<std::string> keys;
     MetricTargets targets{};
     EarlyStoppingConfig early_stopping;
@@ -73,7 +63,7 @@ struct SweepRecord {
     std::vector<RunRecord> runs{};
     std::vector<std::string> gone{};
 
-    std::size_t count(RunStatus status) const;
+    std::size_t count(RunState status) const;
 };
 
 /// SHA-256 of the resolved config without `workers`: everything that a run's result depends on.

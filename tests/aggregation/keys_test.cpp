@@ -8,6 +8,9 @@ using namespace fedhive;
 
 namespace {
 
+enum class Tone { High, Deep };
+constexpr auto all_words(Tone) { return std::array{"high", "deep"}; }
+
 const std::vector<KeySpec> kKeys = {
     {.name = "rate", .default_value = 0.5, .range = above(0), .doc = ""},
     {.name = "count", .default_value = std::int64_t{3}, .range = between(1, kMost), .doc = ""},
@@ -40,6 +43,17 @@ TEST_SUITE("Keys") {
         CHECK(values.word("kind") == "plain");
         CHECK(values.number_or("rate", 2.0) == 0.5);
         CHECK(values.number_or("none", 2.0) == 2.0);
+    }
+
+    TEST_CASE("WordOfAnEnumIsItsValue") {
+        const std::vector<KeySpec> keys = {
+            {.name = "tone", .default_value = Tone::Deep, .choices = words_of<Tone>(), .doc = ""}};
+        CHECK(completed({}, keys).word("tone") == "deep");
+        CHECK((completed({}, keys).choice<Tone>("tone") == Tone::Deep));
+        CHECK((completed({{"tone", "high"}}, keys).choice<Tone>("tone") == Tone::High));
+        CHECK((completed({{"tone", Tone::High}}, keys).choice<Tone>("tone") == Tone::High));
+        CHECK_THROWS_WITH_AS((void)completed({{"tone", "shrill"}}, keys).choice<Tone>("tone"),
+                             doctest::Contains("'tone' cannot be 'shrill'"), Fault);
     }
 
     TEST_CASE("WhatIsOfAnotherTypeOrUnknownIsAFault") {

@@ -1,5 +1,7 @@
 // Mode semi_async beside its paper's event loop, written down once more here: who is sent and who arrives, when, and how stale.
+#include "sim/config/load_config.h"
 #include "sim/fleet/fleet.h"
+#include "sim/modes/mode_spec.h"
 #include "sim/run/round_loop.h"
 #include "tests/fleet/toy_trainer.h"
 #include "tests/support/temporary_folder.h"
@@ -77,7 +79,7 @@ std::vector<Round> reference(const LoadedConfig& loaded) {
         for (std::uint32_t client = 0; client < away.size(); ++client)
             if (away[client]) busy.push_back(client);
         auto wanted = static_cast<std::size_t>(config.cohort_size());
-        if (config.mode.values.word("at_end") == "drain") {
+        if (config.mode.values.choice<AtEnd>("at_end") == AtEnd::Drain) {
             const auto steps_left = static_cast<std::size_t>(config.rounds - version);
             wanted = std::min(wanted, steps_left * quorum - in_buffer);
         }

@@ -30,7 +30,7 @@ struct EvaluatedToys : testing::ToyFleet {
             if (id != 7) options.evaluated_clients.push_back(id);
         evaluated = options.evaluated_clients;
         options.personalized = true;
-        options.failures.policy = "retry";
+        options.failures.policy = OnFailure::Retry;
         start(options, 4, 2);
     }
 

@@ -62,7 +62,7 @@ clients::ClientFailure failure_of(ToyRun& run) {
 }
 
 FaultConfig fault(const std::string& kind, std::int64_t client, const std::string& at = "training",
-                  const std::string& attempts = "first") {
+                  FaultedAttempts attempts = FaultedAttempts::First) {
     FaultConfig result;
     result.kind = kind;
     result.client = client;
@@ -75,7 +75,7 @@ FaultConfig fault(const std::string& kind, std::int64_t client, const std::strin
 /// Only hung clients get a short deadline: on a busy machine others may take more than a second.
 double deadline_for(const std::string& kind) { return kind == "hang" ? 1.5 : 60.0; }
 
-FleetOptions with_policy(const std::string& policy, std::vector<FaultConfig> faults) {
+FleetOptions with_policy(OnFailure policy, std::vector<FaultConfig> faults) {
     FleetOptions options;
     options.failures.policy = policy;
     options.faults = FaultSchedule(std::move(faults), 1);
@@ -244,7 +244,8 @@ TEST_SUITE("FleetFailures") {
                         CAPTURE(per_slot);
                         CAPTURE(kind);
                         CAPTURE(at);
-                        ToyRun run(workers, per_slot, deadline_for(kind), "", "", with_policy("retry", {fault(kind, 6, at)}));
+                        ToyRun run(workers, per_slot, deadline_for(kind), "", "",
+                                   with_policy(OnFailure::Retry, {fault(kind, 6, at)}));
                         std::vector<Told> told;
                         listen(run, told);
                         for (int round = 0; round < 2; ++round) {
@@ -272,7 +273,7 @@ TEST_SUITE("FleetFailures") {
                     CAPTURE(workers);
                     CAPTURE(per_slot);
                     CAPTURE(kind);
-                    const FleetOptions options = with_policy("drop", {fault(kind, 6), fault("throw", 5)});
+                    const FleetOptions options = with_policy(OnFailure::Drop, {fault(kind, 6), fault("throw", 5)});
                     ToyRun run(workers, per_slot, deadline_for(kind), "", "", options);
                     std::vector<Told> told;
                     listen(run, told);
@@ -297,7 +298,7 @@ TEST_SUITE("FleetFailures") {
     TEST_CASE("WholeSlotAndWholeCohortCanBeDropped") {
         std::vector<FaultConfig> faults;
         for (int client = 4; client < 8; ++client) faults.push_back(fault(client % 2 == 0 ? "drop" : "throw", client));
-        ToyRun run(2, 4, 60.0, "", "", with_policy("drop", faults));
+        ToyRun run(2, 4, 60.0, "", "", with_policy(OnFailure::Drop, faults));
         const Arrivals arrived = run.round(everybody());
         REQUIRE(arrived.updates.size() == 2);
         CHECK(arrived.updates[1].position == 8);
@@ -309,7 +310,7 @@ TEST_SUITE("FleetFailures") {
 
     TEST_CASE("ClientThatFailsAtEveryAttemptEndsTheRun") {
         for (const std::string kind : {"throw", "kill", "nan", "drop"}) {
-            ToyRun run(2, 1, 60.0, "", "", with_policy("retry", {fault(kind, 3, "training", "all")}));
+            ToyRun run(2, 1, 60.0, "", "", with_policy(OnFailure::Retry, {fault(kind, 3, "training", FaultedAttempts::All)}));
             std::vector<Told> told;
             listen(run, told);
             const auto failure = failure_of(run);
@@ -323,13 +324,13 @@ TEST_SUITE("FleetFailures") {
 
     TEST_CASE("AbortEndsTheRunAtTheFirstFailureThoughOthersAreAtWork") {
         const std::int64_t start = now_ns();
-        ToyRun run(2, 1, 60.0, "hang", "0", with_policy("abort", {fault("throw", 9)}));
+        ToyRun run(2, 1, 60.0, "hang", "0", with_policy(OnFailure::Abort, {fault("throw", 9)}));
         CHECK(failure_of(run).client_id == 9);
         CHECK(seconds_between(start, now_ns()) < 45.0);  // client 0 has 60 s
     }
 
     TEST_CASE("ClientWithoutMemoryIsTriedAgainWithFewerWorkers") {
-        ToyRun run(4, 1, 60.0, "", "", with_policy("abort", {fault("oom", 3, "training", "all")}));
+        ToyRun run(4, 1, 60.0, "", "", with_policy(OnFailure::Abort, {fault("oom", 3, "training", FaultedAttempts::All)}));
         std::vector<Told> told;
         listen(run, told);
         const auto failure = failure_of(run);
@@ -343,7 +344,7 @@ TEST_SUITE("FleetFailures") {
     }
 
     TEST_CASE("RoundsGoOnWithFewerWorkersAfterMemoryRanOut") {
-        ToyRun run(4, 1, 60.0, "", "", with_policy("abort", {fault("oom", 3)}));
+        ToyRun run(4, 1, 60.0, "", "", with_policy(OnFailure::Abort, {fault("oom", 3)}));
         CHECK(run.round(everybody()).accepted() == 12);
         CHECK(children_become(2));
         CHECK(run.round({1, 2, 5}).accepted() == 3);
@@ -352,7 +353,7 @@ TEST_SUITE("FleetFailures") {
     }
 
     TEST_CASE("WorkersThatNeverStartEndTheRunAfterTwenty") {
-        for (const std::string policy : {"drop", "retry"}) {
+        for (const OnFailure policy : {OnFailure::Drop, OnFailure::Retry}) {
             ToyRun run(2, 1, 60.0, "start", "", with_policy(policy, {}));
             const auto failure = failure_of(run);
             CHECK(failure.message.find("the toy cannot start") != std::string::npos);
@@ -362,7 +363,8 @@ TEST_SUITE("FleetFailures") {
 
     TEST_CASE("LostWorkerIsReplacedAndNothingIsLeft") {
         {
-            ToyRun run(3, 1, 60.0, "", "", with_policy("retry", {fault("kill", 2), fault("kill", 5), fault("kill", 8)}));
+            ToyRun run(3, 1, 60.0, "", "",
+                       with_policy(OnFailure::Retry, {fault("kill", 2), fault("kill", 5), fault("kill", 8)}));
             for (int round = 0; round < 5; ++round) CHECK(run.round(everybody()).accepted() == 12);
             CHECK(run.fleet->failure_counts().workers_replaced == 15);
             CHECK(run.fleet->failure_counts().deaths_in_a_row == 0);
@@ -372,7 +374,7 @@ TEST_SUITE("FleetFailures") {
     }
 
     TEST_CASE("ChunkOfTheEvaluationIsTriedAgainAndNeverDropped") {
-        for (const std::string policy : {"drop", "retry"}) {
+        for (const OnFailure policy : {OnFailure::Drop, OnFailure::Retry}) {
             ToyRun run(2, 1, 60.0, "evaluate", "", with_policy(policy, {}));
             std::vector<Told> told;
             listen(run, told);

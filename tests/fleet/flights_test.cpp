@@ -196,7 +196,7 @@ TEST_SUITE("FleetFlights") {
     TEST_CASE("DroppedClientIsReplacedToo") {
         for (const bool wall_clock : {false, true}) {
             FleetOptions options;
-            options.failures.policy = "drop";
+            options.failures.policy = OnFailure::Drop;
             FaultConfig broken;
             broken.kind = "throw";
             broken.client = 0;
@@ -226,7 +226,7 @@ TEST_SUITE("FleetFlights") {
 
     TEST_CASE("WorkerKilledWhileItsClientFliesChangesNoArrival") {
         FleetOptions options;
-        options.failures.policy = "retry";
+        options.failures.policy = OnFailure::Retry;
         FaultConfig kill;
         kill.kind = "kill";
         kill.client = 5;
@@ -238,7 +238,7 @@ TEST_SUITE("FleetFlights") {
 
     TEST_CASE("DroppedClientCountsTowardsTheQuorum") {
         FleetOptions options;
-        options.failures.policy = "drop";
+        options.failures.policy = OnFailure::Drop;
         FaultConfig drop;
         drop.kind = "drop";
         drop.client = 5;

@@ -1,5 +1,6 @@
 // Memory of workers: computed for the host, measured for a device. Workers run the toy trainer.
 #include "sim/plan/memory_plan.h"
+#include "sim/config/load_config.h"
 
 #include "sim/plan/experiment.h"
 #include "tests/support/temporary_folder.h"

@@ -47,7 +47,7 @@ struct ServedRun : testing::ToyFleet {
         options.slots = SlotPlan::even(clients_per_slot);
         options.mode.in_flight = options.mode.quorum = 12;
         options.test_chunk = 10;
-        options.failures.policy = "retry";
+        options.failures.policy = OnFailure::Retry;
         const bool hangs = std::ranges::any_of(faults, [](const FaultConfig& one) { return one.kind == "hang"; });
         options.failures.deadline_s = hangs ? 2.0 : 60.0;
         options.faults = FaultSchedule(std::move(faults), 1);

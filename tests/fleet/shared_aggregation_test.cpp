@@ -190,7 +190,7 @@ TEST_SUITE("SharedAggregation") {
 
     TEST_CASE("RangeOfAKilledWorkerIsDoneAgain") {
         FleetOptions options;
-        options.failures.policy = "retry";
+        options.failures.policy = OnFailure::Retry;
         SummingRun run(2, 1, options);
         std::vector<clients::ClientFailure> told;
         run.fleet->on_failure([&](const clients::ClientFailure& failure, FailureAction) { told.push_back(failure); });

@@ -1,5 +1,6 @@
 // Assignment of a cohort's clients to slots.
 #include "sim/round/slot_plan.h"
+#include "sim/config/load_config.h"
 
 #include "tests/support/temporary_folder.h"
 

@@ -1,5 +1,6 @@
 // The race of worker counts before round 1, with real processes that run the toy trainer.
 #include "sim/plan/worker_probe.h"
+#include "sim/config/load_config.h"
 
 #include "sim/plan/choice_cache.h"
 #include "tests/support/temporary_folder.h"

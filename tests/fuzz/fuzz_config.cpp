@@ -1,6 +1,6 @@
 // Reader of configs. Input: the YAML up to the first zero byte, then one line per --set.
 #include "aggregation/base/error.h"
-#include "sim/config/config.h"
+#include "sim/config/load_config.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/memory_file.h"
 

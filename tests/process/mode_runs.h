@@ -4,6 +4,7 @@
 
 #include "aggregation/math/vector_ops.h"
 #include "clients/trainers/engine.h"
+#include "sim/config/load_config.h"
 #include "sim/plan/experiment.h"
 #include "sim/state/model_file.h"
 #include "tests/process/same_run.h"

@@ -58,7 +58,7 @@ TEST_SUITE("Sweep") {
         std::vector<nlohmann::json> decisions;
         for (const std::int64_t jobs : {1, 2}) {
             Sweeps sweep;
-            sweep.early_stopping = {"halving", 1, 2};
+            sweep.early_stopping = {sim::StoppingRule::Halving, 1, 2};
             REQUIRE_MESSAGE(sweep.run(runs, with_jobs(jobs)) == 0, sweep.error());
             nlohmann::json decided;
             for (const auto& run : sweep.runs()) {

@@ -211,9 +211,9 @@ FloorsFindWhatWasPlanted() {
     plant clients/data/formats/idx.cpp '#include "task.h"\n#include <yaml-cpp/yaml.h>'
     plant sim/fleet/fleet.cpp 'void f() { std::cerr << 1; }'
     plant sim/run/reporter.cpp 'void g() { std::cerr << 1; }'
-    plant sim/config/config.h '#include "sim/run/round_loop.h"'
+    plant sim/config/run_config.h '#include "sim/run/round_loop.h"'
     plant sim/sweep/summary.h '#include "sim/fleet/fleet.h"'
-    plant sim/fleet/fleet.h '#include "sim/config/config.h"'
+    plant sim/fleet/fleet.h '#include "sim/config/run_config.h"'
     plant sim/attic/thing.h '#pragma once'
     plant clients/loose.h '#pragma once'
     plant clients/engine/step.cpp '#include <torch/torch.h>\n#include <ATen/core/Tensor.h>'
@@ -229,7 +229,7 @@ FloorsFindWhatWasPlanted() {
     says 'clients/data/formats/idx.cpp:1: "task.h"'
     says "clients/data/formats/idx.cpp:2: yaml-cpp/yaml.h"
     says "sim/fleet/fleet.cpp:1: prints"
-    says "sim/config/config.h:1: sim/run/round_loop.h: run lies above config"
+    says "sim/config/run_config.h:1: sim/run/round_loop.h: run lies above config"
     says "sim/sweep/summary.h:1: sim/fleet/fleet.h: fleet and state and sweep stand side by side"
     does_not_say "sim/fleet/fleet.h:1"
     says "sim/attic/thing.h: in no room"

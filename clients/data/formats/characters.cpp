@@ -20,14 +20,12 @@ void Characters::number() {
 
 KeySpec unseen_key() {
     return {.name = "unseen",
-            .default_value = "refuse",
-            .choices = {"refuse", "class"},
+            .default_value = Unseen::Refuse,
+            .choices = words_of<Unseen>(),
             .doc =
                 "What happens with characters that occur only in the test text. refuse: an error; class: they form one extra "
                 "class, which no model can learn."};
 }
-
-Unseen unseen_of(const std::string& word) { return word == "class" ? Unseen::Class : Unseen::Refuse; }
 
 std::string unseen_problem(std::uint8_t byte) {
     const std::string shown =

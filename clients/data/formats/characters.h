@@ -15,6 +15,7 @@ enum class Unseen : std::uint8_t {
     Refuse,
     Class  // one extra token and class, the last: no training example has it, so models cannot learn it
 };
+constexpr auto all_words(Unseen) { return std::array{"refuse", "class"}; }
 
 class Characters {
 public:
@@ -40,9 +41,8 @@ private:
     std::int64_t size_ = 0;
 };
 
-/// Specification of the key `unseen`; the value of its word.
+/// Specification of the key `unseen`.
 KeySpec unseen_key();
-Unseen unseen_of(const std::string& word);
 
 /// "has '&', which …; set data.unseen to …": error for the first refused byte.
 std::string unseen_problem(std::uint8_t byte);

@@ -5,6 +5,15 @@
 
 namespace fedhive::clients {
 
+namespace {
+
+enum class Cifar100Labels { Fine, Coarse };
+constexpr auto all_words(Cifar100Labels) { return std::array{"fine", "coarse"}; }
+
+bool has_fine_labels(const Values& values) { return values.choice<Cifar100Labels>("labels") == Cifar100Labels::Fine; }
+
+}  // namespace
+
 DataFormat cifar100() {
     return {.name = "cifar100",
             .summary = "CIFAR-100's binary files",
@@ -15,19 +24,19 @@ DataFormat cifar100() {
                       .doc = "Folder with `train.bin` and `test.bin` of the binary version; relative to the config file. "
                              "`scripts/data cifar100` fetches it into data/cifar-100-binary."},
                      {.name = "labels",
-                      .default_value = "fine",
-                      .choices = {"fine", "coarse"},
+                      .default_value = Cifar100Labels::Fine,
+                      .choices = words_of<Cifar100Labels>(),
                       .doc = "fine: 100 classes; coarse: their 20 superclasses."}},
             .blamed = "root",
             .shape =
                 [](const Values& values, TargetKind) {
-                    return DataShape{{3, 32, 32}, values.word("labels") == "fine" ? 100 : 20};
+                    return DataShape{{3, 32, 32}, has_fine_labels(values) ? 100 : 20};
                 },
             .read =
                 [](const Values& values, std::uint64_t, TargetKind) {
                     static constexpr std::array train{"train.bin"};
                     static constexpr std::array test{"test.bin"};
-                    const bool fine = values.word("labels") == "fine";
+                    const bool fine = has_fine_labels(values);
                     return read_cifar(values.path("root"), {.train = train,
                                                             .test = test,
                                                             .labels = 2,

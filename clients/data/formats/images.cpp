@@ -18,6 +18,9 @@ namespace fedhive::clients {
 
 namespace {
 
+enum class ImageChannels { Auto, Grey, Colour };
+constexpr auto all_words(ImageChannels) { return std::array{"auto", "1", "3"}; }
+
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t kMostImageFile = std::uint64_t{256} << 20;  // bytes
@@ -206,8 +209,9 @@ CommonForm form_of(const fs::path& first, const ImageFolders& folders) {
 }
 
 ImageFolders image_folders(const Values& values) {
-    const std::string& channels = values.word("channels");
-    const auto given = channels == "auto" ? std::nullopt : std::optional<std::int64_t>(channels == "3" ? 3 : 1);
+    const auto channels = values.choice<ImageChannels>("channels");
+    const auto given =
+        channels == ImageChannels::Auto ? std::nullopt : std::optional<std::int64_t>(channels == ImageChannels::Colour ? 3 : 1);
     return {values.path("train"), values.path("test"), given};
 }
 
@@ -242,8 +246,8 @@ DataFormat images() {
                             "relative to the config file. docs/data.md."),
                      folder("test", "Folder of the test images, with sub-folders of the same names."),
                      {.name = "channels",
-                      .default_value = "auto",
-                      .choices = {"auto", "1", "3"},
+                      .default_value = ImageChannels::Auto,
+                      .choices = words_of<ImageChannels>(),
                       .doc = "1: grey; 3: red, green and blue; auto: the channels of the first training image, which all "
                              "images must have. With 1 or 3, images are converted as by Pillow's convert."}},
             .shape = images_shape,

@@ -92,7 +92,7 @@ std::vector<std::uint32_t> owners_of(const LeafPart& part, Dataset& dataset) {
 
 LeafFiles leaf_files(const Values& values) {
     return {values.path("train"), values.path("test"), given_shape(values), values.integer("classes"),
-            unseen_of(values.word("unseen"))};
+            values.choice<Unseen>("unseen")};
 }
 
 }  // namespace

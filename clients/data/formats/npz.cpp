@@ -16,6 +16,10 @@ namespace fedhive::clients {
 
 namespace {
 
+/// The content of x.
+enum class NpzContent { Numbers, Tokens };
+constexpr auto all_words(NpzContent) { return std::array{"numbers", "tokens"}; }
+
 constexpr std::uint64_t kMostExamples = std::numeric_limits<std::uint32_t>::max();
 constexpr auto kMostTokens = static_cast<std::int64_t>(kWide);
 
@@ -175,7 +179,7 @@ DataShape npz_shape(const NpzFiles& files, std::int64_t num_classes) {
 }
 
 NpzFiles npz_files(const Values& values, TargetKind wanted) {
-    const bool tokens = values.word("values") == "tokens";
+    const bool tokens = values.choice<NpzContent>("values") == NpzContent::Tokens;
     return {values.path("train"), values.path("test"), tokens, tokens ? values.integer("vocabulary") : 0, wanted};
 }
 
@@ -230,14 +234,14 @@ DataFormat npz() {
                   .range = between(0, kWide),
                   .doc = "Number of classes; 0: counted from the training labels. Not for task regression."},
                  {.name = "values",
-                  .default_value = "numbers",
-                  .choices = {"numbers", "tokens"},
+                  .default_value = NpzContent::Numbers,
+                  .choices = words_of<NpzContent>(),
                   .doc =
                       "Content of x. tokens: integers from 0 of shape (n, positions), for a model that begins with embedding."},
                  {.name = "vocabulary",
                   .default_value = std::int64_t{0},
                   .range = between(0, kWide),
-                  .with = KeySpec::Companion{"values", {"tokens"}},
+                  .with = KeySpec::Companion{"values", {word_of(NpzContent::Tokens)}},
                   .doc = "Size of the vocabulary; 0: counted from the training examples."}},
         .shape = [](const Values& values,
                     TargetKind wanted) { return npz_shape(npz_files(values, wanted), classes_wanted(values, wanted)); },

@@ -16,6 +16,13 @@ namespace fedhive::clients {
 
 namespace {
 
+/// What is predicted from a window: the character after its last one, or after each.
+enum class TextTargets { Last, Every };
+constexpr auto all_words(TextTargets) { return std::array{"last", "every"}; }
+
+enum class TextOwners { Speakers, Blocks };
+constexpr auto all_words(TextOwners) { return std::array{"speakers", "blocks"}; }
+
 constexpr std::size_t kShown = 40;  // bytes of a line shown in messages
 constexpr std::uint64_t kMostWindows = std::numeric_limits<std::uint32_t>::max();
 
@@ -176,9 +183,10 @@ TextFile text_file(const Values& values) {
                   .sequence = static_cast<std::size_t>(values.integer("sequence")),
                   .step = static_cast<std::size_t>(values.integer("step")),
                   .test_share = values.number("test_share"),
-                  .every = values.word("targets") == "every",
-                  .unseen = unseen_of(values.word("unseen"))};
-    if (values.word("owners") == "blocks") text.block = static_cast<std::size_t>(values.integer("block"));
+                  .every = values.choice<TextTargets>("targets") == TextTargets::Every,
+                  .unseen = values.choice<Unseen>("unseen")};
+    if (values.choice<TextOwners>("owners") == TextOwners::Blocks)
+        text.block = static_cast<std::size_t>(values.integer("block"));
     return text;
 }
 
@@ -239,8 +247,8 @@ DataFormat text() {
               .doc = "Number of characters between the starts of two windows. 1, as in LEAF: every window; sequence: windows "
                      "that do not overlap."},
              {.name = "targets",
-              .default_value = "last",
-              .choices = {"last", "every"},
+              .default_value = TextTargets::Last,
+              .choices = words_of<TextTargets>(),
               .doc = "What is predicted from a window: the character after its last one, or the character after each position, "
                      "for task next_token. The latter gives one loss per position, so step can be as large as sequence."},
              {.name = "test_share",
@@ -249,14 +257,14 @@ DataFormat text() {
               .doc = "Share of each owner's text, at its end, that is for testing; 0.2 in LEAF."},
              unseen_key(),
              {.name = "owners",
-              .default_value = "speakers",
-              .choices = {"speakers", "blocks"},
+              .default_value = TextOwners::Speakers,
+              .choices = words_of<TextOwners>(),
               .doc = "Owners of the text, for partition scheme natural. speakers: a line 'NAME:' after an empty line names the "
                      "speaker of the lines below it; blocks: consecutive blocks of block characters."},
              {.name = "block",
               .default_value = std::int64_t{10000},
               .range = between(2, kMost),
-              .with = KeySpec::Companion{"owners", {"blocks"}},
+              .with = KeySpec::Companion{"owners", {word_of(TextOwners::Blocks)}},
               .doc = "Number of characters of an owner."}},
         .shape = text_shape,
         .read = [](const Values& values, std::uint64_t, TargetKind) { return read_text(text_file(values)); },

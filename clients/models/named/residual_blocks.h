@@ -15,24 +15,28 @@
 
 namespace fedhive::clients {
 
+enum class BlockNorm { Group, Batch };
+constexpr auto all_words(BlockNorm) { return std::array{"group", "batch"}; }
+
 inline std::vector<KeySpec> norm_keys() {
     return {{.name = "norm",
-             .default_value = std::string("group"),
-             .choices = {"group", "batch"},
+             .default_value = BlockNorm::Group,
+             .choices = words_of<BlockNorm>(),
              .doc = "The norm after each convolution. group: group_norm, the usual choice in federated learning "
                     "(arXiv:2003.00295), because clients' statistics differ (arXiv:1910.00189); batch: batch_norm, as in the "
                     "paper; docs/models.md lists its limits."},
             {.name = "groups",
              .default_value = std::int64_t{2},
              .range = between(1, kWide),
-             .with = KeySpec::Companion{"norm", {"group"}},
+             .with = KeySpec::Companion{"norm", {word_of(BlockNorm::Group)}},
              .doc = "Number of channel groups of each norm; it must divide the channels; 2 in arXiv:2003.00295."}};
 }
 
 class ResidualBlocks {
 public:
     explicit ResidualBlocks(const Values& values)
-        : batch_(values.word("norm") == "batch"), groups_(batch_ ? 0.0F : static_cast<float>(values.integer("groups"))) {}
+        : batch_(values.choice<BlockNorm>("norm") == BlockNorm::Batch),
+          groups_(batch_ ? 0.0F : static_cast<float>(values.integer("groups"))) {}
 
     /// The network with `channels` channels in its first stage, twice as many in each
     /// further stage, and `blocks` blocks in each.

@@ -7,6 +7,7 @@
 #include "clients/engine/direct_step.h"
 #include "clients/engine/libtorch_step.h"
 #include "clients/trainers/engine.h"
+#include "sim/config/load_config.h"
 #include "sim/plan/experiment.h"
 #include "tests/bench/layers/fma_peak.h"
 #include "tests/bench/layers/layer_profiler.h"

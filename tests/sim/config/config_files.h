@@ -7,7 +7,7 @@
 #include "clients/data/partition.h"
 #include "clients/models/catalog.h"
 #include "clients/uploads/upload.h"
-#include "sim/config/config.h"
+#include "sim/config/load_config.h"
 #include "sim/modes/mode_spec.h"
 #include "sim/selection/sampler.h"
 #include "sim/strategies/strategy.h"

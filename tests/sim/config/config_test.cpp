@@ -44,7 +44,7 @@ public:
     }
     void field(const Field& field) override {
         if (field.when && !field.when->holds()) return;
-        text += field.name + " " + std::visit([](auto* target) { return one(*target); }, field.target) + "\n";
+        text += field.name + " " + std::visit([](auto target) { return one(*target); }, field.target) + "\n";
     }
 
 private:
@@ -58,6 +58,7 @@ private:
     static std::string one(const std::optional<Value>& value) {
         return value ? one(*value) : "none";
     }
+    static std::string one(const WordRef& value) { return value.get().empty() ? "none" : value.get(); }
     static std::string one(const clients::LayerList& layers) { return text_of(layers); }
     template <class Value>
     static std::string one(const std::vector<Value>& values) {
@@ -169,7 +170,7 @@ TEST_CASE("EveryKeyIsRead") {
         "5]\n  separation: 8\n"
         "  partition: {scheme: iid, clients: 2, sizes: [0.25, 0.5]}\n"
         "model: {name: mlp, hidden: 15}\ntraining: {participation: 0.5, precision: bf16, graph: true}\n");
-    CHECK(other.training.precision == "bf16");
+    CHECK(other.training.precision == clients::Precision::BF16);
     CHECK(other.training.graph);
     CHECK_EQ(other.data.values.integer("num_train"), 11);
     CHECK_EQ(other.data.values.integer("num_test"), 12);
@@ -187,7 +188,7 @@ TEST_CASE("EveryKeyIsRead") {
         loaded(kMinimal + "clock: virtual\ndevices: {trace: /d.csv, availability: {scheme: trace, trace: /a.csv}}\n");
     CHECK_EQ(traced.devices.trace, std::filesystem::path("/d.csv"));
     CHECK_EQ(traced.devices.availability.values.path("trace"), std::filesystem::path("/a.csv"));
-    CHECK_EQ(loaded(kMinimal, {"clock=wall"}).clock, "wall");
+    CHECK(loaded(kMinimal, {"clock=wall"}).clock == Clock::Wall);
     const ModeConfig mode =
         loaded(kMinimal,
                {"mode={name: semi_async, quorum: 3, staleness: hinge, staleness_a: 2, staleness_b: 8, at_end: drain}"})

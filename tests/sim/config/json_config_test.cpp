@@ -32,13 +32,14 @@ public:
     void end() override { path_.pop_back(); }
     void field(const Field& field) override {
         if (!all_ && field.when && !field.when->holds()) return;
-        const bool is_word = std::visit([](auto* target) { return takes_words(*target); }, field.target);
+        const bool is_word = std::visit([](auto target) { return takes_words(*target); }, field.target);
         const bool is_list = std::holds_alternative<std::vector<std::string>*>(field.target);
-        if ((!is_word && field.empty_word.empty()) || (is_list && !field.choices.empty())) return;
+        if ((!is_word && field.empty_word.empty()) || (is_list && !field.words().empty())) return;
         std::vector<std::string>& here =
             words[fmt::format("{}{}{}", fmt::join(path_, "."), path_.empty() ? "" : ".", field.name)];
-        here = field.choices;
-        if (!field.empty_word.empty()) here.push_back(field.empty_word);
+        here = field.words();
+        if (!field.empty_word.empty() && std::ranges::find(here, field.empty_word) == here.end())
+            here.push_back(field.empty_word);
     }
     void items(const ItemList& list) override {
         if (all_) return item(list, list.name, [&] { list.example(*this); });
@@ -55,7 +56,7 @@ private:
     }
     template <class Value>
     static bool takes_words(const Value&) {
-        return std::is_same_v<Value, std::string> || std::is_same_v<Value, fs::path> ||
+        return std::is_same_v<Value, WordRef> || std::is_same_v<Value, std::string> || std::is_same_v<Value, fs::path> ||
                std::is_same_v<Value, std::vector<std::string>> || std::is_same_v<Value, clients::LayerList>;
     }
 

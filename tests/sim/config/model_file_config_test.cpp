@@ -39,8 +39,8 @@ TEST_SUITE("ModelFileConfig") {
     TEST_CASE("GraphBelongsToAFileAndIsPartOfTheExperiment") {
         RunConfig run = from_yaml(with_model("file: /a.pt2"), "c.yaml"),
                   kept = from_yaml(with_model("file: /a.pt2, graph: keep"), "c.yaml");
-        CHECK(run.model.graph == "auto");
-        CHECK(from_yaml(to_yaml(kept), "c.yaml").model.graph == "keep");
+        CHECK(run.model.graph == GraphUse::Auto);
+        CHECK(from_yaml(to_yaml(kept), "c.yaml").model.graph == GraphUse::Keep);
         REQUIRE(changes(run, kept).size() == 1);
         CHECK_FALSE(changes(run, kept)[0].allowed);
         CHECK_MESSAGE_IS("config", "", error_of(with_model("name: lr, graph: keep")));

@@ -31,7 +31,7 @@ public:
     }
     void field(const Field& field) override {
         if (field.when && !field.when->holds()) return;
-        std::visit([&](auto* target) { draw(field, *target); }, field.target);
+        std::visit([&](auto target) { draw(field, *target); }, field.target);
     }
 
 private:
@@ -41,6 +41,11 @@ private:
         static const std::vector<std::string> names = {"null", "true", "1e3", "0x1", "a-b_c.d", "NULL", "3", "_x"};
         const std::vector<std::string>& words = field.choices.empty() ? names : field.choices;
         value = words[random_() % words.size()];
+    }
+    void draw(const Field& field, const WordRef& value) {
+        const std::vector<std::string> words = field.words();
+        const std::string& word = words[random_() % words.size()];
+        value.set(word == field.empty_word ? "" : word);
     }
     void draw(const Field& field, std::filesystem::path& value) {
         static const std::vector<std::string> paths = {"/data/mnist",  "/with space/x: y",   "/quote\"back\\slash",
@@ -103,15 +108,16 @@ inline void fit_to_mode(RunConfig& run, const ModeSpec& mode, unsigned seed) {
     run.training.clients_at_once = (*run.training.clients_per_slot + 1) / 2;
     if (seed % 3 == 0) run.training.clients_per_slot.reset();
     if (run.training.clients_at_once > 1) {
-        run.training.precision = "f32";
+        run.training.precision = clients::Precision::F32;
         run.training.clip_norm.reset();
         run.training.optimizer = {"sgd", completed({}, aggregation::optimizer_spec("sgd").keys)};
         if (run.training.graph) run.training.lr_schedule = {};
     }
     for (const KeyLimit& limit : mode.limits) {
-        if (limit.key == "failures.policy") run.failures.policy = limit.allowed.front();
+        if (limit.key == "failures.policy") run.failures.policy = from_word<OnFailure>(limit.allowed.front()).value();
         if (limit.key == "training.graph") run.training.graph = false;
-        if (limit.key == "training.precision") run.training.precision = limit.allowed.front();
+        if (limit.key == "training.precision")
+            run.training.precision = from_word<clients::Precision>(limit.allowed.front()).value();
         if (limit.key == "training.clip_norm") run.training.clip_norm.reset();
         if (limit.key == "training.lr_schedule.name") run.training.lr_schedule = {};
         if (limit.key == "training.optimizer.name")
@@ -197,7 +203,7 @@ inline void reconcile(RunConfig& run, unsigned seed) {
     if (run.data.partition.scheme == "iid" && seed % 2 == 0)
         run.data.partition.values.set(
             "sizes", std::vector<double>(static_cast<std::size_t>(clients), 0.9 / static_cast<double>(clients)));
-    if (seed % 5 == 0) run.data.augment = {.crop_padding = 1 + seed % 4, .flip = seed % 2 == 0 ? "horizontal" : "none"};
+    if (seed % 5 == 0) run.data.augment = {.crop_padding = 1 + seed % 4, .flip = seed % 2 == 0 ? Flip::Horizontal : Flip::None};
     if (seed % 3 == 0) run.data.normalize = {.mean = {0.1, 1.0 / 3.0}, .std = {0.3, 2.0 / 3.0}};
     if (run.training.participation)
         run.training.cohort.reset();

@@ -40,7 +40,7 @@ TEST_CASE("GridVariesItsLastKeyFastestAndSeedsFastestOfAll") {
     CHECK_EQ(run.config.name, "c");
     CHECK_EQ(values_of(run), Texts{"0.01", "10"});
     CHECK_FALSE(sweep.targets.of("accuracy").has_value());
-    CHECK_EQ(sweep.early_stopping.rule, "none");
+    CHECK(sweep.early_stopping.rule == StoppingRule::None);
 }
 
 TEST_CASE("AllBlocksAreMultipliedInFileOrder") {
@@ -55,7 +55,7 @@ TEST_CASE("AllBlocksAreMultipliedInFileOrder") {
         "set: {rounds: 5}\ntarget_accuracy: 0.75\nearly_stopping: {rule: halving, first_round: 2, factor: 4}\n");
     CHECK_EQ(sweep.name, "all");
     CHECK_EQ(sweep.targets.of("accuracy"), 0.75);
-    CHECK_EQ(sweep.early_stopping.rule, "halving");
+    CHECK(sweep.early_stopping.rule == StoppingRule::Halving);
     CHECK_EQ(sweep.early_stopping.first_round, 2);
     CHECK_EQ(sweep.early_stopping.factor, 4);
     CHECK_EQ(sweep.keys, Texts{"strategy.name", "strategy.proximal_mu", "training.batch_size", "training.local_epochs",

@@ -9,9 +9,9 @@ using namespace fedhive::sim;
 
 namespace {
 
-FailurePolicy policy_of(const std::string& name, std::int64_t attempts = 3) {
+FailurePolicy policy_of(OnFailure on_failure, std::int64_t attempts = 3) {
     FailuresConfig failures;
-    failures.policy = name;
+    failures.policy = on_failure;
     failures.attempts = attempts;
     return FailurePolicy(failures);
 }
@@ -28,7 +28,7 @@ clients::ClientFailure thrown_by(std::int64_t worker) {
 
 TEST_SUITE("FailurePolicy") {
     TEST_CASE("RetryCountsAttemptsAndTheLastOneEndsTheRun") {
-        FailurePolicy policy = policy_of("retry", 2);
+        FailurePolicy policy = policy_of(OnFailure::Retry, 2);
         Attempts entry;
         policy.resolve(entry, thrown_by(3), true);
         CHECK(entry.attempt == 2);
@@ -40,7 +40,7 @@ TEST_SUITE("FailurePolicy") {
     }
 
     TEST_CASE("AForgivenAttemptIsNoneOfTheClients") {
-        FailurePolicy policy = policy_of("retry", 2);
+        FailurePolicy policy = policy_of(OnFailure::Retry, 2);
         Attempts entry;
         entry.attempt = 2;
         entry.forgiven = 1;
@@ -50,7 +50,7 @@ TEST_SUITE("FailurePolicy") {
     }
 
     TEST_CASE("DropLeavesAClientOutButTriesAChunkAgain") {
-        FailurePolicy policy = policy_of("drop");
+        FailurePolicy policy = policy_of(OnFailure::Drop);
         Attempts client;
         policy.resolve(client, thrown_by(-1), true);
         CHECK(client.dropped == clients::FailureKind::Exception);
@@ -65,7 +65,7 @@ TEST_SUITE("FailurePolicy") {
     }
 
     TEST_CASE("AbortTellsAndThrowsWithoutAnotherAttempt") {
-        FailurePolicy policy = policy_of("abort");
+        FailurePolicy policy = policy_of(OnFailure::Abort);
         CHECK(policy.aborts());
         std::vector<FailureAction> told;
         policy.on_failure([&](const clients::ClientFailure&, FailureAction action) { told.push_back(action); });
@@ -76,7 +76,7 @@ TEST_SUITE("FailurePolicy") {
     }
 
     TEST_CASE("TwentyDeathsInARowEndTheRunButWorkInBetweenBeginsANewOne") {
-        FailurePolicy policy = policy_of("retry");
+        FailurePolicy policy = policy_of(OnFailure::Retry);
         for (int i = 0; i < 19; ++i) policy.count_death(thrown_by(0));
         policy.work_goes_on();
         for (int i = 0; i < 19; ++i) policy.count_death(thrown_by(0));

@@ -1,5 +1,5 @@
 // The catalog of modes: each is described, builds, and agrees with its spec.
-#include "sim/config/config.h"
+#include "sim/config/load_config.h"
 #include "sim/modes/mode_spec.h"
 #include "sim/strategies/strategy.h"
 #include "tests/support/places.h"

@@ -1,6 +1,7 @@
 // Where what clients keep will lie, and what is refused before round 1.
 #include "sim/plan/client_states_plan.h"
 #include "aggregation/memory/unnamed_file.h"
+#include "sim/config/load_config.h"
 #include "sim/plan/model_setup.h"
 #include "tests/support/skip.h"
 #include "tests/support/temporary_folder.h"

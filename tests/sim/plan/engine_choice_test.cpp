@@ -1,5 +1,6 @@
 // Resolving training.engine, and errors for features that the direct engine lacks.
 #include "sim/plan/engine_choice.h"
+#include "sim/config/load_config.h"
 
 #include "aggregation/memory/param_span.h"
 #include "clients/engine/features.h"
@@ -34,7 +35,7 @@ training: {cohort: 4, engine: auto}
     CHECK((run.worker_plan.engine == run.resources.engine_choice.engine));
     CHECK(
         honoured_by(way_of(run.worker_plan.engine, run.resources.space, run.worker_plan.asked)).has_all(run.worker_plan.asked));
-    return {name_of(run.worker_plan.engine), run.resources.engine_choice.why, describe_plan(run, "folder")};
+    return {word_of(run.worker_plan.engine), run.resources.engine_choice.why, describe_plan(run, "folder")};
 }
 
 std::string engine_of(const std::vector<std::string>& overrides) { return chosen_with(overrides).engine; }

@@ -1,4 +1,5 @@
 #include "sim/plan/estimate.h"
+#include "sim/config/load_config.h"
 
 #include "clients/trainers/libtorch_info.h"
 #include "sim/plan/experiment.h"

@@ -1,4 +1,5 @@
 #include "sim/plan/experiment.h"
+#include "sim/config/load_config.h"
 
 #include "tests/support/temporary_folder.h"
 

@@ -1,4 +1,5 @@
 #include "sim/plan/one_rank.h"
+#include "sim/config/load_config.h"
 
 #include "aggregation/base/error.h"
 #include "sim/round/mode.h"

@@ -1,5 +1,6 @@
 // Each key of `seeds` changes the draws that it names, and no others.
 #include "clients/protocol/watcher.h"
+#include "sim/config/load_config.h"
 #include "sim/fleet/fleet.h"
 #include "sim/plan/experiment.h"
 #include "sim/run/round_loop.h"

@@ -1,5 +1,6 @@
 // The values of an experiment, each made by itself: no data file is read, no worker is started.
 #include "sim/plan/server_side.h"
+#include "sim/config/load_config.h"
 
 #include "aggregation/memory/host_arena.h"
 #include "tests/support/temporary_folder.h"

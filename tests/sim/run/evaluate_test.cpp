@@ -1,5 +1,6 @@
 // What comes of an evaluation of clients, against each step of it done by hand.
 #include "sim/run/evaluate.h"
+#include "sim/config/load_config.h"
 
 #include "aggregation/base/random.h"
 #include "clients/protocol/watcher.h"

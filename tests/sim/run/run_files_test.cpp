@@ -1,4 +1,5 @@
 #include "sim/run/run_files.h"
+#include "sim/config/load_config.h"
 
 #include "aggregation/base/error.h"
 #include "aggregation/memory/host_arena.h"
@@ -47,7 +48,7 @@ struct Folder : testing::TemporaryFolder {
 
 RunConfig some_config() {
     RunConfig run = from_yaml("data: {format: glyphs}\nmodel: {name: lr}\nname: some\n", "some");
-    run.device = "cpu";
+    run.device = Device::Cpu;
     return run;
 }
 

@@ -91,10 +91,10 @@ TEST_SUITE("SweepView") {
         CHECK(sweep.state() == RunState::Running);
         CHECK(sweep.name() == "lr_clients");
         REQUIRE(sweep.runs().size() == 10);
-        CHECK(sweep.count("finished") == 2);
-        CHECK(sweep.count("failed") == 1);
-        CHECK(sweep.count("running") == 2);
-        CHECK(sweep.count("waiting") == 5);
+        CHECK(sweep.count(RunState::Finished) == 2);
+        CHECK(sweep.count(RunState::Failed) == 1);
+        CHECK(sweep.count(RunState::Running) == 2);
+        CHECK(sweep.count(RunState::Waiting) == 5);
         const SweepEntry& at_work = sweep.runs()[3];
         CHECK(at_work.round == 5);
         CHECK(at_work.rounds == 10);
@@ -158,7 +158,7 @@ TEST_SUITE("SweepView") {
         folder.lock(folder.path());
         folder.save();
         sweep.refresh();
-        CHECK(sweep.count("finished") == 3);
+        CHECK(sweep.count(RunState::Finished) == 3);
         CHECK(sweep.runs()[3].round == 10);
         CHECK(sweep.best()->id == "lr=0.2,seed=2");
         const auto lines = sweep_lines(sweep, 79, 8, false);
@@ -177,11 +177,11 @@ TEST_SUITE("SweepView") {
         SweepView sweep(folder.path());
         sweep.refresh();
         CHECK(sweep.state() == RunState::Running);
-        CHECK(sweep.count("running") == 2);  // treated as about to start
+        CHECK(sweep.count(RunState::Running) == 2);  // treated as about to start
         folder.locks.clear();
         sweep.refresh();
         CHECK(sweep.state() == RunState::Killed);
-        CHECK(sweep.count("killed") == 2);
+        CHECK(sweep.count(RunState::Killed) == 2);
         CHECK(has(sweep_lines(sweep, 79, 23, false), "its process was killed"));
         folder.plan["exit_status"] = "interrupted by SIGINT";
         folder.save();
@@ -229,7 +229,7 @@ TEST_SUITE("SweepView") {
         sweep.refresh();
         REQUIRE(sweep.runs().size() == 2);
         CHECK(sweep.runs()[1].reason == "a [2Jb");
-        CHECK(sweep.runs()[1].status == "waiting");
+        CHECK(sweep.runs()[1].status == RunState::Waiting);
         SweepView nothing("/nowhere/at/all");
         CHECK_NOTHROW(nothing.refresh());
         CHECK(nothing.state() == RunState::Absent);

@@ -10,8 +10,8 @@ namespace {
 
 using Reasons = std::vector<std::string>;
 
-const EarlyStoppingConfig kHalving{"halving", 3, 3};
-const EarlyStoppingConfig kMedian{"median", 2, 2};
+const EarlyStoppingConfig kHalving{StoppingRule::Halving, 3, 3};
+const EarlyStoppingConfig kMedian{StoppingRule::Median, 2, 2};
 
 Reasons stopped(const EarlyStoppingConfig& config, std::int64_t rung, const std::vector<Qualities>& runs,
                 const char* task = "classification") {
@@ -30,7 +30,8 @@ TEST_SUITE("EarlyStopping") {
         CHECK_FALSE(next_rung(kHalving, 81, 100));
         CHECK_FALSE(next_rung(kHalving, 3, 9));
         CHECK_FALSE(next_rung({}, 0, 100));
-        CHECK_THROWS_WITH_AS(next_rung({"halving", 3, 1}, 0, 100), doctest::Contains("rungs do not grow"), fedhive::Fault);
+        CHECK_THROWS_WITH_AS(next_rung({StoppingRule::Halving, 3, 1}, 0, 100), doctest::Contains("rungs do not grow"),
+                             fedhive::Fault);
     }
 
     TEST_CASE("HalvingKeepsTheBestByTheLastAccuracy") {
@@ -41,7 +42,7 @@ TEST_SUITE("EarlyStopping") {
     }
 
     TEST_CASE("HalvingTiesGoByOrder") {
-        CHECK(stopped({"halving", 1, 2}, 4, {{0.5}, {0.5}, {0.5}, {0.5}}) ==
+        CHECK(stopped({StoppingRule::Halving, 1, 2}, 4, {{0.5}, {0.5}, {0.5}, {0.5}}) ==
               Reasons{"", "", "rank 3 of 4 after round 4", "rank 4 of 4 after round 4"});
         CHECK(stopped(kHalving, 3, {{0.5}}) == Reasons{""});
         CHECK(stopped(kHalving, 3, {{}, {0.0}}) == Reasons{"rank 2 of 2 after round 3", ""});

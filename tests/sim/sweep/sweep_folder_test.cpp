@@ -1,4 +1,5 @@
 #include "sim/sweep/sweep_folder.h"
+#include "sim/config/load_config.h"
 
 #include "aggregation/base/error.h"
 #include "tests/sim/sweep/sweeps.h"
@@ -102,27 +103,27 @@ TEST_SUITE("SweepFolder") {
         const RunConfig& a = sweep.config.runs[0].config;
         sweep.record.decided = 3;
         for (RunRecord& run : sweep.record.runs) run.attempts = 5;
-        const auto status = [&](RunStatus recorded, const std::string& exit_status) {
+        const auto status = [&](RunState recorded, const std::string& exit_status) {
             sweep.record.runs[0].status = recorded;
             sweep.record.runs[0].reason = "why";
             sweep.leave("a", a, exit_status);
             const SweepRecord now = sweep.taken_up(sweep.config);
             CHECK(now.decided == 3);
             CHECK(now.runs[0].attempts == 5);
-            CHECK((now.runs[0].reason == "why") == (now.runs[0].status != RunStatus::Waiting));
+            CHECK((now.runs[0].reason == "why") == (now.runs[0].status != RunState::Waiting));
             return now.runs[0].status;
         };
-        CHECK(status(RunStatus::Finished, "finished") == RunStatus::Finished);
-        CHECK(status(RunStatus::Running, "finished") == RunStatus::Finished);  // the sweep was killed before it noticed
-        CHECK(status(RunStatus::Finished, "running") == RunStatus::Waiting);
-        CHECK(status(RunStatus::Stopped, "paused after round 3") == RunStatus::Stopped);
-        CHECK(status(RunStatus::Stopped, "running") == RunStatus::Waiting);
-        CHECK(status(RunStatus::Failed, "failed: no memory") == RunStatus::Waiting);
-        CHECK(status(RunStatus::Running, "running") == RunStatus::Waiting);
-        CHECK(status(RunStatus::Paused, "paused after round 3") == RunStatus::Waiting);
+        CHECK(status(RunState::Finished, "finished") == RunState::Finished);
+        CHECK(status(RunState::Running, "finished") == RunState::Finished);  // the sweep was killed before it noticed
+        CHECK(status(RunState::Finished, "running") == RunState::Waiting);
+        CHECK(status(RunState::Stopped, "paused after round 3") == RunState::Stopped);
+        CHECK(status(RunState::Stopped, "running") == RunState::Waiting);
+        CHECK(status(RunState::Failed, "failed: no memory") == RunState::Waiting);
+        CHECK(status(RunState::Running, "running") == RunState::Waiting);
+        CHECK(status(RunState::Paused, "paused after round 3") == RunState::Waiting);
         fs::remove_all(run_path(sweep.path, "a"));
-        sweep.record.runs[0].status = RunStatus::Finished;
-        CHECK(sweep.taken_up(sweep.config).runs[0].status == RunStatus::Waiting);
+        sweep.record.runs[0].status = RunState::Finished;
+        CHECK(sweep.taken_up(sweep.config).runs[0].status == RunState::Waiting);
     }
 
     TEST_CASE("ChangedSweepKeepsWhatIsTheSameAndComparesAnew") {
@@ -130,8 +131,8 @@ TEST_SUITE("SweepFolder") {
         sweep.record.decided = 3;
         sweep.record.wall_s = 7.0;
         sweep.record.gone = {"z"};
-        sweep.record.runs[0].status = RunStatus::Stopped;
-        sweep.record.runs[1].status = RunStatus::Finished;
+        sweep.record.runs[0].status = RunState::Stopped;
+        sweep.record.runs[1].status = RunState::Finished;
         sweep.record.runs[1].attempts = 4;
         sweep.record.runs[1].reason = "rank 2 of 2 after round 3";
         sweep.leave("a", sweep.config.runs[0].config, "paused after round 3");
@@ -140,18 +141,18 @@ TEST_SUITE("SweepFolder") {
         CHECK(now.decided == 0);
         CHECK(now.wall_s == 7.0);
         CHECK(now.gone.empty());
-        CHECK(now.runs[0].status == RunStatus::Finished);
+        CHECK(now.runs[0].status == RunState::Finished);
         CHECK(now.runs[0].attempts == 4);
         CHECK(now.runs[0].reason.empty());
-        CHECK(now.runs[1].status == RunStatus::Waiting);  // another config, so it may not use its folder
-        CHECK(now.runs[2].status == RunStatus::Waiting);
+        CHECK(now.runs[1].status == RunState::Waiting);  // another config, so it may not use its folder
+        CHECK(now.runs[2].status == RunState::Waiting);
         now = sweep.taken_up(sweep_of(sweep.base, {{"a", {}}}));
         CHECK(now.gone == std::vector<std::string>{"z", "b"});
-        CHECK(now.runs[0].status == RunStatus::Waiting);  // to be compared again
+        CHECK(now.runs[0].status == RunState::Waiting);  // to be compared again
         sweep.leave("a", sweep.config.runs[0].config, "finished");
-        CHECK(sweep.taken_up(sweep_of(sweep.base, {{"a", {"seed=3"}}})).runs[0].status == RunStatus::Waiting);
+        CHECK(sweep.taken_up(sweep_of(sweep.base, {{"a", {"seed=3"}}})).runs[0].status == RunState::Waiting);
         SweepConfig other_rule = sweep.config;
-        other_rule.early_stopping = {"median", 1, 2};
+        other_rule.early_stopping = {StoppingRule::Median, 1, 2};
         CHECK(sweep.taken_up(other_rule).decided == 0);
     }
 

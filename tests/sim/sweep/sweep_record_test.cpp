@@ -52,13 +52,13 @@ TEST_SUITE("SweepRecord") {
         const Planned planned;
         SweepConfig sweep = planned.sweep({{"a", {}}, {"b", {"training.optimizer.lr=0.5", "seed=9"}}});
         sweep.targets["accuracy"] = 0.75;
-        sweep.early_stopping = {"halving", 2, 4};
+        sweep.early_stopping = {StoppingRule::Halving, 2, 4};
         SweepRecord record = plan_sweep(sweep, {{100, 1.5}, {200, 2.5}});
         record.decided = 8;
         record.wall_s = 12.25;
         record.jobs = 3;
         record.gone = {"old"};
-        record.runs[1].status = RunStatus::Failed;
+        record.runs[1].status = RunState::Failed;
         record.runs[1].reason = "fedhive: \xff is not UTF-8";
         record.runs[1].workers = 2;
         record.runs[1].peak_bytes = 1U << 20U;
@@ -67,7 +67,7 @@ TEST_SUITE("SweepRecord") {
         CHECK(read.runs[1].reason == "fedhive: \uFFFD is not UTF-8");
         record.runs[1].reason = read.runs[1].reason;
         CHECK(to_json(read) == to_json(record));
-        CHECK(read.count(RunStatus::Waiting) == 1);
+        CHECK(read.count(RunState::Waiting) == 1);
 
         const auto json = to_json(record);
         CHECK(json["kind"] == "sweep");
@@ -83,13 +83,13 @@ TEST_SUITE("SweepRecord") {
     }
 
     TEST_CASE("EveryStatusHasItsWord") {
-        for (const auto& [status, word] : std::vector<std::pair<RunStatus, std::string>>{{RunStatus::Waiting, "waiting"},
-                                                                                         {RunStatus::Running, "running"},
-                                                                                         {RunStatus::Paused, "paused"},
-                                                                                         {RunStatus::Finished, "finished"},
-                                                                                         {RunStatus::Stopped, "stopped"},
-                                                                                         {RunStatus::Failed, "failed"}})
-            CHECK(to_string(status) == word);
+        for (const auto& [status, word] : std::vector<std::pair<RunState, std::string>>{{RunState::Waiting, "waiting"},
+                                                                                        {RunState::Running, "running"},
+                                                                                        {RunState::Paused, "paused"},
+                                                                                        {RunState::Finished, "finished"},
+                                                                                        {RunState::Stopped, "stopped"},
+                                                                                        {RunState::Failed, "failed"}})
+            CHECK(word_of(status) == word);
     }
 
     TEST_CASE("FolderWithoutASweepIsRefused") {

@@ -1,6 +1,7 @@
 // Small sweeps to plan, write and resume; their runs differ by the client rate.
 #pragma once
 
+#include "sim/config/load_config.h"
 #include "sim/sweep/sweep_record.h"
 #include "tests/support/temporary_folder.h"
 

@@ -1,18 +1,14 @@
-#include "sim/config/config.h"
+#include "sim/config/load_config.h"
 
 #include "clients/data/partition.h"
-#include "clients/uploads/upload.h"
 #include "sim/config/fields.h"
 #include "sim/config/load_tree.h"
 #include "sim/config/reader.h"
 #include "sim/config/rules.h"
-#include "sim/modes/mode_spec.h"
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cctype>
-#include <cmath>
 
 namespace fedhive::sim {
 
@@ -66,42 +62,6 @@ void complete(RunConfig& run, const StrategySpec& strategy, const TreeSource& so
 }
 
 }  // namespace
-
-Seeds RunConfig::all_seeds() const {
-    return {.data = seeds.data.value_or(seed),
-            .partition = seeds.partition.value_or(seed),
-            .model = seeds.model.value_or(seed),
-            .sampling = seeds.sampling.value_or(seed),
-            .training = seeds.training.value_or(seed)};
-}
-
-std::int64_t RunConfig::num_clients() const {
-    const PartitionConfig& partition = data.partition;
-    const bool named = clients::partition_scheme(partition.scheme).names_clients;
-    return partition.clients.value_or(named ? static_cast<std::int64_t>(kMost) : PartitionConfig::kDefaultClients);
-}
-
-std::int64_t RunConfig::cohort_size() const {
-    const std::int64_t clients = num_clients();
-    if (training.cohort) return *training.cohort;
-    if (!training.participation) return clients;
-    return std::clamp<std::int64_t>(std::llround(*training.participation * static_cast<double>(clients)), 1, clients);
-}
-
-bool RunConfig::keeps_residual() const {
-    return std::any_of(upload.begin(), upload.end(), [](const Chosen& step) {
-        return entry_of(clients::upload_catalog(), step.name, "step of an upload").keeps_residual();
-    });
-}
-
-bool RunConfig::waits_for_all() const {
-    const std::int64_t cohort = cohort_size();
-    return mode_spec(mode.name).whole_cohort && mode.quorum().value_or(cohort) == cohort;
-}
-
-std::optional<std::int64_t> ModeConfig::quorum() const {
-    return values.find("quorum") == nullptr ? std::nullopt : values.optional_integer("quorum");
-}
 
 LoadedConfig load_config(const std::filesystem::path& file, const std::vector<std::string>& overrides) {
     Node root = read_tree(file);

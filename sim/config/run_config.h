@@ -1,11 +1,13 @@
 // One experiment as plain structs. Defaults are defined here and nowhere else. The same fields are read from YAML, written back
-// as the resolved config and printed into configs/REFERENCE.md, by the descriptions in fields.h.
+// as the resolved config and printed into configs/REFERENCE.md, by the descriptions in fields.h. Loading: load_config.h.
 #pragma once
 
-#include "aggregation/base/error.h"
 #include "clients/data/dataset.h"
 #include "clients/data/feature_skew.h"
+#include "clients/engine/engine_name.h"
+#include "clients/engine/precision.h"
 #include "clients/models/layer_list.h"
+#include "sim/config/words.h"
 #include "sim/devices/devices_config.h"
 #include "sim/selection/sampler.h"
 #include "sim/strategies/strategy.h"
@@ -13,7 +15,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,23 +32,25 @@ struct PartitionConfig {
 
 struct AugmentConfig {
     std::int64_t crop_padding = 0;  // pixels; 0: images stay where they are
-    std::string flip = "none";      // none | horizontal
+    Flip flip = Flip::None;
 
-    clients::Augmentation resolved() const { return {static_cast<std::uint32_t>(crop_padding), flip == "horizontal"}; }
+    clients::Augmentation resolved() const { return {static_cast<std::uint32_t>(crop_padding), flip == Flip::Horizontal}; }
 };
 
 /// Feature skew: how clients' examples differ.
 struct SkewConfig {
-    std::string rotation = "none";  // none | half_turns | quarter_turns
-    double noise = 0.0;             // variance of the last client's
+    Rotation rotation = Rotation::None;
+    double noise = 0.0;  // variance of the last client's
 
-    clients::FeatureSkew resolved() const { return {rotation == "none" ? 1U : rotation == "half_turns" ? 2U : 4U, noise}; }
+    clients::FeatureSkew resolved() const {
+        return {rotation == Rotation::None ? 1U : rotation == Rotation::HalfTurns ? 2U : 4U, noise};
+    }
 };
 
 struct DataConfig {
-    std::string format;          // of clients/data/data_format.h
-    Values values;               // of the format's keys; complete once loaded, paths absolute
-    std::string shared = "own";  // several ranks: own | rank0
+    std::string format;  // of clients/data/data_format.h
+    Values values;       // of the format's keys; complete once loaded, paths absolute
+    DataSharing shared = DataSharing::Own;
     clients::Normalization normalize;
     AugmentConfig augment;
     SkewConfig skew;
@@ -60,7 +63,7 @@ struct ModelConfig {
     clients::LayerList layers;          // in place of a name
     std::filesystem::path file{};       // in place of both: a graph of torch.export; absolute once loaded
     std::string file_sha256{};          // of that file; empty: unknown
-    std::string graph = "auto";         // for a file: auto | keep
+    GraphUse graph = GraphUse::Auto;    // for a file
     bool frozen_norms = false;          // for a file: its norms are in eval() on purpose
     std::filesystem::path init;         // safetensors file with the first global model; empty: drawn from the seed
     std::vector<std::string> frozen{};  // patterns of parameters that are not trained
@@ -83,8 +86,8 @@ struct TrainingConfig {
     std::int64_t batch_size = 32;
     std::optional<std::int64_t> clients_per_slot;  // a power of two; empty: auto
     std::int64_t clients_at_once = 1;              // a power of two, at most clients_per_slot if given
-    std::string engine = "auto";                   // auto | libtorch | direct
-    std::string precision = "f32";                 // f32 | tf32 | bf16
+    std::optional<clients::Engine> engine;         // empty: auto
+    clients::Precision precision = clients::Precision::F32;
     bool graph = false;
     Chosen optimizer{"sgd"};          // of aggregation/math/client_optimizer.h
     std::optional<double> clip_norm;  // empty: no clipping
@@ -146,7 +149,7 @@ struct StopConfig {
 };
 
 struct FailuresConfig {
-    std::string policy = "abort";              // abort | drop | retry
+    OnFailure policy = OnFailure::Abort;
     std::int64_t attempts = 3;                 // retry: of one client in one round
     std::int64_t min_updates = 1;              // a round with fewer accepted clients makes no server step
     std::optional<double> deadline_s = 300.0;  // per client; empty: auto
@@ -160,11 +163,11 @@ struct CheckpointConfig {
 
 /// One item of `faults:`: what shall fail, and where.
 struct FaultConfig {
-    std::string kind;                     // of clients/protocol/fault.h
-    std::optional<std::int64_t> round;    // from 1; empty: every round
-    std::optional<std::int64_t> client;   // empty: every client
-    double rate = 1.0;                    // probability, for each matching round and client
-    std::string attempts = "first";       // first | all
+    std::string kind;                    // of clients/protocol/fault.h
+    std::optional<std::int64_t> round;   // from 1; empty: every round
+    std::optional<std::int64_t> client;  // empty: every client
+    double rate = 1.0;                   // probability, for each matching round and client
+    FaultedAttempts attempts = FaultedAttempts::First;
     Values values;                        // of the kind's keys
     std::optional<std::uint32_t> repeat;  // not a key: number of the sending in that round, from 0, for a replay; empty: each
 };
@@ -188,12 +191,12 @@ struct RunConfig {
     std::uint64_t seed = 1;
     SeedsConfig seeds;
     std::int64_t rounds = 10;
-    std::string device = "auto";          // auto | cpu | cuda
+    Device device = Device::Auto;
     std::optional<std::int64_t> workers;  // empty: auto
-    std::string mps = "auto";             // auto | on | off
+    Mps mps = Mps::Auto;
     std::int64_t threads = 1;
-    std::string client_state = "memory";  // memory | file
-    std::string clock = "virtual";        // virtual | wall
+    StateStore client_state = StateStore::Memory;
+    Clock clock = Clock::Virtual;
     std::filesystem::path arrivals;  // clock wall: arrivals.csv of a run to follow; empty: as they come; absolute once loaded
     std::string task = "classification";  // of clients/tasks/learning_task.h
     DataConfig data;
@@ -228,61 +231,5 @@ struct RunConfig {
     /// A round ends with the updates of its whole cohort.
     bool waits_for_all() const;
 };
-
-/// Origin of values, so that code that later finds one unusable (a model that does not fit the data) can name file and line.
-class ConfigSource {
-public:
-    virtual ~ConfigSource() = default;
-    /// "configs/mnist.yaml:14: model.name: <problem>", or "--set model.name=x: model.name: …"; only the file for a key left
-    /// out.
-    virtual ConfigError error(const std::string& key_path, const std::string& problem) const = 0;
-};
-
-struct LoadedConfig {
-    RunConfig run;
-    std::shared_ptr<const ConfigSource> source;
-};
-
-/// Reads a file strictly and applies `overrides` ("training.batch_size=32", in order; each key must exist; =null removes one).
-/// Relative paths are resolved against the file's folder, in overrides against the current one. Throws ConfigError: unknown
-/// (with a suggestion) or duplicate key, wrong type, value out of range, missing value, incompatible strategy and mode, cohort
-/// larger than the number of clients, a file that is missing, empty or not YAML.
-LoadedConfig load_config(const std::filesystem::path& file, const std::vector<std::string>& overrides = {});
-
-/// The config after its data were read and turned out to have `clients` clients. Throws as load_config if that does not go with
-/// other keys.
-LoadedConfig with_clients(LoadedConfig loaded, std::int64_t clients);
-
-/// The resolved config: every key that applies, with its value. A valid input of load_config, which then gives the same
-/// RunConfig.
-std::string to_yaml(const RunConfig& run);
-
-/// Reads the output of to_yaml; messages name `origin` instead of a file. Throws as load_config.
-RunConfig from_yaml(const std::string& text, const std::string& origin);
-
-/// The value of a top-level key in an output of to_yaml, as written; empty if there is none, or if the text is not YAML.
-std::string top_level_value(const std::string& yaml, const std::string& key);
-
-/// A key in which two resolved configs differ; a value is empty if the key is left out.
-struct ConfigChange {
-    std::string key;
-    std::string before;
-    std::string after;
-    bool allowed;  // does not change what was computed so far, so a resumed run may have it
-};
-std::vector<ConfigChange> changes(const RunConfig& before, const RunConfig& after);
-
-/// The keys that may change when a run is resumed, in file order.
-std::vector<std::string> keys_that_may_change();
-
-/// The keys of a section that apply, with their values in the resolved config: "model.hidden" -> "200".
-std::map<std::string, std::string> values_below(const RunConfig& run, const std::string& section);
-
-/// Every key that a config can have, "training.optimizer.lr", sorted; includes keys of choices that are not taken; a list of
-/// maps is one key.
-std::vector<std::string> config_keys();
-
-/// The text of configs/REFERENCE.md.
-std::string reference_markdown();
 
 }  // namespace fedhive::sim
