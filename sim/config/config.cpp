@@ -88,6 +88,15 @@ std::int64_t RunConfig::cohort_size() const {
     return std::clamp<std::int64_t>(std::llround(*training.participation * static_cast<double>(clients)), 1, clients);
 }
 
+std::vector<std::string> RunConfig::measures() const {
+    std::vector<std::string> wanted;
+    const auto want = [&](const std::string& measure) {
+        if (std::find(wanted.begin(), wanted.end(), measure) == wanted.end()) wanted.push_back(measure);
+    };
+    for (const std::string& measure : training.measure) want(measure);
+    return wanted;
+}
+
 bool RunConfig::keeps_residual() const {
     return std::any_of(upload.begin(), upload.end(), [](const Chosen& step) {
         return entry_of(clients::upload_catalog(), step.name, "step of an upload").keeps_residual();

@@ -5,6 +5,7 @@
 #include "clients/data/data_format.h"
 #include "clients/tasks/learning_task.h"
 #include "sim/machine/machine.h"
+#include "sim/plan/reports.h"
 #include "sim/record/json_value.h"
 #include "sim/run/checkpointer.h"
 #include "sim/run/run_files.h"
@@ -232,7 +233,7 @@ Resumption find_resumption(const ResumeOptions& options) {
                                       checkpoint.round, checkpoint.round));
         if (checkpoint.round > 0)
             check_tables(folder, checkpoint.tables, checkpoint.round, clients::learning_task(wanted.task),
-                         wanted.evaluation.metrics);
+                         wanted.evaluation.metrics, report_specs(wanted));
         found.over = is_over(wanted, checkpoint);
         found.past.progress = checkpoint.progress;
         found.point.round = checkpoint.round;
