@@ -35,11 +35,17 @@ AggregatorSpec geometric_median();
 AggregatorSpec centered_clipping();
 AggregatorSpec fedexp_rule();
 AggregatorSpec fednova_rule();
+AggregatorSpec loss_power();
+AggregatorSpec tilted();
+AggregatorSpec agnostic();
+AggregatorSpec common_descent();
+AggregatorSpec aligned();
 
 const std::vector<AggregatorSpec>& aggregator_catalog() {
     static const std::vector<AggregatorSpec> catalog = {
-        mean(), median(), trimmed_mean(),     mean_around_median(), sign_majority(), robust_rate(),
-        krum(), bulyan(), geometric_median(), centered_clipping(),  fedexp_rule(),   fednova_rule()};
+        mean(),       median(), trimmed_mean(),     mean_around_median(), sign_majority(), robust_rate(),
+        krum(),       bulyan(), geometric_median(), centered_clipping(),  fedexp_rule(),   fednova_rule(),
+        loss_power(), tilted(), agnostic(),         common_descent(),     aligned()};
     return catalog;
 }
 

@@ -27,6 +27,7 @@ struct AggregatorSpec {
     bool weighs = true;           // the rule uses the updates' weights
     bool products = false;        // `weigh` needs inner products of the updates
     bool keeps_last = false;      // `weigh` and the combination take the last aggregate as one more row
+    std::vector<std::string> measures{};  // what clients report of the model that they are sent, for `weigh`
     std::vector<KeySpec> keys{};
     /// `values` must have all keys.
     std::unique_ptr<Aggregator> (*build)(const Values& values) = nullptr;

@@ -14,7 +14,7 @@ enum class FailureKind : std::uint32_t {
     Signalled,    // the worker process was killed by a signal
     Hung,         // past its deadline, without a sign of life
     Exception,    // the training code threw
-    NonFinite,    // the update holds a NaN or an infinity, or is larger than failures.max_update_norm
+    NonFinite,    // the update or a report holds a NaN or an infinity, or the update is larger than failures.max_update_norm
     OutOfMemory,  // an allocation failed, on the host or on the device
     DeviceError,  // CUDA reported an error; the process cannot use the device any more
     Late,         // past its deadline, though still making steps

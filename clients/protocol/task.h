@@ -4,6 +4,8 @@
 
 #include "aggregation/math/aggregator.h"
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
@@ -25,6 +27,7 @@ enum class TaskKind : std::uint32_t {
     Evaluate,              // one chunk of the test examples under the global model; result: its sums
     EvaluateClients,       // the global model on the held-out examples of a range of clients; result: one for each
     EvaluatePersonalized,  // the same, after a local epoch of each client on its own examples
+    Measure,               // the global model on the training examples of a range of clients; result: one for each
     Aggregate,             // one range of the parameters of the round's aggregate; result: that range of the arena's aggregate
     Products,              // inner products of the updates over one range; result: in the arena's products
     Empty,                 // no work: measures what a round costs by itself
@@ -33,7 +36,7 @@ enum class TaskKind : std::uint32_t {
 /// Whether a task of this kind has clients as members; a failure of any other kind is reported without a client.
 constexpr bool has_members(TaskKind kind) {
     return kind != TaskKind::Evaluate && kind != TaskKind::EvaluateClients && kind != TaskKind::EvaluatePersonalized &&
-           kind != TaskKind::Aggregate && kind != TaskKind::Products && kind != TaskKind::Empty;
+           kind != TaskKind::Measure && kind != TaskKind::Aggregate && kind != TaskKind::Products && kind != TaskKind::Empty;
 }
 
 /// A failure to inject into a client's training (`faults:` in the config).
@@ -60,7 +63,7 @@ struct Task {
     Payload payload = Payload::Update;
     std::uint32_t slot = 0;   // Train: index of the slot for the update
     std::uint64_t first = 0;  // Train: first member on the board; Evaluate: first example; Aggregate, Products: first float;
-                              // EvaluateClients, EvaluatePersonalized: first evaluated client
+                              // EvaluateClients, EvaluatePersonalized, Measure: first evaluated client
     std::uint64_t count = 0;  // members, examples, floats or clients
     std::uint64_t num_together = 1;    // Train: number of updates in the server step that takes this one
     std::uint64_t step = 0;            // Gradient: index of the client's local step, from 0
@@ -91,6 +94,10 @@ struct Term {
     std::uint64_t clients = 1;
 };
 
+/// The values of a run's reports (reports.h), in the order of its list; 0 behind its end.
+inline constexpr std::size_t kMostReports = 16;
+using ReportValues = std::array<double, kMostReports>;
+
 /// A worker's report on one member.
 struct ClientResult {
     std::uint64_t steps = 0;
@@ -102,6 +109,7 @@ struct ClientResult {
     double gather_s = 0.0;      // part of `seconds`: the host's time for assembling batches; 0 on a device
     double update_s = 0.0;      // part of `seconds`: difference, norm, hash and writing to the slot; 0 on a device
     std::int64_t start_ns = 0;  // now_ns() when it began
+    ReportValues reports{};
 };
 
 static_assert(std::is_trivially_copyable_v<Task> && std::is_trivially_copyable_v<Member> &&

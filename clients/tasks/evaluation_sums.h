@@ -58,6 +58,12 @@ public:
     /// Adds sums of the same plan. Throws Fault for another size.
     void add(std::span<const double> values);
 
+    /// examples - ignored targets / targets per example: an example with half of its targets ignored counts 1/2. Divided by this, a
+    /// sum over examples of means over all targets becomes the mean over the counted targets.
+    double counted_examples(std::uint64_t examples, std::uint64_t targets) const {
+        return static_cast<double>(examples) - ignored() / static_cast<double>(targets);
+    }
+
     double loss() const { return values_[kLoss]; }
     double ignored() const { return values_[kIgnoredTargets]; }
     /// A sum's values. Throws Fault if the plan has none of that name.

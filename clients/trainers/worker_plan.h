@@ -14,6 +14,7 @@
 #include "clients/models/cut.h"
 #include "clients/protocol/collectives.h"
 #include "clients/protocol/fixed_text.h"
+#include "clients/protocol/reports.h"
 #include "clients/tasks/evaluation_sums.h"
 #include "clients/tasks/loss.h"
 #include "clients/uploads/upload.h"
@@ -57,7 +58,8 @@ struct WorkerPlan {
     NormalizationPlan normalization;
     LossPlan loss;                         // of local training
     SumsPlan sums;                         // of an evaluation
-    std::uint64_t evaluation_chunk = 500;  // examples in one forward pass over clients' held-out examples
+    std::uint64_t evaluation_chunk = 500;  // examples in one forward pass over a client's examples
+    Reports reports;                       // of a client's visit
     int threads = 1;
     std::uint64_t clients_at_once = 1;     // members of a slot that are trained in one batched step
     aggregation::IpcHandle data_handle{};  // CUDA: the examples in device memory

@@ -2,6 +2,7 @@
 
 #include "aggregation/base/error.h"
 #include "aggregation/base/random.h"
+#include "clients/visit/measure_pass.h"
 
 #include <algorithm>
 
@@ -31,7 +32,8 @@ void EvaluationTasks::evaluate(TaskCell& cell) {
     write_sums(sums, worker_.block.sums(worker_.block.index_of(cell)));
 }
 
-void EvaluationTasks::evaluate_clients(const Task& task, bool personalized) {
+void EvaluationTasks::evaluate_clients(const Task& task) {
+    const bool personalized = task.kind == TaskKind::EvaluatePersonalized;
     const std::span<const std::uint32_t> all = worker_.block.evaluated();
     require(task.first <= all.size() && task.count <= all.size() - task.first, "last evaluated client");
     const aggregation::ConstParamSpan global = worker_.global_model(task);
@@ -51,22 +53,18 @@ void EvaluationTasks::evaluate_clients(const Task& task, bool personalized) {
             enqueue_clients(step, one_epoch(worker_.training), task.objective, task.round, {&row, 1}, start, {&of_nobody, 1});
             evaluation.begin(step.parameters());
         }
-        write_sums(evaluate_held_out(evaluation, client_id), worker_.block.client_sums(i));
+        // In pieces as large as those of the test examples.
+        const EvaluationSums sums =
+            sums_over(evaluation, worker_.dataset.train(worker_.arena.space()), examples_of(task, client_id),
+                      worker_.plan.evaluation_chunk, worker_.plan.sums.of_client(), [&] { worker_.supervision.beat(); });
+        write_sums(sums, worker_.block.client_sums(i));
         worker_.states.let_go(client_id);
         worker_.supervision.beat();
     }
 }
 
-/// In pieces as large as those of the test examples.
-EvaluationSums EvaluationTasks::evaluate_held_out(Evaluation& evaluation, std::uint32_t client_id) const {
-    const ExamplesView examples = worker_.dataset.train(worker_.arena.space());
-    const std::span<const std::uint32_t> held_out = worker_.dataset.held_out(client_id);
-    EvaluationSums sums(worker_.plan.sums.of_client());
-    for (std::size_t first = 0; first < held_out.size(); first += worker_.plan.evaluation_chunk) {
-        const std::size_t count = std::min<std::size_t>(worker_.plan.evaluation_chunk, held_out.size() - first);
-        evaluation.evaluate(examples, held_out.subspan(first, count), sums);
-    }
-    return sums;
+std::span<const std::uint32_t> EvaluationTasks::examples_of(const Task& task, std::uint32_t client_id) const {
+    return task.kind == TaskKind::Measure ? worker_.dataset.shard(client_id) : worker_.dataset.held_out(client_id);
 }
 
 }  // namespace fedhive::clients

@@ -1,4 +1,4 @@
-// The tasks that train nobody's update: models on test examples, and on what clients have held out.
+// The tasks that train nobody's update: models on test examples, on what clients have held out, and on what they train on.
 #pragma once
 
 #include "aggregation/memory/pinned_array.h"
@@ -10,10 +10,10 @@ class EvaluationTasks {
 public:
     explicit EvaluationTasks(WorkerContext& worker) : worker_(worker), figures_(worker.arena.space()) {}
     void evaluate(TaskCell& cell);
-    void evaluate_clients(const Task& task, bool personalized);
+    void evaluate_clients(const Task& task);
 
 private:
-    EvaluationSums evaluate_held_out(Evaluation& evaluation, std::uint32_t client_id) const;
+    std::span<const std::uint32_t> examples_of(const Task& task, std::uint32_t client_id) const;
 
     WorkerContext& worker_;
     aggregation::PinnedArray<ClientFigures> figures_;  // of a client that trains for its own evaluation

@@ -95,9 +95,9 @@ void TaskRunner::run(TaskCell& cell) {
         case TaskKind::Evaluate:
             return evaluation_.evaluate(cell);
         case TaskKind::EvaluateClients:
-            return evaluation_.evaluate_clients(cell.task, false);
         case TaskKind::EvaluatePersonalized:
-            return evaluation_.evaluate_clients(cell.task, true);
+        case TaskKind::Measure:
+            return evaluation_.evaluate_clients(cell.task);
         case TaskKind::Aggregate:
             return aggregate_.run(cell.task);
         case TaskKind::Products:

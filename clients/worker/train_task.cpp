@@ -2,6 +2,7 @@
 
 #include "aggregation/base/clock.h"
 #include "aggregation/math/vector_ops.h"
+#include "clients/tasks/measures.h"
 
 namespace fedhive::clients {
 
@@ -31,6 +32,9 @@ TrainTask::TrainTask(WorkerContext& worker)
       clients_(whole_clients_of(worker.trainer, by_steps_)),
       slot_sum_(worker.arena.geometry().num_floats - worker.plan.memories.floats_behind(), worker.arena.space()),
       figures_(worker.arena.space()) {
+    if (any_measured(worker.plan.reports))
+        measure_.emplace(worker.trainer.evaluation(), worker.dataset.train(worker.arena.space()), worker.plan.sums.of_client(),
+                         worker.plan.evaluation_chunk, worker.plan.reports);
     const aggregation::ControlChange& change = worker.plan.control_change;
     if (change.any()) {
         const auto* sgd = std::get_if<aggregation::SgdOptions>(&worker.plan.optimizer);
@@ -128,18 +132,39 @@ std::uint64_t TrainTask::first_wanted(const Task& task) const {
     return first;
 }
 
+/// Measures the model that was sent on the examples of each client whose update is wanted.
+void TrainTask::measure_rows(TaskCell& cell, aggregation::ConstParamSpan start) {
+    if (!measure_) return;
+    const auto after_piece = [&] {
+        worker_.supervision.beat();
+        worker_.supervision.throw_if_stopping();
+    };
+    measure_->begin(start);
+    for (std::size_t row = 0; row < rows_.clients.size(); ++row) {
+        if (worker_.block.members()[cell.task.first + rows_.places[row]].left_out != 0) continue;
+        blame(cell, rows_.places[row]);
+        measure_->measure(rows_.clients[row].shard, rows_.measured[row], after_piece);
+    }
+}
+
 /// Injected faults fire in the first step, or after clients without steps of their own have been enqueued: a worker dies while
 /// they train, a NaN appears among their results.
 void TrainTask::train_rows(TaskCell& cell, const LocalTraining& training, aggregation::ConstParamSpan start) {
     const Task task = cell.task;
     Supervision& supervision = worker_.supervision;
     const std::uint64_t blamed = first_wanted(task);
+    const std::int64_t began_ns = now_ns();
+    measure_rows(cell, start);
     blame(cell, blamed);
     if (control_) control_->begin(worker_.memories_of(task, rows_.clients.front().client_id));
     supervision.expect(rows_.faults, rows_.row_of(blamed), [&](std::size_t row) { blame(cell, rows_.places[row]); });
     supervision.beat();
     supervision.throw_if_stopping();
     clients_.train(training, task.objective, task.round, rows_.clients, start, rows_.results);
+    for (std::size_t row = 0; measure_ && row < rows_.results.size(); ++row) {
+        rows_.results[row].reports = rows_.measured[row];
+        rows_.results[row].start_ns = began_ns;
+    }
     supervision.fire_in_training([&](std::size_t row) { return clients_.parameters_of(row); });
 }
 

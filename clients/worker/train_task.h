@@ -5,6 +5,7 @@
 #include "aggregation/memory/pinned_array.h"
 #include "clients/uploads/upload.h"
 #include "clients/visit/control_variates.h"
+#include "clients/visit/measure_pass.h"
 #include "clients/visit/step_clients.h"
 #include "clients/visit/whole_clients.h"
 #include "clients/worker/worker_context.h"
@@ -21,18 +22,21 @@ struct Rows {
     std::vector<std::uint64_t> places;  // index of each row's client among the task's members
     std::vector<InjectedFault> faults;
     std::vector<ClientResult> results;
+    std::vector<ReportValues> measured;  // of the model that was sent
 
     void clear() {
         clients.clear();
         places.clear();
         faults.clear();
         results.clear();
+        measured.clear();
     }
     void add(std::uint64_t place, const RowClient& client, const InjectedFault& fault) {
         clients.push_back(client);
         places.push_back(place);
         faults.push_back(fault);
         results.emplace_back();
+        measured.emplace_back();
     }
     std::size_t row_of(std::uint64_t place) const {
         return static_cast<std::size_t>(std::find(places.begin(), places.end(), place) - places.begin());
@@ -48,6 +52,7 @@ private:
     void train_at_once(TaskCell& cell, std::uint64_t first, std::uint64_t count);
     void prepare_rows(const Task& task, std::uint64_t first, std::uint64_t count);
     std::uint64_t first_wanted(const Task& task) const;
+    void measure_rows(TaskCell& cell, aggregation::ConstParamSpan start);
     void train_rows(TaskCell& cell, const LocalTraining& training, aggregation::ConstParamSpan start);
     void write_update(const Task& task, std::uint64_t place, aggregation::ParamSpan local, const LocalTraining& training,
                       aggregation::ConstParamSpan start);
@@ -59,6 +64,7 @@ private:
     WorkerContext& worker_;
     UploadChain upload_;
     std::optional<ControlVariates> control_;              // of clients that have them
+    std::optional<MeasurePass> measure_;                  // if the run has a report that needs one
     std::optional<LocalStep> many_rows_;                  // made on demand
     std::optional<SupervisedStep> supervised_many_rows_;  // around it
     StepClients by_steps_;

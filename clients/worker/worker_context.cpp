@@ -60,6 +60,9 @@ std::uint32_t WorkerContext::client_of(std::uint64_t member) const {
 void WorkerContext::accept(std::uint64_t member, const ClientResult& result) const {
     block.results()[member] = result;
     if (result.finite == 0) throw not_finite("the update", member);
+    if (const std::string_view report = plan.reports.not_finite(result); !report.empty())
+        throw TaskFailed(FailureKind::NonFinite, fmt::format("the report {} is {}, though the update is finite; {}", report,
+                                                             plan.reports.of(result, report), plan.help_for_updates.get()));
     const double most = training.max_update_norm;
     if (most > 0.0 && result.update_norm > most)
         throw TaskFailed(

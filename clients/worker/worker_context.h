@@ -55,7 +55,8 @@ public:
 
     std::uint32_t client_of(std::uint64_t member) const;
 
-    /// Stores the member's result. Throws TaskFailed for an update that is not finite or longer than allowed.
+    /// Stores the member's result. Throws TaskFailed for an update that is not finite or longer than allowed, and for a report that is
+    /// not finite.
     void accept(std::uint64_t member, const ClientResult& result) const;
     TaskFailed not_finite(const char* what, std::uint64_t member) const;
 

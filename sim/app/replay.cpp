@@ -3,12 +3,15 @@
 #include "aggregation/base/error.h"
 #include "aggregation/math/vector_ops.h"
 #include "aggregation/memory/pinned_array.h"
+#include "clients/tasks/measures.h"
 #include "clients/trainers/engine.h"
 #include "clients/visit/control_variates.h"
 #include "clients/visit/local_step.h"
 #include "clients/visit/local_training.h"
+#include "clients/visit/measure_pass.h"
 #include "sim/fleet/fleet.h"
 #include "sim/modes/mode_spec.h"
+#include "sim/plan/reports.h"
 #include "sim/record/run_record.h"
 #include "sim/run/resume.h"
 #include "sim/run/round_loop.h"
@@ -95,13 +98,19 @@ void follow_record(RunConfig& config, const std::vector<RecordedRound>& record, 
         }
 }
 
-/// "round 2, client 5": the first update with other bits than in the run; empty if there is none.
+/// Update and reports have the recorded bits.
+bool same_bits(const clients::ClientResult& result, const RecordedClient& recorded) {
+    return result.update_hash == recorded.update_hash &&
+           std::equal(recorded.reports.begin(), recorded.reports.end(), result.reports.begin());
+}
+
+/// "round 2, client 5": the first update or report with other bits than in the run; empty if there is none.
 std::string first_difference(const Arrivals& arrived, const RecordedRound& recorded, std::int64_t round) {
     for (std::size_t i = 0; i < arrived.clients.size(); ++i) {
         const ClientReport& client = arrived.clients[i];
         const bool same = i < recorded.clients.size() && recorded.clients[i].client_id == client.client_id &&
                           recorded.clients[i].failure.empty() == !client.failure &&
-                          (client.failure || recorded.clients[i].update_hash == client.result.update_hash);
+                          (client.failure || same_bits(client.result, recorded.clients[i]));
         if (!same) return fmt::format("round {}, client {}", round, client.client_id);
     }
     return "";
@@ -138,6 +147,19 @@ std::vector<clients::RowClient> rows_with(const Experiment& run, const std::vect
     return rows;
 }
 
+/// What the client measures of the model that it is sent.
+clients::ReportValues measured_again(const Experiment& run, clients::Trainer& trainer, aggregation::ConstParamSpan sent,
+                                     std::uint32_t client_id) {
+    clients::ReportValues values{};
+    const clients::WorkerPlan& plan = run.worker_plan;
+    if (!clients::any_measured(plan.reports)) return values;
+    clients::MeasurePass pass(trainer.evaluation(), run.data.dataset.train(sent.space), plan.sums.of_client(),
+                              plan.evaluation_chunk, plan.reports);
+    pass.begin(sent);
+    pass.measure(run.data.dataset.shard(client_id), values, [] { clients::throw_if_interrupted(); });
+    return values;
+}
+
 clients::ClientResult train_recorded(const Experiment& run, const std::vector<RecordedClient>& cohort,
                                      const RecordedClient& recorded, const Say& say) {
     const std::uint32_t id = recorded.client_id;
@@ -158,6 +180,7 @@ clients::ClientResult train_recorded(const Experiment& run, const std::vector<Re
     const auto row = static_cast<std::size_t>(its - rows.begin());
 
     const auto trainer = clients::make_trainer(run.worker_plan, run.data.dataset, run.resources.arena->frozen());
+    const clients::ReportValues measured = measured_again(run, *trainer, global, id);
     clients::LocalStep local(rows.size() > 1 ? trainer->step_at_once() : trainer->step(), run.worker_plan.clip_norm);
     if (const aggregation::ControlChange& change = run.worker_plan.control_change; change.any())
         clients::ControlVariates(local, run.model.memories, change, 0.0F, global.space).begin(memories);
@@ -176,14 +199,28 @@ clients::ClientResult train_recorded(const Experiment& run, const std::vector<Re
     aggregation::write_update(trained, trained, global, figures[row].update);
     aggregation::synchronize(global.space);
     clients::finish(results[row], figures[row]);
+    results[row].reports = measured;
     return results[row];
 }
 
-std::vector<std::string> replayed_modes() {
-    std::vector<std::string> names;
-    for (const ModeSpec& mode : mode_catalog())
-        if (mode.build({.values = completed({}, mode.keys)}).trains_alone()) names.push_back(mode.name);
-    return names;
+/// Tells the first difference from the record; false if there is one.
+bool compare(const Experiment& run, const clients::ClientResult& result, const RecordedClient& recorded,
+             const std::string& difference, const Say& say) {
+    const std::string before = difference.empty() ? "" : "; the first different result is that of " + difference;
+    const clients::Reports& reports = run.worker_plan.reports;
+    for (std::size_t i = 0; i < reports.size(); ++i)
+        if (result.reports[i] != recorded.reports[i]) {
+            say(fmt::format("{} {}, but {} in the run: different bits{}", reports.name(i), result.reports[i],
+                            recorded.reports[i], before));
+            return false;
+        }
+    if (result.update_hash == recorded.update_hash) {
+        say(fmt::format("update_hash {:016x}: the same bits as in the run", result.update_hash));
+        return true;
+    }
+    say(fmt::format("update_hash {:016x}, but {:016x} in the run: different bits{}", result.update_hash, recorded.update_hash,
+                    before));
+    return false;
 }
 
 /// Replays one row of the client. True if it has the run's bits.
@@ -196,7 +233,8 @@ bool replay_row(const ReplayOptions& options, const std::vector<RecordedRound>& 
     if (start.loaded.run.clock == Clock::Wall) start.loaded.run.arrivals = options.folder / "arrivals.csv";
     if (!make_mode(start.loaded.run).trains_alone())
         throw ConfigError(fmt::format("{}: in mode {} clients do not train separately; replay supports {}",
-                                      options.folder.string(), start.loaded.run.mode.name, fmt::join(replayed_modes(), ", ")));
+                                      options.folder.string(), start.loaded.run.mode.name,
+                                      fmt::join(modes_with_clients_alone(), ", ")));
     const auto begin = [&](Experiment& begun) { take_up(begun, start, true); };
     Experiment run = Experiment::to_replay(start.loaded, begin, options.folder);
     for (const std::string& other : start.past.other_bits) say("other bits  " + other);
@@ -209,20 +247,21 @@ bool replay_row(const ReplayOptions& options, const std::vector<RecordedRound>& 
     const std::string difference = run_recorded_rounds(run, record, recorded.sent_round - 1);
     const clients::ClientResult result =
         train_recorded(run, record[static_cast<std::size_t>(options.round - 1)].clients, recorded, say);
-    if (result.update_hash == recorded.update_hash) {
-        say(fmt::format("update_hash {:016x}: the same bits as in the run", result.update_hash));
-        return true;
-    }
-    say(fmt::format("update_hash {:016x}, but {:016x} in the run: different bits{}", result.update_hash, recorded.update_hash,
-                    difference.empty() ? "" : "; the first different update is that of " + difference));
-    return false;
+    return compare(run, result, recorded, difference, say);
+}
+
+std::vector<std::string> report_names(const std::filesystem::path& folder) {
+    std::vector<std::string> names;
+    for (const clients::ReportSpec& report : report_specs(load_config(folder / "config.yaml").run))
+        names.push_back(report.name);
+    return names;
 }
 
 }  // namespace
 
 bool replay(const ReplayOptions& options, const Say& say) {
     check_is_run(options.folder);
-    const std::vector<RecordedRound> record = read_record(options.folder);
+    const std::vector<RecordedRound> record = read_record(options.folder, report_names(options.folder));
     bool same = true;
     for (const RecordedClient& row : recorded_clients(options, record)) same = replay_row(options, record, row, say) && same;
     return same;

@@ -6,6 +6,7 @@
 #include "clients/protocol/fault.h"
 #include "clients/tasks/learning_task.h"
 #include "clients/tasks/loss.h"
+#include "clients/tasks/measures.h"
 #include "clients/uploads/upload.h"
 #include "sim/modes/mode_spec.h"
 #include "sim/schedules/lr_schedule.h"
@@ -149,6 +150,8 @@ void describe_training(Visitor& visitor, const std::string& task, TrainingConfig
                    .doc = "On a GPU: records a local step as a CUDA graph, once for each batch size, and replays it. This helps small models, whose steps are mostly kernel launches. No effect on the CPU. With clients_at_once 1 it never changes a result. Above 1 a step is recorded once for each number of clients, with padded batches and with clients that have already finished; then the last bits and dropout differ from unrecorded steps, and a resumed run must keep the value."});
     visitor.field({.name = "clip_norm", .target = &training.clip_norm, .range = above(0), .default_note = "–",
                    .doc = "Largest Euclidean norm of a local step's gradient; a longer gradient is scaled down to it, as torch.nn.utils.clip_grad_norm_ does (arXiv:1211.5063); typically 1–10."});
+    visitor.field({.name = "measure", .target = &training.measure, .choices = clients::measure_names(), .default_note = "–",
+                   .doc = "What each client measures of the model that it is sent, in a pass over its training examples before it trains: `[loss, accuracy]`. Each is a column sent_loss, sent_accuracy, … at the end of clients.csv. The model that it trains keeps its bits. docs/training.md."});
     visitor.begin({.name = "optimizer", .flow = true, .doc = "The client's optimiser. Its state starts anew in each round."});
     const auto& optimizers = aggregation::optimizer_catalog();
     visitor.field({.name = "name", .target = &optimizer.name, .choices = names_of(optimizers), .doc = summaries_of(optimizers)});

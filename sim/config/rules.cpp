@@ -8,6 +8,7 @@
 #include "clients/tasks/loss.h"
 #include "sim/config/fields.h"
 #include "sim/config/local_part_rules.h"
+#include "sim/config/measure_rules.h"
 #include "sim/config/mistakes.h"
 #include "sim/config/upload_rules.h"
 #include "sim/modes/mode_spec.h"
@@ -348,6 +349,7 @@ void check_rules(const RunConfig& run, const StrategySpec& strategy, const Confi
     collect([&] { check_task(run, source); });
     collect([&] { check_loss(run, source); });
     collect([&] { check_metrics(run, source); });
+    collect([&] { check_measures(run, source); });
     collect([&] { check_data(run.data, source); });
     collect([&] { check_training(run.training, run.num_clients(), source); });
     collect([&] { check_sampling(run, source); });

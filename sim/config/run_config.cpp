@@ -1,5 +1,6 @@
 #include "sim/config/run_config.h"
 
+#include "aggregation/cohort/aggregator_catalog.h"
 #include "clients/data/partition.h"
 #include "clients/uploads/upload.h"
 #include "sim/modes/mode_spec.h"
@@ -28,6 +29,18 @@ std::int64_t RunConfig::cohort_size() const {
     if (training.cohort) return *training.cohort;
     if (!training.participation) return clients;
     return std::clamp<std::int64_t>(std::llround(*training.participation * static_cast<double>(clients)), 1, clients);
+}
+
+std::vector<std::string> RunConfig::measures() const {
+    std::vector<std::string> wanted;
+    const auto want = [&](const std::string& measure) {
+        if (std::find(wanted.begin(), wanted.end(), measure) == wanted.end()) wanted.push_back(measure);
+    };
+    for (const std::string& measure : training.measure) want(measure);
+    for (const std::string& measure :
+         aggregation::aggregator_spec(parts_of(strategy.name, strategy.parts).aggregator.name).measures)
+        want(measure);
+    return wanted;
 }
 
 bool RunConfig::keeps_residual() const {

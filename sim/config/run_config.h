@@ -92,7 +92,8 @@ struct TrainingConfig {
     Chosen optimizer{"sgd"};          // of aggregation/math/client_optimizer.h
     std::optional<double> clip_norm;  // empty: no clipping
     LrScheduleConfig lr_schedule;
-    Chosen loss;  // of clients/tasks/loss.h; the task's own once loaded, if none is given
+    Chosen loss;                         // of clients/tasks/loss.h; the task's own once loaded, if none is given
+    std::vector<std::string> measure{};  // of clients/tasks/measures.h
 
     std::int64_t least_per_slot() const { return clients_per_slot.value_or(clients_at_once); }
 };
@@ -215,6 +216,10 @@ struct RunConfig {
 
     /// `seeds`, each as given, or else `seed`.
     Seeds all_seeds() const;
+
+    /// What clients measure of the model that they are sent (clients/tasks/measures.h), each once: training.measure. A part of a run
+    /// that needs a measure adds it here.
+    std::vector<std::string> measures() const;
 
     /// Clients keep a residual of their upload chain for the next update.
     bool keeps_residual() const;

@@ -111,9 +111,7 @@ void check_client_memories(const RunConfig& run, const std::string& keeps_state,
 void check_upload(const RunConfig& run, const std::string& keeps_state, const ConfigSource& source) {
     if (run.upload.empty()) return;
     const auto refuse = [&](const std::string& problem) { throw source.error("upload", problem); };
-    std::vector<std::string> modes;
-    for (const ModeSpec& mode : mode_catalog())
-        if (mode.build({.values = completed({}, mode.keys)}).trains_alone()) modes.push_back(mode.name);
+    const std::vector<std::string> modes = modes_with_clients_alone();
     if (std::find(modes.begin(), modes.end(), run.mode.name) == modes.end())
         refuse(fmt::format("in mode '{}' clients do not send their own updates; remove upload, or use mode {}", run.mode.name,
                            fmt::join(modes, " or ")));

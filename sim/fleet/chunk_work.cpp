@@ -24,9 +24,9 @@ std::uint64_t clients_per_chunk(const FleetOptions& options, const clients::Data
 }
 
 /// 1 client per chunk; more only if that would exceed kMostChunks.
-std::uint64_t personalized_per_chunk(const FleetOptions& options) {
+std::uint64_t one_per_chunk(std::uint64_t clients) {
     constexpr std::uint64_t kMostChunks = 4096;
-    return std::max<std::uint64_t>(1, divide_up(options.evaluated_clients.size(), kMostChunks));
+    return std::max<std::uint64_t>(1, divide_up(clients, kMostChunks));
 }
 
 }  // namespace
@@ -36,7 +36,8 @@ std::uint64_t most_chunks(const FleetOptions& options, const clients::DatasetMap
     const std::uint64_t clients = options.evaluated_clients.size();
     return std::max({divide_up(data.num_test, options.test_chunk), num_ranges(arena),
                      divide_up(clients, clients_per_chunk(options, data)),
-                     options.personalized ? divide_up(clients, personalized_per_chunk(options)) : 0});
+                     options.personalized ? divide_up(clients, one_per_chunk(clients)) : 0,
+                     divide_up(options.most_measured, one_per_chunk(options.most_measured))});
 }
 
 /// This rank's range of [0, total).
@@ -46,9 +47,9 @@ ChunkWork::Part ChunkWork::part_of(std::uint64_t total, std::uint64_t size) cons
     return {ranks.begin_of(chunks) * size, std::min(total, ranks.end_of(chunks) * size), size};
 }
 
-/// This rank's range of the evaluated clients. With per-client state (it may hold a part of the model): the clients it trains.
-ChunkWork::Part ChunkWork::clients_part(const clients::DatasetMap& data, std::uint64_t size) const {
-    const std::vector<std::uint32_t>& clients = options_.evaluated_clients;
+/// This rank's range of these clients. With per-client state (it may hold a part of the model): the clients it trains.
+ChunkWork::Part ChunkWork::clients_part(const std::vector<std::uint32_t>& clients, const clients::DatasetMap& data,
+                                        std::uint64_t size) const {
     if (!options_.by_client) return part_of(clients.size(), size);
     const Ranks& ranks = *options_.ranks;
     const auto first_of = [&](std::uint32_t rank) {
@@ -119,8 +120,8 @@ std::vector<clients::EvaluationSums> ChunkWork::evaluate_clients(const ServerSta
     task.round = told_round(server.round);
     task.global_index = server.global_index;
     task.deadline_s = deadlines_.of_chunk();
-    place_clients();
-    const Part part = clients_part(data, clients_per_chunk(options_, data));
+    place(options_.evaluated_clients);
+    const Part part = clients_part(options_.evaluated_clients, data, clients_per_chunk(options_, data));
     const std::size_t num_chunks = run(task, part);
     learn(num_chunks);
     return of_all_ranks(results_of_clients(part), sums_.of_client(), reports_.patience_with_chunks(num_chunks + 1));
@@ -130,24 +131,40 @@ std::vector<clients::EvaluationSums> ChunkWork::evaluate_personalized(const Serv
                                                                       const clients::DatasetMap& data,
                                                                       const clients::Objective& objective, double deadline_s,
                                                                       std::uint64_t most_steps) {
-    const std::uint64_t size = personalized_per_chunk(options_);
+    const std::uint64_t size = one_per_chunk(options_.evaluated_clients.size());
     Task task;
     task.kind = TaskKind::EvaluatePersonalized;
     task.round = told_round(server.round);
     task.global_index = server.global_index;
     task.objective = objective;
     task.deadline_s = deadline_s * static_cast<double>(size);
-    place_clients();
-    const Part part = clients_part(data, size);
+    place(options_.evaluated_clients);
+    const Part part = clients_part(options_.evaluated_clients, data, size);
     const std::size_t num_chunks = run(task, part);
     return of_all_ranks(results_of_clients(part), sums_.of_client(),
                         reports_.patience(num_chunks + 1, (num_chunks + 1) * size * most_steps));
 }
 
-void ChunkWork::place_clients() {
+std::vector<clients::EvaluationSums> ChunkWork::measure(const ServerState& server, const clients::DatasetMap& data,
+                                                        const std::vector<std::uint32_t>& clients, double deadline_s,
+                                                        std::uint64_t most_steps) {
+    const std::uint64_t size = one_per_chunk(clients.size());
+    Task task;
+    task.kind = TaskKind::Measure;
+    task.round = told_round(server.round);
+    task.global_index = server.global_index;
+    task.deadline_s = deadline_s * static_cast<double>(size);
+    place(clients);
+    const Part part = clients_part(clients, data, size);
+    const std::size_t num_chunks = run(task, part);
+    return of_all_ranks(results_of_clients(part), sums_.of_client(),
+                        reports_.patience(num_chunks + 1, (num_chunks + 1) * size * most_steps));
+}
+
+void ChunkWork::place(const std::vector<std::uint32_t>& clients) {
     const std::span<std::uint32_t> places = board_.evaluated();
-    FEDHIVE_CHECK_EQ(places.size(), options_.evaluated_clients.size());
-    for (std::size_t i = 0; i < places.size(); ++i) places[i] = options_.evaluated_clients[i];
+    FEDHIVE_CHECK(clients.size() <= places.size(), "{} clients to evaluate, room for {}", clients.size(), places.size());
+    std::copy(clients.begin(), clients.end(), places.begin());
 }
 
 std::vector<clients::EvaluationSums> ChunkWork::results_of_clients(const Part& part) {

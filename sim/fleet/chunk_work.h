@@ -52,6 +52,13 @@ public:
                                                                const clients::Objective& objective, double deadline_s,
                                                                std::uint64_t most_steps);
 
+    /// The sums of the global model over the training examples of each of these clients (ascending ids, at most
+    /// options.most_measured), in their order. A client's pass takes as long as at most `most_steps` local steps, and may take
+    /// `deadline_s`. Throws as Fleet::evaluate.
+    std::vector<clients::EvaluationSums> measure(const ServerState& server, const clients::DatasetMap& data,
+                                                 const std::vector<std::uint32_t>& clients, double deadline_s,
+                                                 std::uint64_t most_steps);
+
     /// An aggregator with the result of `rule` whose ranges the workers take, if `bytes` of updates are worth it; else `rule`.
     /// Valid until the next call.
     aggregation::Aggregator& share(aggregation::Aggregator& rule, std::uint64_t bytes, std::int64_t round);
@@ -68,10 +75,10 @@ private:
         std::uint64_t size;  // of a chunk
     };
     Part part_of(std::uint64_t total, std::uint64_t size) const;
-    Part clients_part(const clients::DatasetMap& data, std::uint64_t size) const;
+    Part clients_part(const std::vector<std::uint32_t>& clients, const clients::DatasetMap& data, std::uint64_t size) const;
     std::size_t run(const clients::Task& task, const Part& part);
     void learn(std::size_t num_chunks);
-    void place_clients();
+    void place(const std::vector<std::uint32_t>& clients);
     std::vector<clients::EvaluationSums> results_of_clients(const Part& part);
     std::vector<clients::EvaluationSums> of_all_ranks(std::vector<clients::EvaluationSums> mine, const clients::SumsPlan& plan,
                                                       const Patience& patience) const;

@@ -1,9 +1,12 @@
 #include "sim/fleet/fleet.h"
 
+#include "aggregation/base/divide_up.h"
 #include "sim/fleet/ranked_products.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
+#include <utility>
 
 namespace fedhive::sim {
 
@@ -37,10 +40,12 @@ void Fleet::train() {
 }
 
 Arrivals Fleet::barrier(ServerState& server, const Replace& replace) {
-    const double began_s = server.now_s;
+    const double began_s = std::exchange(before_measuring_s_, {}).value_or(server.now_s);
     try {
-        return collector_.collect(options_.mode.late_join ? arrive_and_be_replaced(server, replace) : arrive_together(server),
-                                  server);
+        Arrivals arrived = collector_.collect(
+            options_.mode.late_join ? arrive_and_be_replaced(server, replace) : arrive_together(server), server);
+        arrived.traffic += std::exchange(measured_, {});
+        return arrived;
     } catch (const clients::Interrupted& interrupted) {
         server.now_s = began_s;  // a checkpoint shows the state after the round before
         // If the model changes within a round, only the last checkpoint has a model that an unbroken run would have, too.
@@ -162,6 +167,28 @@ std::vector<clients::EvaluationSums> Fleet::evaluate_personalized(const ServerSt
     for (const std::uint32_t client : options_.evaluated_clients)
         steps = std::max(steps, plan_.training.steps_of_epoch(workload_.num_examples(client)));
     return chunk_work_.evaluate_personalized(server, dataset_.map(), objective, deadlines_.of_client(steps), steps);
+}
+
+std::vector<std::optional<double>> Fleet::measure(ServerState& server, const Cohort& clients) {
+    std::uint64_t steps = 1;
+    double longest_s = 0.0;
+    for (const std::uint32_t client : clients) {
+        steps = std::max(steps, divide_up(workload_.examples_to_measure(client), plan_.training.batch_size));
+        longest_s = std::max(longest_s, workload_.measuring_s(client).value_or(0.0));
+        measured_.down += workload_.traffic_to_measure().down;
+    }
+    const std::vector<clients::EvaluationSums> sums =
+        chunk_work_.measure(server, dataset_.map(), clients, deadlines_.of_client(steps), steps);
+    std::vector<std::optional<double>> losses;
+    for (std::size_t i = 0; i < clients.size(); ++i) {
+        const double counted = sums[i].counted_examples(workload_.num_examples(clients[i]), dataset_.map().target.width);
+        const double loss = clients::mean_loss_of(sums[i].loss(), counted);
+        losses.push_back(std::isfinite(loss) ? std::optional(loss) : std::nullopt);
+        if (losses.back()) measured_.up += workload_.traffic_to_measure().up;
+    }
+    if (!before_measuring_s_) before_measuring_s_ = server.now_s;
+    server.now_s += longest_s;
+    return losses;
 }
 
 void Fleet::empty_round(std::size_t count) {

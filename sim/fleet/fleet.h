@@ -109,6 +109,12 @@ public:
     }
     std::vector<clients::EvaluationSums> evaluate_personalized(const ServerState& server, const clients::Objective& objective);
 
+    /// The mean loss of the published global model on the training examples of each of these clients, at most
+    /// FleetOptions::most_measured, in their order (ascending ids); empty for one whose loss is not finite. Simulated time advances
+    /// to the answer of the slowest, and the next barrier's traffic includes what they are sent. Call it before pull_down, when
+    /// nobody is in flight. Waits, and throws, as evaluate().
+    std::vector<std::optional<double>> measure(ServerState& server, const Cohort& clients);
+
     /// Call between rounds, when the server's state is whole. Throws Interrupted after a signal. With several ranks it does
     /// nothing: each reports its signal when they meet at the barrier.
     void throw_if_interrupted() const {
@@ -158,6 +164,9 @@ private:
     std::optional<RankedAggregator> ranked_;
     bool workers_may_sum_now_ = false;
     bool has_new_ = false;  // flights were put, and the workers do not know of them
+    // Of measure(), since the last barrier:
+    Traffic measured_;
+    std::optional<double> before_measuring_s_;  // simulated time
 };
 
 }  // namespace fedhive::sim

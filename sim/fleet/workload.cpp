@@ -1,6 +1,7 @@
 #include "sim/fleet/workload.h"
 
 #include "aggregation/base/divide_up.h"
+#include "clients/tasks/measures.h"
 #include "clients/visit/whole_clients.h"
 
 #include <algorithm>
@@ -28,8 +29,18 @@ std::uint64_t Workload::examples_of(const Flight& flight, std::uint32_t client_i
     return std::min(plan_.training.batch_size, examples - first);
 }
 
+/// It goes forward only; backward, a step takes twice as long as forward.
+std::uint64_t Workload::examples_to_measure(std::uint32_t client_id) const {
+    constexpr std::uint64_t kPassesOfAStep = 3;
+    return divide_up(num_examples(client_id), kPassesOfAStep);
+}
+
+std::uint64_t Workload::examples_in_time(const Flight& flight, std::uint32_t client_id) const {
+    return examples_of(flight, client_id) + (clients::any_measured(plan_.reports) ? examples_to_measure(client_id) : 0);
+}
+
 std::uint64_t Workload::steps_of(const Flight& flight, std::uint32_t client_id) const {
-    return divide_up(examples_of(flight, client_id), plan_.training.batch_size);
+    return divide_up(examples_in_time(flight, client_id), plan_.training.batch_size);
 }
 
 std::uint64_t Workload::local_steps(const Flight& flight) const {
@@ -40,16 +51,18 @@ std::uint64_t Workload::local_steps(const Flight& flight) const {
 }
 
 Traffic Workload::traffic_of(const Flight& flight, std::uint32_t client_id) const {
-    return options_.mode.traffic({.examples = examples_of(flight, client_id),
-                                  .steps = steps_of(flight, client_id),
-                                  .model_bytes = options_.model_bytes,
-                                  .update_bytes = options_.update_bytes,
-                                  .activation_bytes = options_.activation_bytes,
-                                  .in_flight = options_.mode.in_flight});
+    Traffic traffic = options_.mode.traffic({.examples = examples_of(flight, client_id),
+                                             .steps = steps_of(flight, client_id),
+                                             .model_bytes = options_.model_bytes,
+                                             .update_bytes = options_.update_bytes,
+                                             .activation_bytes = options_.activation_bytes,
+                                             .in_flight = options_.mode.in_flight});
+    traffic.up += options_.report_bytes;
+    return traffic;
 }
 
 std::optional<double> Workload::trip_s(const Flight& flight, std::uint32_t client_id) const {
-    return order_.trip_s(client_id, examples_of(flight, client_id), traffic_of(flight, client_id));
+    return order_.trip_s(client_id, examples_in_time(flight, client_id), traffic_of(flight, client_id));
 }
 
 double Workload::longest_trip_s(const Flight& flight) const {

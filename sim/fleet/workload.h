@@ -27,10 +27,20 @@ public:
     std::uint64_t examples_per_epoch(std::uint32_t client_id) const;
     /// Examples that the client visits in this flight's task.
     std::uint64_t examples_of(const Flight& flight, std::uint32_t client_id) const;
+    /// Examples whose training takes as long as a pass of the client over its examples that only measures: a third of them.
+    std::uint64_t examples_to_measure(std::uint32_t client_id) const;
+    /// What a client is sent and sends for such a pass: a model, and its loss.
+    Traffic traffic_to_measure() const { return {options_.model_bytes, sizeof(double)}; }
+    /// Simulated seconds of such a pass, there and back; empty on the wall clock.
+    std::optional<double> measuring_s(std::uint32_t client_id) const {
+        return order_.trip_s(client_id, examples_to_measure(client_id), traffic_to_measure());
+    }
+    /// Examples whose training takes as long as the task: examples_of(), and those of a pass that measures, if there is one.
+    std::uint64_t examples_in_time(const Flight& flight, std::uint32_t client_id) const;
     /// Local steps of a round.
     std::uint64_t steps_of(std::uint32_t client_id) const { return plan_.training.steps_of(num_examples(client_id)); }
 
-    /// Batches that the client goes through in this flight's task.
+    /// Batches that the client goes through in this flight's task, or as many as take as long.
     std::uint64_t steps_of(const Flight& flight, std::uint32_t client_id) const;
     /// Local steps of this flight's clients, except dropped ones.
     std::uint64_t local_steps(const Flight& flight) const;

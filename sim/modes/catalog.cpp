@@ -67,6 +67,10 @@ std::vector<std::string> modes_of(const StrategyParts& parts) {
     });
 }
 
+std::vector<std::string> modes_with_clients_alone() {
+    return modes_that([](const ModeSpec& mode) { return mode.build({.values = completed({}, mode.keys)}).trains_alone(); });
+}
+
 KeySpec quorum_key() {
     return {.name = "quorum",
             .default_value = std::optional<std::int64_t>(),

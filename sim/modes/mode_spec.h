@@ -79,6 +79,9 @@ std::vector<std::string> modes_of(const aggregation::ServerOptimizerSpec& server
 /// The modes that run all of a strategy's parts; names must be complete.
 std::vector<std::string> modes_of(const StrategyParts& parts);
 
+/// The modes in which a client trains alone from one model (Mode::trains_alone).
+std::vector<std::string> modes_with_clients_alone();
+
 /// The key for the number of arrivals that end a round (default: the cohort), shared by several modes.
 KeySpec quorum_key();
 std::size_t quorum_of(const ModeInput& input);

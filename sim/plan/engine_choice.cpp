@@ -30,11 +30,11 @@ struct Asked {
 using AllAsked = std::vector<Asked>;
 
 // Each of the next four functions names every field of its argument: a new field does not compile before it has a feature here,
-// or none, as the loss, which every engine computes by the same formula. No engine has that feature before its list says so (clients/engine/features.cpp).
+// or none, as the loss, which every engine computes by the same formula, and measures, for which each evaluates. No engine has that feature before its list says so (clients/engine/features.cpp).
 
 void ask_for_steps(const RunConfig& run, bool on_gpu, AllAsked& asked) {
     const auto& [cohort, participation, local_epochs, local_steps, batch_size, clients_per_slot, clients_at_once, engine,
-                 precision, graph, optimizer, clip_norm, lr_schedule, loss] = run.training;
+                 precision, graph, optimizer, clip_norm, lr_schedule, loss, measure] = run.training;
     if (clients_at_once > 1)
         asked.push_back({Feature::ClientsAtOnce,
                          fmt::format("trains one client at a time, but training.clients_at_once is {}", clients_at_once)});

@@ -72,6 +72,17 @@ double clients_evaluation_s(const Experiment& run, double one_step_s, double one
     return once == 0.0 ? 0.0 : once * std::ceil(static_cast<double>(run.config.rounds) / static_cast<double>(*config.every));
 }
 
+/// Training examples that clients measure in a round, those that train and those that a sampler asks first.
+double measured_per_round(const Experiment& run) {
+    double of_all = 0.0;
+    const std::uint64_t num_clients = run.data.dataset.map().num_clients;
+    for (std::size_t client = 0; client < num_clients; ++client)
+        of_all += static_cast<double>(run.data.dataset.shard(client).size());
+    std::uint64_t clients = most_measured(run.config, num_clients);
+    if (!run.config.measures().empty()) clients += run.mode.late_join ? run.mode.quorum : run.mode.in_flight;
+    return static_cast<double>(clients) * of_all / static_cast<double>(num_clients);
+}
+
 double core_seconds(const Experiment& run) {
     const auto trainer = clients::make_trainer(run.worker_plan, run.data.dataset, run.resources.arena->frozen());
     FirstStep step(run, *trainer);
@@ -84,11 +95,11 @@ double core_seconds(const Experiment& run) {
         trainer->evaluation().evaluate_range(global, run.data.dataset.test(), 0, chunk, sums);
     });
     const auto rounds = static_cast<double>(run.config.rounds);
+    const double one_example = one_chunk / static_cast<double>(chunk);
     const double evaluations =
         run.model.local_part.empty() ? std::ceil(rounds / static_cast<double>(run.config.evaluation.every)) : 0.0;
-    return kStart_s + rounds * steps_per_round(run) * one_step +
-           evaluations * one_chunk * static_cast<double>(num_test) / static_cast<double>(chunk) +
-           clients_evaluation_s(run, one_step, one_chunk / static_cast<double>(chunk));
+    return kStart_s + rounds * (steps_per_round(run) * one_step + measured_per_round(run) * one_example) +
+           evaluations * one_example * static_cast<double>(num_test) + clients_evaluation_s(run, one_step, one_example);
 }
 
 RunEstimate make_real(LoadedConfig loaded) {

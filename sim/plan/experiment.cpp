@@ -212,9 +212,11 @@ FleetOptions Experiment::fleet_options() const {
     };
     options.model_bytes = sent.num_values() * sizeof(float) + bytes_beside(&aggregation::Memory::down);
     options.update_bytes = clients::upload_size(worker_plan.upload, sent).bytes() + bytes_beside(&aggregation::Memory::up);
+    options.report_bytes = worker_plan.reports.bytes();
     options.activation_bytes = model.cut.activation_floats * sizeof(float);
     options.test_chunk = static_cast<std::uint64_t>(config.evaluation.chunk_size);
     options.evaluated_clients = evaluated_clients;
+    options.most_measured = most_measured(config, data.dataset.map().num_clients);
     options.personalized = config.evaluation.clients.personalized;
     options.failures = config.failures;
     options.help_for_model = help_for_model(config);

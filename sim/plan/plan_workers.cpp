@@ -1,6 +1,7 @@
 #include "sim/plan/plan_workers.h"
 
 #include "clients/data/batches.h"
+#include "sim/plan/reports.h"
 #include "sim/plan/task_plan.h"
 #include "sim/plan/upload_plan.h"
 #include "sim/round/divergence.h"
@@ -39,6 +40,7 @@ clients::WorkerPlan plan_workers(const RunConfig& config, const Mode& mode, cons
     plan.loss = loss_plan(config, data.dataset);
     plan.sums = sums_plan(config, data.dataset.map().num_classes);
     plan.evaluation_chunk = static_cast<std::uint64_t>(config.evaluation.chunk_size);
+    plan.reports = reports_of(config);
     plan.threads = static_cast<int>(config.threads);
     plan.clients_at_once = static_cast<std::uint64_t>(config.training.clients_at_once);
     plan.data_handle = data.handle;

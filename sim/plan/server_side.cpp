@@ -2,6 +2,7 @@
 
 #include "aggregation/math/vector_ops.h"
 #include "sim/plan/client_states_plan.h"
+#include "sim/plan/reports.h"
 #include "sim/plan/upload_plan.h"
 
 #include <algorithm>
@@ -22,7 +23,7 @@ ServerSide ServerSide::make(const LoadedConfig& loaded, const ModelSetup& model,
     const aggregation::LocalSteps local{run.training.optimizer.values.number_or("lr", 1.0),
                                         run.training.optimizer.values.number_or("momentum", 0.0),
                                         static_cast<double>(strategy.objective.proximal_mu)};
-    const Weighing weighing(strategy, local, arena, run.all_seeds().training, num_clients);
+    const Weighing weighing(strategy, local, reports_of(run), arena, run.all_seeds().training, num_clients);
     return {.strategy = std::move(strategy),
             .client_states = make_client_states(loaded, model.memories, num_clients, ranks, folder),
             .state = ServerState(arena, mode.velocity_index, model.memories),

@@ -8,7 +8,7 @@
 
 namespace fedhive::sim {
 
-std::vector<RecordedRound> read_record(const std::filesystem::path& folder) {
+std::vector<RecordedRound> read_record(const std::filesystem::path& folder, const std::vector<std::string>& reports) {
     std::vector<RecordedRound> rounds;
     for (TableReader table(folder / "rounds.csv"); table.next();) {
         if (table.number("round") != rounds.size() + 1)
@@ -28,7 +28,10 @@ std::vector<RecordedRound> read_record(const std::filesystem::path& folder) {
         if (client.sent_round < 1 || client.sent_round > static_cast<std::int64_t>(round))
             table.refuse(fmt::format("sent_round {} is not in 1 to {}", client.sent_round, round));
         client.repeat = sent[{client.sent_round, client.client_id}]++;
-        if (client.failure.empty()) client.update_hash = table.number("update_hash", 16);
+        if (client.failure.empty()) {
+            client.update_hash = table.number("update_hash", 16);
+            for (const std::string& report : reports) client.reports.push_back(table.real(report));
+        }
         rounds[round - 1].clients.push_back(client);
     }
     return rounds;

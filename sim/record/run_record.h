@@ -15,6 +15,7 @@ struct RecordedClient {
     std::string failure;            // kind of failure, of a client that was dropped or left behind
     std::int64_t sent_round = 0;    // from 1 …
     std::uint32_t repeat = 0;       // … and how often it had been sent in that round before
+    std::vector<double> reports{};  // of an accepted client, as read_record() was asked for them
 };
 
 struct RecordedRound {
@@ -22,8 +23,9 @@ struct RecordedRound {
     std::vector<RecordedClient> clients;  // in the order of the table
 };
 
-/// The rounds of rounds.csv, from 1 on, without a torn last line. Throws ConfigError naming the file and the problem.
-std::vector<RecordedRound> read_record(const std::filesystem::path& folder);
+/// The rounds of rounds.csv, from 1 on, without a torn last line, with these reports of clients.csv. Throws ConfigError naming the
+/// file and the problem.
+std::vector<RecordedRound> read_record(const std::filesystem::path& folder, const std::vector<std::string>& reports = {});
 
 /// arrivals.csv: for each round, from 1 on, the client ids in the order of their arrival. Throws as read_record.
 std::vector<std::vector<std::uint32_t>> read_arrivals(const std::filesystem::path& file);

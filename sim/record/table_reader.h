@@ -45,6 +45,13 @@ public:
         return result;
     }
 
+    double real(const std::string& column) const {
+        const std::string& value = text(column);
+        double result = 0.0;
+        if (!parse_cell(value, result)) refuse(fmt::format("{} '{}' is not a number", column, value));
+        return result;
+    }
+
     [[noreturn]] void refuse(const std::string& problem) const {
         throw ConfigError(fmt::format("{}:{}: {}", file_.string(), line_, problem));
     }

@@ -10,9 +10,11 @@ namespace fedhive::sim {
 
 namespace {
 
-Candidates candidates_at(double now_s, std::uint64_t num_clients, const Cohort& busy, const Devices& devices) {
-    if (devices.always_available()) return Candidates(num_clients, busy);
-    return Candidates(num_clients, busy, [&devices, now_s](std::uint32_t client) { return devices.available(client, now_s); });
+Candidates candidates_at(double now_s, std::uint64_t num_clients, const Cohort& busy, const Devices& devices,
+                         const AskLosses& ask) {
+    if (devices.always_available()) return Candidates(num_clients, busy, {}, ask);
+    return Candidates(
+        num_clients, busy, [&devices, now_s](std::uint32_t client) { return devices.available(client, now_s); }, ask);
 }
 
 double next_time_somebody_is_there(const Sampler& sampler, std::uint64_t num_clients, const Devices& devices, double now_s) {
@@ -34,12 +36,19 @@ std::unique_ptr<Sampler> make_sampler(const RunConfig& run, const clients::Share
     return spec.build({.values = completed(run.sampling.values, spec.keys), .num_examples = num_examples});
 }
 
+std::uint64_t most_measured(const RunConfig& run, std::uint64_t num_clients) {
+    const SamplerSpec& spec = sampler_spec(run.sampling.name);
+    if (spec.measured == nullptr) return 0;
+    const auto cohort = static_cast<std::uint64_t>(run.cohort_size());
+    return std::min(num_clients, spec.measured(completed(run.sampling.values, spec.keys), cohort));
+}
+
 Cohort sample_idle(Sampler& sampler, std::uint64_t num_clients, const Cohort& busy, std::size_t count, const Stream& stream,
-                   const Devices& devices, double& now_s) {
-    Cohort cohort = sampler.sample(candidates_at(now_s, num_clients, busy, devices), count, stream);
+                   const Devices& devices, double& now_s, const AskLosses& ask) {
+    Cohort cohort = sampler.sample(candidates_at(now_s, num_clients, busy, devices, ask), count, stream);
     if (!cohort.empty() || !busy.empty() || count == 0 || devices.always_available()) return cohort;
     now_s = next_time_somebody_is_there(sampler, num_clients, devices, now_s);
-    return sampler.sample(candidates_at(now_s, num_clients, busy, devices), count, stream);
+    return sampler.sample(candidates_at(now_s, num_clients, busy, devices, ask), count, stream);
 }
 
 std::vector<ClientOutcome> outcomes_of(const Arrivals& arrived) {

@@ -18,7 +18,7 @@ using aggregation::Update;
 namespace {
 
 /// The clients of the updates; each slot has one.
-std::vector<Sender> senders_of(const Arrivals& arrived) {
+std::vector<Sender> senders_of(const Arrivals& arrived, std::optional<std::size_t> sent_loss) {
     std::vector<Sender> senders;
     for (const Update& update : arrived.updates) {
         const auto report = std::ranges::find_if(
@@ -30,7 +30,8 @@ std::vector<Sender> senders_of(const Arrivals& arrived) {
                            .train_loss = report->result.train_loss,
                            .update_norm = report->result.update_norm,
                            .weight = update.weight,
-                           .staleness = report->staleness});
+                           .staleness = report->staleness,
+                           .sent_loss = sent_loss ? report->result.reports[*sent_loss] : 0.0});
     }
     return senders;
 }
@@ -49,8 +50,8 @@ void require_finite_weight(double coefficient, const Sender& sender) {
 
 }  // namespace
 
-Weighing::Weighing(const Strategy& strategy, const aggregation::LocalSteps& local, const aggregation::Arena& arena,
-                   std::uint64_t seed, std::uint64_t num_clients)
+Weighing::Weighing(const Strategy& strategy, const aggregation::LocalSteps& local, const clients::Reports& reports,
+                   const aggregation::Arena& arena, std::uint64_t seed, std::uint64_t num_clients)
     : rule_(strategy.weight_rule.get()),
       needs_products_(strategy.inner_products),
       of_sum_(strategy.aggregator->column_rule() == aggregation::ColumnRule::Sum),
@@ -59,6 +60,7 @@ Weighing::Weighing(const Strategy& strategy, const aggregation::LocalSteps& loca
       arena_(arena),
       seed_(seed),
       num_clients_(num_clients) {
+    if (reports.has("sent_loss")) sent_loss_ = reports.index_of("sent_loss");
     if (!strategy.keeps_last_aggregate) return;
     last_slot_ = arena.geometry().num_slots - 1;
     aggregation::set_zero(arena.slot(*last_slot_));
@@ -68,7 +70,7 @@ std::vector<Update> Weighing::weighed(const Arrivals& arrived, std::int64_t roun
     if (rule_ == nullptr) return arrived.updates;
     std::vector<Update> rows = arrived.updates;
     if (last_slot_) rows.push_back({arena_.slot(*last_slot_), rows.back().position + 1, 1.0, 1.0, 1, *last_slot_});
-    const std::vector<Sender> senders = senders_of(arrived);
+    const std::vector<Sender> senders = senders_of(arrived, sent_loss_);
     const InnerProducts taken = needs_products_ ? products(rows, aggregation::base_row(norms_of(senders))) : InnerProducts();
     aggregation::LocalSteps local = local_;
     local.lr *= static_cast<double>(lr_schedule_.factor(static_cast<std::uint64_t>(round)));

@@ -6,6 +6,7 @@
 #include "aggregation/math/aggregator.h"
 #include "aggregation/math/server_optimizer.h"
 #include "aggregation/memory/arena.h"
+#include "clients/protocol/reports.h"
 #include "sim/round/flight.h"
 #include "sim/strategies/strategy.h"
 
@@ -23,10 +24,11 @@ using TakeProducts = std::function<aggregation::InnerProducts(std::span<const ag
 
 class Weighing {
 public:
-    /// `strategy`'s weight rule and `arena` outlive this. local: with the client rate before its schedule. seed: the run's seed of
+    /// `strategy`'s weight rule and `arena` outlive this. local: with the client rate before its schedule. reports: of
+    /// the run's clients. seed: the run's seed of
     /// training, for rules that draw.
-    Weighing(const Strategy& strategy, const aggregation::LocalSteps& local, const aggregation::Arena& arena,
-             std::uint64_t seed, std::uint64_t num_clients);
+    Weighing(const Strategy& strategy, const aggregation::LocalSteps& local, const clients::Reports& reports,
+             const aggregation::Arena& arena, std::uint64_t seed, std::uint64_t num_clients);
 
     /// The updates with the rule's coefficients as scales and weights, without those of coefficient 0; the last aggregate comes
     /// behind them if the rule keeps it. Without a rule: the updates as they arrived. Throws Fault for a coefficient that is
@@ -45,6 +47,7 @@ public:
 private:
     aggregation::WeightRule* rule_;
     bool needs_products_;
+    std::optional<std::size_t> sent_loss_{};  // its place among the clients' reports
     bool of_sum_;                             // the aggregator does not divide by the sum of the weights
     std::optional<std::size_t> last_slot_{};  // the last aggregate, if the rule keeps it
     aggregation::LocalSteps local_;

@@ -6,12 +6,6 @@ namespace fedhive::sim {
 
 namespace {
 
-/// examples - ignored targets / targets per example: an example with half of its targets ignored counts 1/2. Divided by this, a
-/// sum over examples of means over all targets becomes the mean over the counted targets.
-double counted_examples(const clients::EvaluationSums& sums, std::uint64_t examples, const clients::DatasetMap& data) {
-    return static_cast<double>(examples) - sums.ignored() / static_cast<double>(data.target.width);
-}
-
 std::vector<ClientQuality> qualities(const Experiment& run, const std::vector<clients::EvaluationSums>& results) {
     const std::vector<clients::Metric> shown = metrics_of_run(run.config);
     std::vector<ClientQuality> clients;
@@ -19,7 +13,7 @@ std::vector<ClientQuality> qualities(const Experiment& run, const std::vector<cl
         const std::uint32_t client = run.evaluated_clients[i];
         const std::size_t examples = run.data.dataset.held_out(client).size();
         const Metrics metrics = metrics_of(results[i], shown, examples, run.data.dataset.map());
-        const double counted = counted_examples(results[i], examples, run.data.dataset.map());
+        const double counted = results[i].counted_examples(examples, run.data.dataset.map().target.width);
         clients.push_back({client, examples, metrics.test_loss, metrics.main(), counted});
     }
     return clients;
@@ -29,7 +23,7 @@ std::vector<ClientQuality> qualities(const Experiment& run, const std::vector<cl
 
 Metrics metrics_of(const clients::EvaluationSums& sums, const std::vector<clients::Metric>& shown, std::uint64_t examples,
                    const clients::DatasetMap& data) {
-    const double count = counted_examples(sums, examples, data);
+    const double count = sums.counted_examples(examples, data.target.width);
     Metrics metrics{.test_loss = sums.loss() / count};
     for (const clients::Metric& metric : shown)
         if (metric.over_classes == 0 || data.num_classes > metric.over_classes)

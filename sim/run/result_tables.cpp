@@ -1,6 +1,7 @@
 #include "sim/run/result_tables.h"
 
 #include "clients/tasks/learning_task.h"
+#include "clients/tasks/measures.h"
 #include "sim/run/fairness_table.h"
 #include "sim/run/partition_table.h"
 #include "sim/run/round_table.h"
@@ -32,6 +33,13 @@ std::string metrics_of_tasks() {
     return text;
 }
 
+/// What clients can report in runs of that task.
+std::vector<clients::ReportSpec> reports_of_task(const clients::LearningTask& task) {
+    std::vector<clients::ReportSpec> reports;
+    for (const std::string& measure : clients::measures_of(task)) reports.push_back(clients::report_of_measure(task, measure));
+    return reports;
+}
+
 std::string markdown_of(const TableText& table) {
     const bool units = std::ranges::any_of(table.columns, [](const ColumnText& column) { return !column.unit.empty(); });
     std::string text =
@@ -56,7 +64,7 @@ std::vector<TableText> result_tables() {
     return {
         {"rounds.csv", "One row a round. The columns of metrics follow from the task. " + metrics_of_tasks() + ".",
          rounds_csv(task).columns()},
-        {"clients.csv", "One row a client a round.", clients_csv(true).columns()},
+        {"clients.csv", "One row a client a round.", clients_csv(true, reports_of_task(task)).columns()},
         {"partition.csv", "One row a client.", partition_csv(2, true, true).columns()},
         {"arrivals.csv", "Wall clock only: one row an arrival.", arrivals_csv().columns()},
         {"fairness.csv",

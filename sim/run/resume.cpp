@@ -6,6 +6,7 @@
 #include "clients/tasks/learning_task.h"
 #include "sim/config/load_config.h"
 #include "sim/machine/machine.h"
+#include "sim/plan/reports.h"
 #include "sim/record/json_value.h"
 #include "sim/record/run_state.h"
 #include "sim/run/checkpointer.h"
@@ -237,7 +238,7 @@ Resumption find_resumption(const ResumeOptions& options) {
                                       checkpoint.round, checkpoint.round));
         if (checkpoint.round > 0)
             check_tables(folder, checkpoint.tables, checkpoint.round, clients::learning_task(wanted.task),
-                         wanted.evaluation.metrics);
+                         wanted.evaluation.metrics, report_specs(wanted));
         found.over = is_over(wanted, checkpoint);
         found.past.progress = checkpoint.progress;
         found.point.round = checkpoint.round;

@@ -36,9 +36,11 @@ constexpr Column<Round> kRounds[]{
 constexpr Column<Round> kAfterMetrics[]{
     {"bytes_down", "bytes",
      "what a real server would send to the row's clients, accepted or not: a model each (4 × `num_parameters`), in some modes "
-     "[more](../docs/modes.md#side-by-side)",
+     "[more](../docs/modes.md#side-by-side), and to those that [measure](../docs/modes.md#who-is-asked) it",
      [](const Round& row) { return row.arrived.traffic.down; }},
-    {"bytes_up", "bytes", "what the accepted clients would send, or pass to each other: an update each, in some modes more",
+    {"bytes_up", "bytes",
+     "what the accepted clients would send, or pass to each other: an update each, in some modes more, and 8 bytes a "
+     "[report](../docs/training.md#measures)",
      [](const Round& row) { return row.arrived.traffic.up; }},
     {"staleness_mean", "server steps",
      "from start to arrival, mean over accepted work (`parameter_server`: gradients); 0 if a round waits for all",
@@ -110,7 +112,8 @@ constexpr Column<Client> kClients[]{
      "`hogwild`. [How it is computed](README.md#clientscsv)",
      [](const Client& row) { return if_accepted(row, Hex{row.client.result.update_hash}); }},
     {"seconds", "s",
-     "from copying the global model to writing the update; clients trained at once (`training.clients_at_once`) divide their "
+     "from copying the global model, or measuring it, to writing the update; clients trained at once "
+     "(`training.clients_at_once`) divide their "
      "time by steps",
      [](const Client& row) { return if_accepted(row, Fixed<6>{row.client.result.seconds}); }},
     {"failure", "word",
@@ -159,10 +162,13 @@ Table<RoundOfRun> rounds_csv(const clients::LearningTask& task, const std::vecto
     return table;
 }
 
-Table<ClientOfRound> clients_csv(bool with_owners) {
+Table<ClientOfRound> clients_csv(bool with_owners, const std::vector<clients::ReportSpec>& reports) {
     Table<ClientOfRound> table;
     table.add(kClients);
     if (with_owners) table.add(kOwner);
+    for (std::size_t i = 0; i < reports.size(); ++i)
+        table.add(reports[i].name, reports[i].unit, reports[i].meaning,
+                  [i](const Client& row) { return if_accepted(row, row.client.result.reports.at(i)); });
     return table;
 }
 

@@ -2,6 +2,7 @@
 // line to the list in round_table.cpp, at the end; `fedhive columns` prints all of them.
 #pragma once
 
+#include "clients/protocol/reports.h"
 #include "clients/tasks/learning_task.h"
 #include "sim/record/table.h"
 #include "sim/round/flight.h"
@@ -30,8 +31,8 @@ struct ClientOfRound {
     std::string_view owner{};
 };
 
-/// The columns of clients.csv. `with_owners`: the last one is the client's name.
-Table<ClientOfRound> clients_csv(bool with_owners);
+/// The columns of clients.csv. `with_owners`: with the client's name. The last ones are the run's reports (sim/plan/reports.h).
+Table<ClientOfRound> clients_csv(bool with_owners, const std::vector<clients::ReportSpec>& reports = {});
 
 struct ArrivalOfRound {
     std::int64_t round = 0;

@@ -4,6 +4,7 @@
 #include "aggregation/base/input_file.h"
 #include "aggregation/memory/shared_segment.h"
 #include "sim/config/load_config.h"
+#include "sim/plan/reports.h"
 #include "sim/record/durable_file.h"
 #include "sim/run/confusion_table.h"
 #include "sim/run/fairness_table.h"
@@ -27,9 +28,9 @@ namespace {
 
 constexpr const char* kConfusionTable = "confusion.csv";
 
-/// Whether this table of clients has a column of names.
-bool has_owners(const fs::path& file) {
-    const std::string columns = clients_csv(true).header();
+/// Whether this table of clients, with the columns of these reports, has a column of names.
+bool has_owners(const fs::path& file, const std::vector<clients::ReportSpec>& reports) {
+    const std::string columns = clients_csv(true, reports).header();
     std::string head(columns.size(), '\0');
     try {
         head.resize(InputFile(file).read(head));
@@ -110,7 +111,8 @@ RunFolder::RunFolder(RunLock lock, const RunConfig& config, const std::string& f
       task_(clients::learning_task(config.task)),
       owners_(std::move(owners)),
       rounds_table_(rounds_csv(task_, config.evaluation.metrics)),
-      clients_table_(clients_csv(!owners_.empty())),
+      reports_(report_specs(config)),
+      clients_table_(clients_csv(!owners_.empty(), reports_)),
       rounds_(path() / "rounds.csv"),
       clients_(path() / "clients.csv"),
       events_(path() / "events.jsonl"),
@@ -128,7 +130,8 @@ RunFolder::RunFolder(RunLock lock, const RunConfig& config, std::vector<std::str
       task_(clients::learning_task(config.task)),
       owners_(std::move(owners)),
       rounds_table_(rounds_csv(task_, config.evaluation.metrics)),
-      clients_table_(clients_csv(!owners_.empty())),
+      reports_(report_specs(config)),
+      clients_table_(clients_csv(!owners_.empty(), reports_)),
       rounds_(path() / "rounds.csv"),
       clients_(path() / "clients.csv"),
       events_(path() / "events.jsonl"),
@@ -143,8 +146,8 @@ void RunFolder::go_back_to(const TablePositions& tables, std::int64_t round) {
     unlink((path() / "model.safetensors").c_str());
     cut_table(rounds_, tables.rounds.bytes, rounds_table_.header());
     // A run begun by an older fedhive keeps its columns.
-    const bool named = !owners_.empty() && (tables.clients.bytes == 0 || has_owners(path() / "clients.csv"));
-    clients_table_ = clients_csv(named);
+    const bool named = !owners_.empty() && (tables.clients.bytes == 0 || has_owners(path() / "clients.csv", reports_));
+    clients_table_ = clients_csv(named, reports_);
     cut_table(clients_, tables.clients.bytes, clients_table_.header());
     cut_table(arrivals_, tables.arrivals.bytes, arrivals_table_.header());
     if (fairness_) {
@@ -218,9 +221,10 @@ void RunFolder::expect_whole_tables() const {
 }
 
 void check_tables(const fs::path& folder, const TablePositions& tables, std::int64_t rounds, const clients::LearningTask& task,
-                  const std::vector<std::string>& asked_metrics) {
+                  const std::vector<std::string>& asked_metrics, const std::vector<clients::ReportSpec>& reports) {
     check_table(folder / "rounds.csv", tables.rounds, rounds_csv(task, asked_metrics).header(), rounds);
-    check_table(folder / "clients.csv", tables.clients, clients_csv(has_owners(folder / "clients.csv")).header(), rounds);
+    const bool named = has_owners(folder / "clients.csv", reports);
+    check_table(folder / "clients.csv", tables.clients, clients_csv(named, reports).header(), rounds);
     // On the virtual clock the table has no rows.
     if (const std::string columns = arrivals_csv().header(); tables.arrivals.bytes > columns.size())
         check_table(folder / "arrivals.csv", tables.arrivals, columns, rounds);

@@ -70,6 +70,7 @@ private:
     const clients::LearningTask& task_;
     std::vector<std::string> owners_;  // per client; empty: clients have no names
     Table<RoundOfRun> rounds_table_;
+    std::vector<clients::ReportSpec> reports_;
     Table<ClientOfRound> clients_table_;  // with the names, if the file has them
     Table<ArrivalOfRound> arrivals_table_ = arrivals_csv();
     AppendFile rounds_;
@@ -83,7 +84,8 @@ private:
 /// Throws ConfigError if the tables in a folder cannot be cut back to `tables`: their columns, or the rows up to there, do not
 /// match a run with `rounds` finished rounds (at least one).
 void check_tables(const std::filesystem::path& folder, const TablePositions& tables, std::int64_t rounds,
-                  const clients::LearningTask& task, const std::vector<std::string>& asked_metrics = {});
+                  const clients::LearningTask& task, const std::vector<std::string>& asked_metrics = {},
+                  const std::vector<clients::ReportSpec>& reports = {});
 
 /// Number of whole rows in the folder's rounds.csv; 0 if there is no table.
 std::int64_t rounds_in_table(const std::filesystem::path& folder);

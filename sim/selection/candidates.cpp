@@ -1,12 +1,22 @@
 #include "sim/selection/candidates.h"
 
+#include "aggregation/base/error.h"
+
 #include <algorithm>
 #include <utility>
 
 namespace fedhive::sim {
 
-Candidates::Candidates(std::uint64_t num_clients, Cohort busy, std::function<bool(std::uint32_t)> is_there)
-    : num_clients_(num_clients), busy_(std::move(busy)), is_there_(std::move(is_there)) {}
+Candidates::Candidates(std::uint64_t num_clients, Cohort busy, std::function<bool(std::uint32_t)> is_there, AskLosses ask)
+    : num_clients_(num_clients), busy_(std::move(busy)), is_there_(std::move(is_there)), ask_(std::move(ask)) {}
+
+std::vector<std::optional<double>> Candidates::losses_of(const Cohort& clients) const {
+    FEDHIVE_CHECK(ask_ != nullptr, "{} clients are asked for their losses where nobody can be", clients.size());
+    if (clients.empty()) return {};
+    std::vector<std::optional<double>> losses = ask_(clients);
+    FEDHIVE_CHECK_EQ(losses.size(), clients.size());
+    return losses;
+}
 
 bool Candidates::has(std::uint32_t client) const {
     return client < num_clients_ && !std::binary_search(busy_.begin(), busy_.end(), client) &&

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 namespace fedhive::sim {
@@ -10,11 +11,15 @@ namespace fedhive::sim {
 /// Client ids in ascending order: the order of the summation tree.
 using Cohort = std::vector<std::uint32_t>;
 
+/// The loss of the present model at each of these clients (ascending ids), in their order; empty for one that failed to tell it.
+using AskLosses = std::function<std::vector<std::optional<double>>(const Cohort& clients)>;
+
 class Candidates {
 public:
     /// Of the clients 0 to num_clients - 1, those that are not `busy` (ascending ids) and of whom is_there(client) holds.
-    /// is_there: empty if everybody is there.
-    explicit Candidates(std::uint64_t num_clients, Cohort busy = {}, std::function<bool(std::uint32_t)> is_there = {});
+    /// is_there: empty if everybody is there. ask: empty if none of them can be asked for its loss.
+    explicit Candidates(std::uint64_t num_clients, Cohort busy = {}, std::function<bool(std::uint32_t)> is_there = {},
+                        AskLosses ask = {});
 
     std::uint64_t num_clients() const { return num_clients_; }
     const Cohort& busy() const { return busy_; }
@@ -22,6 +27,8 @@ public:
     /// Every idle client is a candidate.
     bool all_there() const { return !is_there_; }
     bool has(std::uint32_t client) const;
+    /// Takes as long as a pass of these clients over their examples. Throws Fault if nobody can be asked.
+    std::vector<std::optional<double>> losses_of(const Cohort& clients) const;
 
     /// The index-th client that is not busy, there or not; index < num_idle(). Cost: log(busy clients).
     std::uint32_t idle(std::uint32_t index) const;
@@ -30,6 +37,7 @@ private:
     std::uint64_t num_clients_;
     Cohort busy_;
     std::function<bool(std::uint32_t)> is_there_;
+    AskLosses ask_;
 };
 
 }  // namespace fedhive::sim

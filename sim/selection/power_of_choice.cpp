@@ -1,8 +1,10 @@
 // Those with the largest loss of a few that are drawn by their examples: Y. J. Cho, J. Wang, G. Joshi 2020, "Client Selection in
-// Federated Learning" (arXiv:2010.01243), the variant π_rpow-d, which asks nobody for its present loss.
+// Federated Learning" (arXiv:2010.01243), Algorithm 1.
 //
 //   d candidates, client k next with probability n_k / Σ n_j over those left
-//   asked: the m of them with the largest loss of their last training; who has never trained has an infinite one
+//   measured (π_pow-d): each candidate tells its loss of the present model; who fails to is no candidate
+//   reported (π_rpow-d): its loss of its last training, which costs nothing; who has never trained has an infinite one
+//   asked to train: the m of them with the largest loss
 //
 // Differs  ties go by client id; d is a multiple of m, so that a part of a cohort (a client that is replaced) has its part of d.
 #include "sim/selection/sampler.h"
@@ -10,12 +12,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <limits>
 #include <map>
+#include <optional>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace fedhive::sim {
 
@@ -32,25 +37,65 @@ bool take_number(std::string_view& text, char end, Number& number) {
     return true;
 }
 
-class PowerOfChoiceSampler final : public Sampler {
+/// Which losses decide: of their last training, as reported, or of the present model, measured.
+enum class Losses { Reported, Measured };
+constexpr auto all_words(Losses) { return std::array{"reported", "measured"}; }
+
+bool is_measured(const Values& values) { return values.choice<Losses>("losses") == Losses::Measured; }
+std::size_t factor_of(const Values& values) { return static_cast<std::size_t>(values.integer("factor")); }
+
+/// The `count` clients with the largest losses, ascending ids; all if there are fewer.
+Cohort of_largest(std::vector<std::pair<double, std::uint32_t>> losses, std::size_t count) {
+    std::sort(losses.begin(), losses.end(),
+              [](const auto& a, const auto& b) { return std::pair(-a.first, a.second) < std::pair(-b.first, b.second); });
+    losses.resize(std::min(losses.size(), count));
+    Cohort cohort;
+    for (const auto& [loss, client] : losses) cohort.push_back(client);
+    std::sort(cohort.begin(), cohort.end());
+    return cohort;
+}
+
+class PowerOfChoiceSampler : public Sampler {
 public:
     PowerOfChoiceSampler(const SamplerInput& input, std::size_t factor)
-        : by_examples_(sampler_spec("examples").build({.values = {}, .num_examples = input.num_examples})),
-          num_clients_(input.num_examples.size()),
-          factor_(factor) {}
+        : by_examples_(sampler_spec("examples").build({.values = {}, .num_examples = input.num_examples})), factor_(factor) {}
 
-    Cohort sample(const Candidates& candidates, std::size_t count, Stream stream) override {
-        Cohort cohort = by_examples_->sample(candidates, factor_ * count, stream);
-        const auto larger = [this](std::uint32_t a, std::uint32_t b) {
-            return std::pair(-loss_of(a), a) < std::pair(-loss_of(b), b);
-        };
-        std::sort(cohort.begin(), cohort.end(), larger);
-        cohort.resize(std::min(cohort.size(), count));
-        std::sort(cohort.begin(), cohort.end());
-        return cohort;
+    bool asks(std::uint32_t client) const final { return by_examples_->asks(client); }
+
+protected:
+    Cohort drawn(const Candidates& candidates, std::size_t count, const Stream& stream) {
+        return by_examples_->sample(candidates, factor_ * count, stream);
     }
 
-    bool asks(std::uint32_t client) const override { return by_examples_->asks(client); }
+private:
+    std::unique_ptr<Sampler> by_examples_;
+    std::size_t factor_;  // d / m
+};
+
+class Measured final : public PowerOfChoiceSampler {
+public:
+    using PowerOfChoiceSampler::PowerOfChoiceSampler;
+
+    Cohort sample(const Candidates& candidates, std::size_t count, Stream stream) override {
+        const Cohort some = drawn(candidates, count, stream);
+        const std::vector<std::optional<double>> told = candidates.losses_of(some);
+        std::vector<std::pair<double, std::uint32_t>> losses;
+        for (std::size_t i = 0; i < some.size(); ++i)
+            if (told[i]) losses.emplace_back(*told[i], some[i]);
+        return of_largest(std::move(losses), count);
+    }
+};
+
+class Reported final : public PowerOfChoiceSampler {
+public:
+    Reported(const SamplerInput& input, std::size_t factor)
+        : PowerOfChoiceSampler(input, factor), num_clients_(input.num_examples.size()) {}
+
+    Cohort sample(const Candidates& candidates, std::size_t count, Stream stream) override {
+        std::vector<std::pair<double, std::uint32_t>> losses;
+        for (const std::uint32_t client : drawn(candidates, count, stream)) losses.emplace_back(loss_of(client), client);
+        return of_largest(std::move(losses), count);
+    }
 
     void learn(std::span<const ClientOutcome> accepted) override {
         for (const ClientOutcome& client : accepted)
@@ -82,9 +127,7 @@ private:
         return known == losses_.end() ? kInfiniteLoss : known->second;
     }
 
-    std::unique_ptr<Sampler> by_examples_;
     std::uint64_t num_clients_;
-    std::size_t factor_;                      // d / m
     std::map<std::uint32_t, double> losses_;  // of the last training, of those that have trained
 };
 
@@ -93,14 +136,25 @@ private:
 SamplerSpec power_of_choice_sampler() {
     return {
         .name = "power_of_choice",
-        .summary = "those with the largest last loss of a few drawn by their examples (arXiv:2010.01243)",
+        .summary = "those with the largest loss of a few drawn by their examples (arXiv:2010.01243)",
         .keys = {{.name = "factor",
                   .default_value = std::int64_t{2},
                   .range = between(1, 1000),
-                  .doc = "Candidates drawn for each client that is asked, typically 2–10 (d / m); 1 is the same as examples."}},
+                  .doc = "Candidates drawn for each client that is asked, typically 2–10 (d / m); 1 is the same as examples."},
+                 {.name = "losses",
+                  .default_value = Losses::Reported,
+                  .choices = words_of<Losses>(),
+                  .doc =
+                      "The losses that are compared. reported: of each candidate's last training (rpow-d), with no extra work; "
+                      "measured: of the present model, which each candidate gets and measures on its training examples first "
+                      "(pow-d); counted in bytes_down and bytes_up and on the virtual clock. docs/modes.md."}},
         .learns = true,
+        .measured = [](const Values& values, std::uint64_t cohort) -> std::uint64_t {
+            return is_measured(values) ? factor_of(values) * cohort : 0;
+        },
         .build = [](const SamplerInput& input) -> std::unique_ptr<Sampler> {
-            return std::make_unique<PowerOfChoiceSampler>(input, static_cast<std::size_t>(input.values.integer("factor")));
+            if (is_measured(input.values)) return std::make_unique<Measured>(input, factor_of(input.values));
+            return std::make_unique<Reported>(input, factor_of(input.values));
         }};
 }
 

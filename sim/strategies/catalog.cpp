@@ -19,6 +19,11 @@ StrategySpec rfa();
 StrategySpec centered_clipping();
 StrategySpec fedexp();
 StrategySpec fednova();
+StrategySpec qfedavg();
+StrategySpec term();
+StrategySpec afl();
+StrategySpec fedmgda_plus();
+StrategySpec fedadp();
 
 LocalRuleSpec local_plain();
 LocalRuleSpec local_prox();
@@ -27,8 +32,9 @@ LocalRuleSpec local_dynamic();
 
 const std::vector<StrategySpec>& strategy_catalog() {
     static const std::vector<StrategySpec> catalog = {
-        fedavg(), fedavgm(), fedprox(),      fedadam(), fedyogi(), fedadagrad(),        scaffold(), feddyn(),
-        median(), krum(),    trimmed_mean(), bulyan(),  rfa(),     centered_clipping(), fedexp(),   fednova(),
+        fedavg(), fedavgm(), fedprox(), fedadam(),      fedyogi(), fedadagrad(),   scaffold(),
+        feddyn(), median(),  krum(),    trimmed_mean(), bulyan(),  rfa(),          centered_clipping(),
+        fedexp(), fednova(), qfedavg(), term(),         afl(),     fedmgda_plus(), fedadp(),
     };
     return catalog;
 }

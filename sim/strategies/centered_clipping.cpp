@@ -10,7 +10,8 @@ StrategySpec centered_clipping() {
     return {.name = "centered_clipping",
             .source = "Karimireddy et al. 2021 (arXiv:2012.10333), Algorithm 2",
             .note =
-                "The last aggregate, moved towards each update by at most `radius`. One wrong update moves it by at most `radius` / n. "
+                "The last aggregate, moved towards each update by at most `radius`. One wrong update moves it by at most "
+                "`radius` / n. "
                 "It does "
                 "not weight updates. `training.clients_per_slot` must be 1.",
             .default_weighting = Weighting::Uniform,

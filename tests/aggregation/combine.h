@@ -27,7 +27,8 @@ public:
                       std::vector<Sender> senders = {}, const LocalSteps& local = {}) {
         const std::size_t size = updates.front().size();
         if (last_.size() != size) last_.assign(size, 0.0F);
-        senders.resize(updates.size());
+        for (std::size_t k = senders.size(); k < updates.size(); ++k)
+            senders.push_back({.client_id = static_cast<std::uint32_t>(k)});
         std::vector<ParamBuffer> slots;
         std::vector<Update> rows;
         for (const Floats& update : updates) slots.push_back(upload(update, space));
@@ -42,6 +43,7 @@ public:
         for (std::size_t k = 0; k < slots.size(); ++k) {
             const double weight = k < senders.size() ? senders[k].weight : 1.0;
             rows.push_back({slots[k], k, weight, weight, 1});
+            if (k < norms.size()) senders[k].update_norm = norms[k];
             spans.push_back(slots[k]);
         }
         if (rule_) {
@@ -49,7 +51,7 @@ public:
             const Coefficients given = rule_->weigh({.senders = senders,
                                                      .products = spec_.products ? &products : nullptr,
                                                      .round = round_++,
-                                                     .num_clients = 100,
+                                                     .num_clients = updates.size(),
                                                      .local = local});
             rows = weighed(rows, given, aggregator_->column_rule() == ColumnRule::Sum);
         }

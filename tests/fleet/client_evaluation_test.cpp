@@ -6,7 +6,10 @@
 
 #include <doctest/doctest.h>
 
+#include <limits>
 #include <numeric>
+#include <optional>
+#include <vector>
 
 using namespace fedhive;
 using namespace fedhive::sim;
@@ -29,9 +32,23 @@ struct EvaluatedToys : testing::ToyFleet {
         for (std::uint32_t id = 0; id < 12; ++id)
             if (id != 7) options.evaluated_clients.push_back(id);
         evaluated = options.evaluated_clients;
+        options.most_measured = 3;
+        options.model_bytes = 100;
+        options.update_bytes = 60;
+        options.round_trip_s = [](std::uint32_t who, std::uint64_t examples, const Traffic& traffic) {
+            return 0.25 * static_cast<double>(examples) / 3.0 + (who == 7 && traffic.up == 8 ? 0.75 : 0.0);
+        };
         options.personalized = true;
         options.failures.policy = OnFailure::Retry;
         start(options, 4, 2);
+    }
+
+    Arrivals arrivals_of(const Cohort& cohort) {
+        fleet->pull_down(cohort, server, strategy);
+        fleet->train();
+        const Arrivals arrived = fleet->barrier(server);
+        fleet->release(arrived, server);
+        return arrived;
     }
 
     float round_of_everybody() {
@@ -79,6 +96,33 @@ TEST_SUITE("ClientEvaluation") {
             CHECK(run.round_of_everybody() == 2.0F);
             CHECK(run.fleet->evaluate(run.server).front().loss() == 2.0 * 9.0);
         }
+    }
+
+    TEST_CASE("LossesAreMeasuredOnWhatClientsTrainOnAndTakeSimulatedTime") {
+        for (const std::uint32_t workers : {0U, 1U, 3U}) {
+            EvaluatedToys run(workers);
+            run.server.model().data[0] = 2.0F;
+            // The toy's loss of an example is the model's first parameter.
+            const auto losses = run.fleet->measure(run.server, {1, 4, 7});
+            CHECK(losses == std::vector<std::optional<double>>{2.0, 2.0, 2.0});
+            CHECK(run.server.now_s == 0.25 + 0.75);  // three of seven examples, and the slowest client's link
+            CHECK(run.fleet->evaluate_clients(run.server).front().loss() == 6.0);
+            const Arrivals first = run.arrivals_of({2});
+            CHECK(first.traffic.down == 100 + 3 * 100);
+            CHECK(first.traffic.up == 60 + 3 * 8);
+            const Arrivals second = run.arrivals_of({2});
+            CHECK(second.traffic.down == 100);
+            CHECK(second.traffic.up == 60);
+            run.server.model().data[0] = std::numeric_limits<float>::infinity();
+            CHECK(run.fleet->measure(run.server, {3}) == std::vector<std::optional<double>>{std::nullopt});
+        }
+    }
+
+    TEST_CASE("MeasuringThatFailsIsTriedAgainThenEndsTheRun") {
+        EvaluatedToys run(2, "evaluate");
+        CHECK_THROWS_WITH_AS(run.fleet->measure(run.server, {1, 4}), doctest::Contains("the toy cannot be evaluated"),
+                             RunAborted);
+        CHECK(run.fleet->failure_counts().retried == 2);
     }
 
     TEST_CASE("ModelThatCannotBeTrainedIsTriedAgainThenEndsTheRun") {

@@ -89,6 +89,62 @@ def normalized(u, weights, steps, lr, momentum, mu):  # Wang et al. 2020, equati
     return (p * a).sum() * ((p / a) @ u)
 
 
+def loss_power(u, losses, q, lr):  # Li et al. 2020 (q-FedAvg), Algorithm 2, as it stands there
+    steps = -u / lr  # L (w_t - w_k)
+    delta = (losses ** q)[:, None] * steps
+    h = q * losses ** (q - 1) * (steps ** 2).sum(axis=1) + losses ** q / lr
+    return -delta.sum(axis=0) / h.sum()
+
+
+def tilted(u, weights, losses, tilt):  # Li et al. 2021 (TERM), Algorithm 1
+    return np.average(u, axis=0, weights=weights * np.exp(tilt * losses))
+
+
+class Agnostic:  # Mohri et al. 2019, Algorithm 1; all of N = K clients
+    def __init__(self, clients, rate):
+        self.weights, self.rate = np.full(clients, 1 / clients), rate
+
+    def __call__(self, u, losses):
+        aggregate = self.weights @ u
+        ascended = self.weights + self.rate * losses
+        low, high = ascended.min() - 1, ascended.max()  # projection by bisection of the shift
+        for _ in range(200):
+            middle = (low + high) / 2
+            low, high = (middle, high) if np.maximum(ascended - middle, 0).sum() > 1 else (low, middle)
+        self.weights = np.maximum(ascended - low, 0)
+        return aggregate
+
+
+def common_descent(u, weights, spread):  # Hu et al. 2022 (FedMGDA+), equation 11, by projected gradient
+    directions, p = u / np.linalg.norm(u, axis=1)[:, None], weights / weights.sum()
+    gram, point = directions @ directions.T, p.copy()
+
+    def project(x):  # onto the box around p, sum 1
+        low, high = x.min() - 2, x.max() + 2
+        for _ in range(100):
+            middle = (low + high) / 2
+            total = np.clip(x - middle, np.maximum(0, p - spread), np.minimum(1, p + spread)).sum()
+            low, high = (middle, high) if total > 1 else (low, middle)
+        return np.clip(x - low, np.maximum(0, p - spread), np.minimum(1, p + spread))
+
+    for _ in range(5000):
+        point = project(point - gram @ point / np.linalg.norm(gram, 2))
+    return point @ directions
+
+
+class Aligned:  # Wu and Wang 2021 (FedAdp), equations 8 to 11
+    def __init__(self, clients, alpha):
+        self.angles, self.rounds, self.alpha = np.zeros(clients), 0, alpha
+
+    def __call__(self, u, weights):
+        mean = np.average(u, axis=0, weights=weights)
+        cosines = (u @ mean) / np.linalg.norm(u, axis=1) / np.linalg.norm(mean)
+        self.rounds += 1
+        self.angles = ((self.rounds - 1) * self.angles + np.arccos(cosines)) / self.rounds
+        f = self.alpha * (1 - np.exp(-np.exp(-self.alpha * (self.angles - 1))))
+        return np.average(u, axis=0, weights=weights * np.exp(f))
+
+
 cases = []
 
 
@@ -101,33 +157,45 @@ def case(rule, keys, formula, clients=9, floats=23, rounds=1, local=None, wild=0
         u = u.astype(np.float64)
         senders = {"examples": draws.integers(1, 100, clients), "steps": draws.integers(1, 9, clients),
                    "loss": draws.uniform(0.1, 3.0, clients)}
-        last = formula(u, senders["examples"].astype(float), senders["steps"], last)
+        last = formula(u, senders["examples"].astype(float), senders["steps"], last, senders["loss"])
         rows.append({"updates": u.tolist(), **{name: values.tolist() for name, values in senders.items()}, "aggregate": last.tolist()})
     cases.append({"rule": rule, "keys": keys, "local": local, "rounds": rows})
 
 
 for trim in (0.0, 0.1, 0.25, 0.45):
-    case("trimmed_mean", {"trim": trim}, lambda u, n, s, last, trim=trim: trimmed_mean(u, trim), clients=11)
+    case("trimmed_mean", {"trim": trim}, lambda u, n, s, last, loss, trim=trim: trimmed_mean(u, trim), clients=11)
 for left_out in (0, 1, 4, 20):
-    case("mean_around_median", {"byzantine": left_out}, lambda u, n, s, last, f=left_out: mean_around_median(u, f), clients=10)
-case("sign_majority", {}, lambda u, n, s, last: sign_majority(u))
+    case("mean_around_median", {"byzantine": left_out}, lambda u, n, s, last, loss, f=left_out: mean_around_median(u, f), clients=10)
+case("sign_majority", {}, lambda u, n, s, last, loss: sign_majority(u))
 for threshold in (0, 3, 9):
-    case("robust_rate", {"threshold": threshold}, lambda u, n, s, last, t=threshold: robust_rate(u, n, t))
+    case("robust_rate", {"threshold": threshold}, lambda u, n, s, last, loss, t=threshold: robust_rate(u, n, t))
 for f, m in ((0, 1), (2, 1), (2, 5), (3, 6)):
-    case("krum", {"byzantine": f, "chosen": m}, lambda u, n, s, last, f=f, m=m: krum(u, f, m), wild=f)
+    case("krum", {"byzantine": f, "chosen": m}, lambda u, n, s, last, loss, f=f, m=m: krum(u, f, m), wild=f)
 for f, clients in ((0, 3), (1, 7), (2, 13)):
-    case("bulyan", {"byzantine": f}, lambda u, n, s, last, f=f: bulyan(u, f), clients=clients, wild=f)
+    case("bulyan", {"byzantine": f}, lambda u, n, s, last, loss, f=f: bulyan(u, f), clients=clients, wild=f)
 for iterations in (0, 1, 3, 50):
     case("geometric_median", {"weiszfeld_steps": iterations, "smoothing": 1e-6},
-         lambda u, n, s, last, i=iterations: geometric_median(u, n, i, 1e-6), wild=2)
+         lambda u, n, s, last, loss, i=iterations: geometric_median(u, n, i, 1e-6), wild=2)
 for tau, iterations in ((0.5, 1), (2.0, 3), (100.0, 1)):
     case("centered_clipping", {"radius": tau, "iterations": iterations},
-         lambda u, n, s, last, t=tau, i=iterations: centered_clipping(u, last, t, i), rounds=3, wild=1)
+         lambda u, n, s, last, loss, t=tau, i=iterations: centered_clipping(u, last, t, i), rounds=3, wild=1)
 for epsilon in (0.0, 1e-3, 100.0):
-    case("extrapolated", {"epsilon": epsilon}, lambda u, n, s, last, e=epsilon: extrapolated(u, n, e))
+    case("extrapolated", {"epsilon": epsilon}, lambda u, n, s, last, loss, e=epsilon: extrapolated(u, n, e))
 for momentum, mu in ((0.0, 0.0), (0.9, 0.0), (0.0, 0.5), (0.5, 1.0)):
     local = {"lr": 0.05, "momentum": momentum, "proximal_mu": mu}
-    case("normalized", {}, lambda u, n, s, last, l=local: normalized(u, n, s, l["lr"], l["momentum"], l["proximal_mu"]), local=local)
+    case("normalized", {}, lambda u, n, s, last, loss, l=local: normalized(u, n, s, l["lr"], l["momentum"], l["proximal_mu"]), local=local)
+
+for q in (0.0, 0.5, 2.0):
+    case("loss_power", {"q": q}, lambda u, n, s, last, loss, q=q: loss_power(u, loss, q, 0.05))
+for tilt in (0.0, 2.0):
+    case("tilted", {"tilt": tilt}, lambda u, n, s, last, loss, t=tilt: tilted(u, n, loss, t))
+for rate in (0.01, 0.5):
+    rule = Agnostic(9, rate)
+    case("agnostic", {"lambda_lr": rate}, lambda u, n, s, last, loss, rule=rule: rule(u, loss), rounds=4)
+for spread in (0.0, 0.05, 1.0):
+    case("common_descent", {"spread": spread}, lambda u, n, s, last, loss, e=spread: common_descent(u, n, e))
+rule = Aligned(9, 5.0)
+case("aligned", {"gompertz": 5.0}, lambda u, n, s, last, loss, rule=rule: rule(u, n), rounds=3)
 
 json.dump({"numpy": np.__version__, "cases": cases}, sys.stdout)
 print()

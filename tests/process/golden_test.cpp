@@ -237,6 +237,14 @@ TEST_SUITE("Golden") {
     }
     TEST_CASE("ModelsOfOtherKeysAreThoseOfBefore") { give_the_bits_of_before(other_cases()); }
 
+    TEST_CASE("ModelsOfClientsThatMeasureAreThoseOfBefore") {
+        if (Golden().recording()) return;  // the cases above record them
+        std::vector<Case> cases = other_cases();
+        std::erase_if(cases, [](const Case& one) { return one.name.find("gradient_averaging") != std::string::npos; });
+        for (Case& one : cases) one.assignments.emplace_back("training.measure=[loss]");
+        give_the_bits_of_before(cases);
+    }
+
     TEST_CASE("QuickstartsModelIsTheOneInItsPicture") {
         const std::string picture = read_text(source_folder() / "docs/quickstart.svg");
         const std::size_t at = picture.find("model_sha256 ");

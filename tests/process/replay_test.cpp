@@ -155,7 +155,7 @@ TEST_SUITE("Replay") {
         spoil(table.find('\n') + 1);
         std::ofstream(run.out() / "clients.csv") << table;
         CHECK(replay(run.out(), "3", rows.back().client, output) == "exited with status 1");
-        CHECK_MESSAGE(has(output, "; the first different update is that of round 1, client " + rows.front().client), output);
+        CHECK_MESSAGE(has(output, "; the first different result is that of round 1, client " + rows.front().client), output);
     }
 
     TEST_CASE("WhatIsNotInTheRecordIsRefused") {

@@ -4,7 +4,10 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <map>
+#include <set>
 
 using namespace fedhive;
 using namespace fedhive::testing;
@@ -20,6 +23,8 @@ Options sampled(const std::string& sampler, const Options& more = {}) {
 
 const Options kSamplers{"name: examples", "name: fixed, clients: [12, 3, 7, 0, 5]", "name: round_robin",
                         "name: power_of_choice"};
+/// Only where a round waits for its whole cohort.
+const Options kMeasured{"name: power_of_choice, losses: measured"};
 
 void finished(FedhiveRun& run) { REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output()); }
 
@@ -34,8 +39,9 @@ std::map<std::string, std::vector<std::string>> cohorts_of(const std::filesystem
 
 TEST_SUITE("Sampling") {
     TEST_CASE("CohortsDependOnNeitherWorkersNorAKill") {
-        for (const std::string& sampler : kSamplers)
+        for (const std::string& sampler : kSamplers + kMeasured)
             for (const Options& mode : {Options{}, Options{"mode={name: semi_async, quorum: 2}"}}) {
+                if (!mode.empty() && sampler == kMeasured.front()) continue;
                 CAPTURE(sampler);
                 FedhiveRun whole(small_config(), sampled(sampler, mode + Options{"workers=1"}));
                 finished(whole);
@@ -54,7 +60,7 @@ TEST_SUITE("Sampling") {
 
     TEST_CASE("RanksAskTheSameClients") {
         FEDHIVE_NEEDS_RANKS();
-        for (const std::string& sampler : kSamplers) {
+        for (const std::string& sampler : kSamplers + kMeasured) {
             CAPTURE(sampler);
             const Options options = sampled(sampler, {"rounds=12"});
             FedhiveRun whole(small_config(), options);
@@ -83,6 +89,69 @@ TEST_SUITE("Sampling") {
             replay.start({"replay", run.out().string(), "--round", row.at("round"), "--client", row.at("client_id")});
             CHECK_MESSAGE(replay.end() == "exited with status 0", replay.output());
             CHECK_MESSAGE(replay.output().find(": the same bits as in the run\n") != std::string::npos, replay.output());
+        }
+    }
+
+    // Four of all thirteen clients: those whose first model has the largest loss on their examples.
+    TEST_CASE("MeasuredChoiceIsThatOfTheLargestLossesOfTheModelThatIsSent") {
+        FedhiveRun everybody(small_config(), set({"rounds=1", "training.cohort=13", "training.measure=[loss]"})),
+            few(small_config(),
+                set({"rounds=2", "training.cohort=4", "training.measure=[loss]",
+                     "sampling={name: power_of_choice, factor: 4, losses: measured}",
+                     "devices={compute: {seconds_per_example: 1}, link: {upload: 1.0e+12, download: 1.0e+12}}"}));
+        finished(everybody);
+        finished(few);
+        std::vector<std::pair<double, std::string>> losses;
+        std::map<std::string, std::string> loss_of;
+        double longest = 0.0;
+        for (const auto& row : read_csv(everybody.out() / "clients.csv")) {
+            losses.emplace_back(-std::stod(row.at("sent_loss")), row.at("client_id"));
+            loss_of[row.at("client_id")] = row.at("sent_loss");
+            longest = std::max(longest, std::ceil(std::stod(row.at("num_examples")) / 3.0));
+        }
+        std::sort(losses.begin(), losses.end());
+        std::set<std::string> expected, asked;
+        for (std::size_t i = 0; i < 4; ++i) expected.insert(losses[i].second);
+        double training = 0.0;
+        for (const auto& row : read_csv(few.out() / "clients.csv")) {
+            if (row.at("round") != "1") continue;
+            asked.insert(row.at("client_id"));
+            CHECK(row.at("sent_loss") == loss_of.at(row.at("client_id")));
+            const double examples = std::stod(row.at("num_examples"));
+            training = std::max(training, examples + std::ceil(examples / 3.0));
+        }
+        CHECK(asked == expected);
+        const auto round = read_csv(few.out() / "rounds.csv").front();
+        const double model = 4.0 * few.manifest()["num_parameters"].get<double>();
+        CHECK(std::stod(round.at("bytes_down")) == (13 + 4) * model);
+        CHECK(std::stod(round.at("bytes_up")) == 4 * (model + 8) + 13 * 8);
+        CHECK(std::stod(round.at("virtual_s")) == doctest::Approx(longest + training).epsilon(1e-6));
+    }
+
+    TEST_CASE("MeasuredChoiceIsRepeatedByAReplayAndAfterAnInterrupt") {
+        const Options options = sampled("name: power_of_choice, losses: measured", {"workers=2"});
+        FedhiveRun whole(small_config(), options);
+        finished(whole);
+        FedhiveRun run(small_config(), options);
+        REQUIRE(eventually(30.0, [&] { return run.rounds() >= 20; }));
+        kill(run.pid(), SIGINT);
+        if (run.end() == "exited with status 130") {
+            run.start({"run", "--resume", run.out().string()});
+            finished(run);
+        }
+        check_same_run(run.out(), whole.out());
+        const auto row = read_csv(run.out() / "clients.csv").back();
+        FedhiveRun replay;
+        replay.start({"replay", run.out().string(), "--round", row.at("round"), "--client", row.at("client_id")});
+        CHECK_MESSAGE(replay.end() == "exited with status 0", replay.output());
+    }
+
+    TEST_CASE("LossesCannotBeMeasuredWhereOthersTrain") {
+        for (const std::string mode : {"{name: semi_async, quorum: 2}", "{name: async}", "{name: hogwild}"}) {
+            FedhiveRun run(small_config(), set({"sampling={name: power_of_choice, losses: measured}", "mode=" + mode}));
+            CHECK(run.end() == "exited with status 2");
+            CHECK_MESSAGE(run.output().find("sampling.losses: in mode '") != std::string::npos, run.output());
+            CHECK(run.output().find("allowed: reported, or mode synchronous") != std::string::npos);
         }
     }
 

@@ -113,8 +113,8 @@ TEST_CASE("EveryKeyIsRead") {
         "  partition: {scheme: dirichlet, clients: 9, holdout: 0.25, alpha: 0.125, min_examples: 5}\n"
         "model: {name: cnn_m, dropout: false, frozen: [\"conv*\", fc1.bias]}\n"
         "training:\n  cohort: 8\n  local_epochs: 4\n  batch_size: 16\n  clients_per_slot: 1\n  clients_at_once: 1\n  engine: "
-        "direct\n"
-        "  clip_norm: 2\n  optimizer: {name: sgd, lr: 0.5, momentum: 0.75, weight_decay: 0.25, nesterov: true}\n"
+        "direct\n  clip_norm: 2\n  measure: [accuracy, loss]\n"
+        "  optimizer: {name: sgd, lr: 0.5, momentum: 0.75, weight_decay: 0.25, nesterov: true}\n"
         "  lr_schedule: {name: cosine, warmup_rounds: 3, over: 50, least: 0.125}\n"
         "  loss: {name: cross_entropy, label_smoothing: 0.25, class_weights: [1, 0.5]}\n"
         "sampling: {name: fixed, clients: [8, 7, 6, 5, 4, 3, 2, 0]}\n"
@@ -140,8 +140,8 @@ TEST_CASE("EveryKeyIsRead") {
              "}\n"
              "model {\nname cnn_m\ndropout false\ninit \nfrozen conv* fc1.bias \nlocal \n}\n"
              "training {\ncohort 8\nparticipation none\nlocal_epochs 4\nlocal_steps none\nbatch_size 16\nclients_per_slot 1\n"
-             "clients_at_once 1\nengine direct\nprecision f32\ngraph false\nclip_norm 0x1p+1\noptimizer {\nname sgd\nlr "
-             "0x1p-1\nmomentum 0x1.8p-1\n"
+             "clients_at_once 1\nengine direct\nprecision f32\ngraph false\nclip_norm 0x1p+1\nmeasure accuracy loss \n"
+             "optimizer {\nname sgd\nlr 0x1p-1\nmomentum 0x1.8p-1\n"
              "weight_decay 0x1p-2\nnesterov true\n}\n"
              "lr_schedule {\nname cosine\nwarmup_rounds 3\nover 50\nleast 0x1p-3\n}\n"
              "loss {\nname cross_entropy\nlabel_smoothing 0x1p-2\nclass_weights 0x1p+0 0x1p-1 \nbalanced false\n}\n"
@@ -326,6 +326,7 @@ TEST_CASE("QuickstartSpellsOutEveryKeyThatApplies") {
                                                                "training.participation",
                                                                "training.local_steps",
                                                                "training.clip_norm",
+                                                               "training.measure",
                                                                "data.partition.sizes",
                                                                "model.init",
                                                                "model.frozen",

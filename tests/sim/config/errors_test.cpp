@@ -198,6 +198,8 @@ TEST_CASE("KeysThatDoNotGoTogether") {
             {"training: {optimizer: {name: adagrad, momentum: 0.5}}\n", "c.yaml:7: training.optimizer.momentum"},
             {"training: {lr_schedule: {name: cosine, gamma: 0.5}}\n", "c.yaml:7: training.lr_schedule.gamma"},
             {"training: {clip_norm: 0}\n", "c.yaml:7: training.clip_norm"},
+            {"training: {measure: [loss, mse]}\n", "c.yaml:7: training.measure[1]"},
+            {"training: {measure: [accuracy]}\nmode: {name: split, cut: fc1}\n", "c.yaml:7: training.measure"},
             {"training:\n  cohort: 5\n", "c.yaml:8: training.cohort"},
             {"training: {clients_per_slot: 6}\n", "c.yaml:7: training.clients_per_slot"},
             {"training: {clients_per_slot: 8, clients_at_once: 6}\n", "c.yaml:7: training.clients_at_once"},

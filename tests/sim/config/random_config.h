@@ -5,6 +5,7 @@
 #include "clients/models/layer_kind.h"
 #include "clients/tasks/learning_task.h"
 #include "clients/tasks/loss.h"
+#include "clients/tasks/measures.h"
 #include "clients/uploads/upload.h"
 #include "sim/config/fields.h"
 #include "sim/modes/mode_spec.h"
@@ -100,6 +101,9 @@ inline void fit_to_mode(RunConfig& run, const ModeSpec& mode, unsigned seed) {
         run.sampling.values.set("clients", all);
     }
     if (mode.all_clients) run.sampling = {"uniform"};
+    const Mode value = mode.build({.values = run.mode.values});
+    if (run.sampling.name == "power_of_choice" && (!value.trains_alone() || value.overlaps()))
+        run.sampling.values.set("losses", "reported");
     if (mode.needs_quorum || run.mode.quorum())
         run.mode.values.set("quorum", std::optional(std::min(run.mode.quorum().value_or(1), run.cohort_size())));
     if (!mode.weighs_updates) run.strategy.weighting = Weighting::Examples;
@@ -177,6 +181,9 @@ inline void fit_task(RunConfig& run) {
         run.training.loss = {task.losses.front(), completed({}, clients::loss_spec(task.losses.front()).keys)};
     std::erase_if(run.evaluation.metrics, [&](const std::string& name) { return task.metric(name) == nullptr; });
     if (numbers) run.evaluation.confusion = false;
+    const std::vector<std::string> measures = clients::measures_of(task);
+    std::erase_if(run.training.measure,
+                  [&](const std::string& name) { return std::ranges::find(measures, name) == measures.end(); });
     for (auto& [name, target] : run.stop.test) {
         const std::vector<clients::Metric> shown = task.metrics_with(run.evaluation.metrics);
         if (std::ranges::find(shown, name, &clients::Metric::name) == shown.end()) target.reset();
@@ -228,7 +235,10 @@ inline void reconcile(RunConfig& run, unsigned seed) {
     run.training.clients_per_slot = single || client_state ? 1 : std::int64_t{1} << (seed % 5);
     run.mode.values = completed(run.mode.values, mode_spec(run.mode.name).keys);
     fit_to_mode(run, mode_spec(run.mode.name), seed);
-    if (!mode_spec(run.mode.name).build({.values = run.mode.values}).trains_alone()) run.upload.clear();
+    if (!mode_spec(run.mode.name).build({.values = run.mode.values}).trains_alone()) {
+        run.upload.clear();
+        run.training.measure.clear();
+    }
     std::erase_if(run.upload, [](const Chosen& step) { return step.name == "clip" || step.name == "error_feedback"; });
     const auto compresses = [](const Chosen& step) {
         return entry_of(clients::upload_catalog(), step.name, "step of an upload").shrink != nullptr;

@@ -81,6 +81,26 @@ TEST_SUITE("Workload") {
         CHECK(four.workload().traffic_of(four.flight, 1).up == 143);
     }
 
+    TEST_CASE("WhatAClientMeasuresTakesAThirdOfTheTimeAndItsReportsComeUp") {
+        FourClients four;
+        four.plan.reports.add("other");
+        CHECK(four.workload().examples_in_time(four.flight, 1) == 20);
+        four.plan.reports.add("sent_loss");
+        four.options.report_bytes = four.plan.reports.bytes();
+        CHECK(four.workload().examples_of(four.flight, 1) == 20);
+        CHECK(four.workload().examples_in_time(four.flight, 1) == 24);
+        CHECK(four.workload().steps_of(four.flight, 1) == 6);
+        CHECK(four.workload().traffic_of(four.flight, 1).down == 1000);
+        CHECK(four.workload().traffic_of(four.flight, 1).up == 616);
+        four.options.round_trip_s = [](std::uint32_t, std::uint64_t examples, const Traffic&) {
+            return static_cast<double>(examples);
+        };
+        CHECK(four.workload().longest_trip_s(four.flight) == 24.0);
+        four.deadlines = Deadlines(std::nullopt);
+        four.deadlines.learn({.steps = 1, .seconds = 1.0});
+        CHECK(four.workload().deadline_of(four.flight) == 30.0 + 20.0 * 6.0);
+    }
+
     TEST_CASE("TheSlowestOfASlotsClientsSaysHowLongItIsOnItsWay") {
         FourClients four;
         four.flight.clients.push_back({.client_id = 3});

@@ -151,4 +151,16 @@ TEST_SUITE("ResultTables") {
               "3,12,1,2,6,,,,,,hung,3,0,,,,\"Köln, Dom\"\n"
               "3,13,1,3,6,,,,,,left_behind,3,0,,,,\n");
     }
+
+    TEST_CASE("ReportsAreTheLastColumnsOfClients") {
+        RoundForATable of;
+        of.arrived.clients[0].result.reports = {0.125, 0.5};
+        const auto table = clients_csv(true, {{"sent_loss", "", "a"}, {"other", "", "b"}});
+        CHECK(table.header().ends_with(",update_s,owner,sent_loss,other\n"));
+        Rows rows;
+        for (const std::uint32_t client : {0, 2}) table.append(rows, {of.round, of.arrived.clients[client], "me"});
+        CHECK(text_of(rows) ==
+              "3,10,1,0,6,4,0.25,1.5,0000000000000abc,0.750000,,3,0,2.000000,0.000000001,0.000000000,me,0.125,0.5\n"
+              "3,12,1,2,6,,,,,,hung,3,0,,,,me,,\n");
+    }
 }

@@ -1,6 +1,7 @@
 // What every sampler promises, whatever is in the catalog; then each by itself.
 #include "sim/selection/sampler.h"
 
+#include "aggregation/base/error.h"
 #include "tests/support/statistics.h"
 
 #include <doctest/doctest.h>
@@ -240,7 +241,8 @@ TEST_SUITE("PowerOfChoiceSampler") {
 
     TEST_CASE("ThoseWithTheLargestLastLossAreAskedAndNewOnesBefore") {
         const auto sampler =
-            sampler_spec("power_of_choice").build({.values = {{"factor", std::int64_t{3}}}, .num_examples = kAlike});
+            sampler_spec("power_of_choice")
+                .build({.values = {{"factor", std::int64_t{3}}, {"losses", "reported"}}, .num_examples = kAlike});
         const auto learn = [&](std::uint32_t client, double loss) {
             sampler->learn(std::vector<ClientOutcome>{{.client_id = client, .train_loss = loss}});
         };
@@ -257,9 +259,37 @@ TEST_SUITE("PowerOfChoiceSampler") {
         CHECK(sampler->state() == "0:inf,1:2,2:9,3:4,4:5,5:0.5,");
     }
 
+    TEST_CASE("MeasuredLossesAreAskedForAndWhoTellsNoneIsNotChosen") {
+        const SamplerSpec& spec = sampler_spec("power_of_choice");
+        const Values values{{"factor", std::int64_t{3}}, {"losses", "measured"}};
+        CHECK(spec.measured(values, 4) == 12);
+        CHECK(spec.measured(completed({}, spec.keys), 4) == 0);
+        const auto sampler = spec.build({.values = values, .num_examples = kAlike});
+        Cohort asked;
+        const auto ask = [&](const Cohort& clients) {
+            asked = clients;
+            std::vector<std::optional<double>> losses;
+            for (const std::uint32_t client : clients)
+                losses.push_back(client == 5 ? std::nullopt : std::optional(client == 3 ? 1.0 : 1.0 / (1.0 + client)));
+            return losses;
+        };
+        const Candidates all(6, {}, {}, ask);
+        CHECK(sampler->sample(all, 2, stream_of(0)) == Cohort{0, 3});  // alike: the smaller id first
+        CHECK(asked == Cohort{0, 1, 2, 3, 4, 5});
+        CHECK(sampler->sample(Candidates(6, {0, 1}, {}, ask), 3, stream_of(1)) == Cohort{2, 3, 4});
+        CHECK(asked == Cohort{2, 3, 4, 5});
+        sampler->sample(Candidates(6, {}, {}, ask), 1, stream_of(2));
+        CHECK(asked.size() == 3);
+        CHECK(sampler->sample(Candidates(6, {0, 1, 2, 3, 4}, {}, ask), 2, stream_of(3)).empty());
+        sampler->learn(std::vector<ClientOutcome>{{.client_id = 4, .train_loss = 9.0}});
+        CHECK(sampler->state().empty());
+        CHECK_THROWS_AS(sampler->sample(Candidates(6), 2, stream_of(4)), Fault);  // nobody can be asked
+    }
+
     TEST_CASE("OneCandidateForEachIsSamplingByExamples") {
         const auto sampler =
-            sampler_spec("power_of_choice").build({.values = {{"factor", std::int64_t{1}}}, .num_examples = kExamples});
+            sampler_spec("power_of_choice")
+                .build({.values = {{"factor", std::int64_t{1}}, {"losses", "reported"}}, .num_examples = kExamples});
         sampler->learn(told_of({1, 4, 9}, 0));
         for (std::uint32_t round = 0; round < 50; ++round)
             CHECK(sampler->sample(Candidates(kTwelve), 3, stream_of(round)) ==

@@ -1,0 +1,11 @@
+// Rules for what clients measure of the model that they are sent: training.measure, and sampling by measured losses.
+#pragma once
+
+#include "sim/config/run_config.h"
+
+namespace fedhive::sim {
+
+/// Throws ConfigError: the task has no such measure, or the mode's clients cannot measure.
+void check_measures(const RunConfig& run, const ConfigSource& source);
+
+}  // namespace fedhive::sim

@@ -1,0 +1,21 @@
+#include "sim/plan/reports.h"
+
+#include "clients/tasks/learning_task.h"
+#include "clients/tasks/measures.h"
+
+namespace fedhive::sim {
+
+std::vector<clients::ReportSpec> report_specs(const RunConfig& run) {
+    std::vector<clients::ReportSpec> specs;
+    for (const std::string& measure : run.measures())
+        specs.push_back(clients::report_of_measure(clients::learning_task(run.task), measure));
+    return specs;
+}
+
+clients::Reports reports_of(const RunConfig& run) {
+    clients::Reports reports;
+    for (const clients::ReportSpec& spec : report_specs(run)) reports.add(spec.name);
+    return reports;
+}
+
+}  // namespace fedhive::sim
