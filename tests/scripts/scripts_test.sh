@@ -298,6 +298,45 @@ STAND_IN
     [ "$(cat "$scratch/tree/calls")" = c.cpp ] || fail "looked at again: $(cat "$scratch/tree/calls")"
 }
 
+# Without time for more: what changed or includes what did, then what changed last.
+TidyWithoutTimeLooksAtWhatChanged() {
+    local name
+    plant .clang-tidy ""
+    for name in a b c; do plant sim/run/$name.cpp "int $name;"; done
+    plant sim/run/d.h "int d;"
+    plant sim/run/e.cpp '#include "sim/run/d.h"'
+    plant build/release/compile_commands.json "[$(for name in a b c e; do
+        echo "{\"directory\": \"$scratch/tree\", \"file\": \"sim/run/$name.cpp\", \"command\": \"c++ -c sim/run/$name.cpp\"}"; done | paste -sd ,)]"
+    commit() { git -C "$scratch/tree" -c user.name=n -c user.email=e add -- "$@" && git -C "$scratch/tree" -c user.name=n -c user.email=e commit -qm x; }
+    git -C "$scratch/tree" init -qb main
+    commit sim .clang-tidy
+    plant sim/run/b.cpp "int later;"
+    commit sim
+    plant sim/run/c.cpp "int last;"
+    plant sim/run/d.h "int last;"
+    commit sim
+    mkdir "$scratch/bin"
+    stand_in() {
+        printf '#!/bin/bash\n[ "$1" = --version ] || echo "${2##*/}" >>calls\n%s\n' "$1" >"$scratch/bin/clang-tidy-14"
+        chmod +x "$scratch/bin/clang-tidy-14"
+        rm -rf "$scratch/tree/calls" "$scratch/tree/build/check"
+    }
+    stand_in ""
+    PATH=$scratch/bin:$PATH FEDHIVE_TIDY_S=0 expect 0 checks tidy
+    says "2 files that changed or include what did, 0 with LibTorch, 2 others"
+    says "no time left for sim/run/a.cpp, sim/run/b.cpp; tools/check tidy looks at them"
+    [ "$(sort "$scratch/tree/calls" | paste -sd ' ')" = "c.cpp e.cpp" ] || fail "looked at: $(cat "$scratch/tree/calls")"
+    # On one processor, so that one of the others begins in time.
+    stand_in "sleep 2"
+    local one
+    one=$(taskset -cp $$ | sed 's/.*: *\([0-9]*\).*/\1/')
+    PATH=$scratch/bin:$PATH FEDHIVE_TIDY_S=5 expect 0 taskset -c "$one" python3 "$root/tools/lib/checks.py" --root "$scratch/tree" tidy
+    says "no time left for sim/run/a.cpp; tools/check tidy looks at them"
+    [ "$(sed -n 3p "$scratch/tree/calls")" = b.cpp ] || fail "looked at: $(cat "$scratch/tree/calls")"
+    PATH=$scratch/bin:$PATH FEDHIVE_TIDY_S=99 expect 0 checks tidy
+    [ "$(tail -n 1 "$scratch/tree/calls")" = a.cpp ] || fail "looked at: $(cat "$scratch/tree/calls")"
+}
+
 # A stand-in for scripts/setup shows whether it was called.
 ChecksInstallNothingThatTheyDoNotNeed() {
     scripts_elsewhere
@@ -347,7 +386,7 @@ case ${1:-} in
     HelpSaysHow | WrongUsageEndsWithTwo | DataRefusesADamagedFile | DataReplacesADamagedCopy | FloorsFindWhatWasPlanted | \
         LinksFindWhatWasPlanted | LengthFindsWhatWasPlanted | SummaryCountsAndNamesTests | ProgressMovesOnATerminalAndSaysWhatIsLeft | \
         DataSaysWhoReadsWhat | LinkPutsTheProgramWhereTheShellFindsIt | ChecksInstallNothingThatTheyDoNotNeed | \
-        TidyLooksAtLibrariesAtOnceAndByHalvesWhereItFindsSomething | BuildConfiguresAgainWhenTheMachineHasChanged | \
+        TidyLooksAtLibrariesAtOnceAndByHalvesWhereItFindsSomething | TidyWithoutTimeLooksAtWhatChanged | BuildConfiguresAgainWhenTheMachineHasChanged | \
         AnMpiWithoutItsHeadersIsNone) "$1" ;;
     *) echo "usage: scripts_test.sh CASE"; exit 2 ;;
 esac

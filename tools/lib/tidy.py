@@ -4,6 +4,9 @@ ours that it includes, its compiler flags or .clang-tidy changed.
 Most of the time goes into headers, so the files of a library are looked at together, as a unity build would compile them, small libraries with
 one another, and by halves where something is found or two files do not go together. Of files that include LibTorch, whose headers take a minute, without `everything` only those
 that changed are looked at.
+
+Order: files that changed or include a header of ours that did; those with LibTorch; all others, the last changed first. FEDHIVE_TIDY_S limits the
+time of the latter two.
 """
 import hashlib
 import json
@@ -42,6 +45,11 @@ def changed_files(tree):
     if not base:
         return set(tree.files)
     return set(git(tree, "diff", "--name-only", base[0])) | set(git(tree, "ls-files", "-o", "--exclude-standard"))
+
+
+def changed_last(tree):
+    """File -> how many files changed later than it did."""
+    return {name: rank for rank, name in enumerate(dict.fromkeys(git(tree, "log", "-n", "2000", "--format=", "--name-only")))}
 
 
 class Includes:
@@ -163,8 +171,8 @@ def findings(tree, everything):
     kept.mkdir(parents=True, exist_ok=True)
     version = subprocess.run(["clang-tidy-14", "--version"], capture_output=True, check=True).stdout
     common = hashlib.sha256(version + (tree.root / ".clang-tidy").read_bytes())
-    changed = changed_files(tree)
-    quick, slow, found = [], [], []
+    changed, ranks = changed_files(tree), changed_last(tree)
+    quick, slow, touched, found = [], [], set(), []
     for name in tree.ending(".cpp"):
         if not name.startswith(FLOORS):
             continue
@@ -180,10 +188,12 @@ def findings(tree, everything):
             continue
         if not libtorch:
             quick.append((name, mark))
+            if ".clang-tidy" in changed or not changed.isdisjoint(headers):
+                touched.add(name)
         elif everything or name in changed:
             slow.append((name, mark))
     if quick or slow:
-        print(f"clang-tidy: {len(quick)} files, and {len(slow)} with LibTorch", flush=True)
+        print(f"clang-tidy: {len(touched)} files that changed or include what did, {len(slow)} with LibTorch, {len(quick) - len(touched)} others", flush=True)
 
     seconds = float(os.environ.get("FEDHIVE_TIDY_S", "inf"))
     deadline, left_out, done = time.monotonic() + seconds, [], []
@@ -211,10 +221,17 @@ def findings(tree, everything):
             file.flush()
             return lint(file.name, "--checks=-bugprone-suspicious-include", f"--header-filter={ours}", flags_of=names[0])[1]
 
-    def look_at(files):
-        if files[0] in slow and time.monotonic() > deadline:
+    def urgency(files):
+        """Of files that are looked at together: 0 may not be left out."""
+        return 1 if files[0] in slow else 0 if files[0][0] in touched else 2
+
+    def look_in_time(files):
+        if urgency(files) and time.monotonic() > deadline:
             left_out.extend(name for name, _ in files)
-            return
+        else:
+            look_at(files)
+
+    def look_at(files):
         started, names = time.monotonic(), [name for name, _ in files]
         clean = look(names[0]) if len(files) == 1 else clean_together(names)
         for _, mark in files if clean else []:
@@ -227,9 +244,15 @@ def findings(tree, everything):
             look_at(files[:len(files) // 2])
             look_at(files[len(files) // 2:])
 
-    parts = parts_of(quick + slow, together, kind_of=lambda job: (job in slow, tuple(flags[job[0]])))
+    def order(files):
+        last = min(ranks.get(name, len(ranks)) for name, _ in files) if urgency(files) == 2 and deadline != float("inf") else 0
+        return urgency(files), last, -len(files)
+
+    parts = parts_of(quick + slow, together, kind_of=lambda job: (urgency([job]), tuple(flags[job[0]])))
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        list(pool.map(look_at, sorted(parts, key=lambda files: (files[0] in slow, -len(files)))))
+        list(pool.map(look_in_time, sorted(parts, key=order)))
     if left_out:
-        print(f"clang-tidy: no time left for {', '.join(sorted(left_out))}; tools/check tidy looks at them", flush=True)
+        left_out.sort()
+        told = ", ".join(left_out[:8]) + (f" and {len(left_out) - 8} others" if len(left_out) > 8 else "")
+        print(f"clang-tidy: no time left for {told}; tools/check tidy looks at them", flush=True)
     return sorted(found)

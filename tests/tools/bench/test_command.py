@@ -56,6 +56,25 @@ class FewerRounds(support.TemporaryFolder):
         self.assertEqual({name: found["workload"]["rounds"] for name, found in kept.items()}, {"w1": 10, "w4": 4})
 
 
+class Groups(support.TemporaryFolder):
+    def test_a_workload_without_its_model_is_one_of_each_model(self):
+        from bench.__main__ import measure_all
+        from bench.store import Store
+
+        class Side:
+            name, note, missing = "fedhive", "", ""
+
+            def supports(self, _workload):
+                return True
+
+            def run(self, _workload, watch_memory=False):
+                return {"round_s": 1.0, "peak_mib": 1.0 if watch_memory else None}
+
+        given = argparse.Namespace(gpu=False, quick=True, rounds=None, repeats=1, workloads=["w3", "w2-cnn_m"], build=None)
+        found = [each["workload"]["id"] for each in measure_all(given, Store(self.folder, {"commit": "abc"}), [Side()])]
+        self.assertEqual(found, ["w2-cnn_m", "w3-lr", "w3-mlp"])
+
+
 class AsCalled(unittest.TestCase):
     def test_a_command_names_the_workloads_it_was_given(self):
         from bench.__main__ import command_of
@@ -81,7 +100,7 @@ class Command(support.TemporaryFolder):
             return {(row["workload"], row["side"], row["figure"]): float(row["median"]) for row in csv.DictReader(file)}
 
     def test_barrier_and_aggregation_are_measured_by_themselves(self):
-        done = bench("W6", "w5", "--quick", "--repeats", "2", "--out", self.folder)
+        done = bench("W6", "w5", "--quick", "--repeats", "1", "--out", self.folder)
         self.assertEqual(done.returncode, 0, done.stderr)
         table = self.table()
         for workers in ("1 worker", "2 workers", "16 workers"):
@@ -91,7 +110,7 @@ class Command(support.TemporaryFolder):
         self.assertEqual({key[1] for key in table if key[0] == "w5"}, {f"{rule}, P = 21,840, K = {k}" for rule in ("mean", "median") for k in (10, 32)})
 
     def test_sides_run_and_a_second_call_measures_nothing_again(self):
-        done = bench("W3", "--quick", "--repeats", "1", "--out", self.folder)
+        done = bench("W3-lr", "--quick", "--repeats", "1", "--out", self.folder)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("table.md", done.stdout)
         table, text = self.table(), (self.folder / "table.md").read_text()
@@ -99,10 +118,10 @@ class Command(support.TemporaryFolder):
             for figure in ("round_s", "whole_s", "speed", "peak_mib"):
                 self.assertGreater(table["w3-lr", side, figure], 0)
             self.assertIn(f"| {side} |", text)
-        self.assertEqual(table["w3-mlp", "ideal loop, 2 processes", "speed"], 1)
+        self.assertEqual(table["w3-lr", "ideal loop, 2 processes", "speed"], 1)
         self.assertIn("| fedhive batched |", text)
         manifest = json.loads((self.folder / "manifest.json").read_text())
-        self.assertEqual((manifest["repeats"], manifest["workers"], manifest["commands"]), (1, 2, ["fedhive bench --quick --repeats 1 w3"]))
+        self.assertEqual((manifest["repeats"], manifest["workers"], manifest["commands"]), (1, 2, ["fedhive bench --quick --repeats 1 w3-lr"]))
         again = bench("w3-LR", "--quick", "--repeats", "1", "--out", self.folder)
         self.assertEqual((again.returncode, again.stdout), (0, f"{self.folder}/table.md\n"))
         self.assertEqual(self.table(), table)
