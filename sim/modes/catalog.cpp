@@ -37,8 +37,12 @@ bool runs(const ModeSpec& mode, const LocalRuleSpec& local) {
     return (!local.client_term || local_steps) && (!local.client_state() || (mode.whole_cohort && leaves_the_server(mode)));
 }
 
+/// Clients train alone, from the one model that they are sent, so they can measure it first.
+bool trains_alone(const ModeSpec& mode) { return mode.build({.values = completed({}, mode.keys)}).trains_alone(); }
+
 bool runs(const ModeSpec& mode, const aggregation::AggregatorSpec& rule) {
-    return (rule.replaceable || leaves_the_server(mode)) && (rule.weighs || !mode.discounts);
+    return (rule.replaceable || leaves_the_server(mode)) && (rule.weighs || !mode.discounts) &&
+           (rule.measures.empty() || trains_alone(mode));
 }
 
 bool runs(const ModeSpec& mode, const aggregation::ServerOptimizerSpec& server) {
@@ -67,9 +71,7 @@ std::vector<std::string> modes_of(const StrategyParts& parts) {
     });
 }
 
-std::vector<std::string> modes_with_clients_alone() {
-    return modes_that([](const ModeSpec& mode) { return mode.build({.values = completed({}, mode.keys)}).trains_alone(); });
-}
+std::vector<std::string> modes_with_clients_alone() { return modes_that(trains_alone); }
 
 KeySpec quorum_key() {
     return {.name = "quorum",

@@ -48,8 +48,9 @@ const std::map<std::string, std::string> kCuts{{"mlp", "fc1"}, {"mnist_cnn", "co
 
 /// Strategies recorded among the other cases: the direct engine's bits are equal on all machines, and one mode suffices to test
 /// a server step.
-const std::set<std::string> kByDirect{"fedyogi", "fedadagrad",        "feddyn", "krum",   "trimmed_mean", "bulyan",
-                                      "rfa",     "centered_clipping", "fedexp", "fednova"};
+const std::set<std::string> kByDirect{"fedyogi", "fedadagrad",        "feddyn", "krum",    "trimmed_mean", "bulyan",
+                                      "rfa",     "centered_clipping", "fedexp", "fednova", "qfedavg",      "term",
+                                      "afl",     "fedmgda_plus",      "fedadp"};
 
 struct Case {
     std::string name;
@@ -119,6 +120,11 @@ std::vector<Case> other_cases() {
         {"training.engine=direct", "strategy={name: centered_clipping, radius: 0.1, iterations: 2}"},
         {"training.engine=direct", "strategy={name: fedexp}"},
         {"training.engine=direct", "strategy={name: fednova}"},
+        {"training.engine=direct", "strategy={name: qfedavg, q: 0.5}"},
+        {"training.engine=direct", "strategy={name: term}"},
+        {"training.engine=direct", "strategy={name: afl}"},
+        {"training.engine=direct", "strategy={name: fedmgda_plus, server_lr: 0.1}"},
+        {"training.engine=direct", "strategy={name: fedadp}"},
         {"training.engine=direct", "strategy={name: fedavg, aggregator: mean_around_median}"},
         {"training.engine=direct", "strategy={name: fedavg, aggregator: sign_majority, server_lr: 0.01}"},
         {"training.engine=direct", "strategy={name: fedavg, aggregator: robust_rate, threshold: 2}"},

@@ -42,9 +42,10 @@ TEST_SUITE_BEGIN("Strategies");
 TEST_CASE("CatalogInOrder") {
     std::vector<std::string> names;
     for (const StrategySpec& spec : strategy_catalog()) names.push_back(spec.name);
-    CHECK(names == std::vector<std::string>{"fedavg", "fedavgm", "fedprox", "fedadam", "fedyogi", "fedadagrad", "scaffold",
-                                            "feddyn", "median", "krum", "trimmed_mean", "bulyan", "rfa", "centered_clipping",
-                                            "fedexp", "fednova"});
+    CHECK(names == std::vector<std::string>{
+                       "fedavg", "fedavgm", "fedprox", "fedadam",      "fedyogi", "fedadagrad",   "scaffold",
+                       "feddyn", "median",  "krum",    "trimmed_mean", "bulyan",  "rfa",          "centered_clipping",
+                       "fedexp", "fednova", "qfedavg", "term",         "afl",     "fedmgda_plus", "fedadp"});
     CHECK(names_of(mode_catalog()) == std::vector<std::string>{"synchronous", "semi_async", "async", "gradient_averaging",
                                                                "parameter_server", "hogwild", "split"});
     CHECK(names_of(local_rule_catalog()) == std::vector<std::string>{"plain", "prox", "scaffold", "dynamic"});
@@ -127,6 +128,11 @@ TEST_CASE("EveryParameterIsReadAndChecked") {
         {"centered_clipping", "server_lr", 1.0, "above 0", "0.5", "0"},
         {"fedexp", "server_lr", 1.0, "above 0", "0.5", "0"},
         {"fednova", "server_lr", 1.0, "above 0", "0.5", "0"},
+        {"qfedavg", "server_lr", 1.0, "above 0", "0.5", "0"},
+        {"term", "server_lr", 1.0, "above 0", "0.5", "0"},
+        {"afl", "server_lr", 1.0, "above 0", "0.5", "0"},
+        {"fedmgda_plus", "server_lr", 1.0, "above 0", "0.5", "0"},
+        {"fedadp", "server_lr", 1.0, "above 0", "0.5", "0"},
     };
     std::size_t in_catalog = 0;
     for (const StrategySpec& spec : strategy_catalog())
