@@ -6,6 +6,7 @@
 #include "aggregation/memory/client_states.h"
 #include "sim/config/config.h"
 #include "sim/plan/model_setup.h"
+#include "sim/privacy/accountant.h"
 #include "sim/ranks/ranks.h"
 #include "sim/round/flight.h"
 #include "sim/round/missing_noise.h"
@@ -15,6 +16,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 
 namespace fedhive::sim {
 
@@ -23,7 +25,8 @@ struct ServerSide {
     aggregation::ClientStates client_states;  // if clients keep state
     ServerState state;
     MissingNoise missing_noise;
-    std::uint64_t least_updates = 1;  // with fewer of them a round makes no server step
+    std::uint64_t least_updates = 1;                // with fewer of them a round makes no server step
+    std::optional<PrivacyAccountant> accountant{};  // with `privacy`
 
     /// Before the first model. `arena`: outlives this. `folder`: the run's, for client state in a file; empty: it is in memory
     /// in any case. Throws ConfigError if the clients' state does not fit.
@@ -37,6 +40,11 @@ struct ServerSide {
     /// Call after a server step and before the slots are freed: on the rank that trains it, each accepted client's memories are
     /// changed by what its visit wrote.
     void keep_states(const Arrivals& arrived);
+
+    /// ε of the server steps so far; empty without `privacy`.
+    std::optional<double> epsilon() const {
+        return accountant ? std::optional(accountant->epsilon(state.version)) : std::nullopt;
+    }
 
     /// The published global model in host memory, [P]; valid until the next server step.
     aggregation::HostView global_model() const { return aggregation::HostView(state.model()); }

@@ -72,6 +72,7 @@ Arrivals run_round(Experiment& run, Fleet& fleet, RoundRecord& round) {
     server.sampler = run.sampler->state();
     server.in_flight = fleet.in_flight();
     if (run.config.clock == "virtual") round.virtual_s = server.now_s;
+    round.epsilon = run.server.epsilon();
     return arrived;
 }
 
