@@ -49,6 +49,7 @@ const std::vector<double>& Values::numbers(const std::string& key) const { retur
 std::optional<std::int64_t> Values::optional_integer(const std::string& key) const {
     return get<std::optional<std::int64_t>>(key);
 }
+std::optional<double> Values::optional_number(const std::string& key) const { return get<std::optional<double>>(key); }
 
 double Values::number_or(const std::string& key, double otherwise) const {
     return find(key) != nullptr ? number(key) : otherwise;

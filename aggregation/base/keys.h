@@ -93,6 +93,7 @@ public:
     const std::filesystem::path& path(const std::string& key) const;
     const std::vector<double>& numbers(const std::string& key) const;
     std::optional<std::int64_t> optional_integer(const std::string& key) const;
+    std::optional<double> optional_number(const std::string& key) const;
 
     /// The number of that key, or `otherwise` if it is absent.
     double number_or(const std::string& key, double otherwise) const;

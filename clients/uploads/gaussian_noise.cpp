@@ -20,10 +20,13 @@ UploadSpec gaussian_noise() {
                 "standard deviation of `multiplier` times the norm of clip (the Gaussian mechanism of arXiv:1710.06963, "
                 "distributed over clients)",
             .keys = {{.name = "multiplier",
-                      .default_value = 1.0,
+                      .default_value = std::optional<double>(),
                       .range = above(0),
+                      .empty_word = "auto",
+                      .default_note = "`1`",
                       .doc = "Standard deviation of the noise in the sum, as a multiple of the norm of the clip step before it "
-                             "(z). With m updates per server step, each gets noise with standard deviation multiplier · norm / "
+                             "(z). auto, or left out: 1; with privacy.epsilon the smallest with which that ε holds. With m "
+                             "updates per server step, each gets noise with standard deviation multiplier · norm / "
                              "√m; the server adds the noise that is missing because of failed clients or staleness."}},
             .noise_of_sum = true,
             .apply = add_share_of_noise};

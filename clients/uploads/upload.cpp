@@ -44,6 +44,15 @@ std::uint64_t permuted(std::uint64_t number, std::uint64_t size, std::uint64_t k
     return number;
 }
 
+/// The value of a key with one number. One that may be left out must be given by now.
+double number_of(const Values& values, const KeySpec& key) {
+    if (std::holds_alternative<std::int64_t>(key.default_value)) return static_cast<double>(values.integer(key.name));
+    if (!std::holds_alternative<std::optional<double>>(key.default_value)) return values.number(key.name);
+    const std::optional<double> number = values.optional_number(key.name);
+    FEDHIVE_CHECK(number, "'{}' has no number", key.name);
+    return *number;
+}
+
 }  // namespace
 
 // Each is defined in the file of its name.
@@ -69,9 +78,7 @@ UploadStep upload_step(const std::string& name, const Values& values) {
     UploadStep step{.kind = static_cast<std::uint32_t>(&spec - upload_catalog().data())};
     FEDHIVE_CHECK(spec.keys.size() <= UploadStep::kMostKeys, "'{}' has {} keys", name, spec.keys.size());
     for (std::size_t i = 0; i < spec.keys.size(); ++i) {
-        const std::string& key = spec.keys[i].name;
-        const bool whole = std::holds_alternative<std::int64_t>(spec.keys[i].default_value);
-        step.numbers[i] = whole ? static_cast<double>(complete.integer(key)) : complete.number(key);
+        step.numbers[i] = number_of(complete, spec.keys[i]);
     }
     return step;
 }

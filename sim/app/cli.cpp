@@ -8,6 +8,7 @@
 #include "sim/app/sweep_command.h"
 #include "sim/app/usage.h"
 #include "sim/machine/ipc_probe.h"
+#include "sim/privacy/accountant.h"
 #include "sim/screen/screen_text.h"
 #include "sim/screen/terminal.h"
 #include "sim/screen/watch.h"
@@ -30,6 +31,7 @@ struct Arguments {
     RunOptions run;
     SweepCommand sweep;
     ReplayOptions replay;
+    PrivacyOptions privacy;
     std::filesystem::path folder;
     std::filesystem::path init;
     std::filesystem::path arrivals;
@@ -164,6 +166,37 @@ void add_config_commands(CLI::App& app, Arguments& given) {
     });
 }
 
+/// A number in that range.
+CLI::Validator within_range(const Range& range) {
+    return {[range](const std::string& text) {
+                double number = 0.0;
+                const bool valid = CLI::detail::lexical_cast(text, number) && range.contains(number);
+                return valid ? "" : fmt::format("{} is not allowed; expected a number {}", text, range.text());
+            },
+            ""};
+}
+
+void add_privacy(CLI::App& app, Arguments& given) {
+    PrivacyOptions& privacy = given.privacy;
+    CLI::App* command = app.add_subcommand("privacy", "print the ε of a config, or of numbers, or the noise for a given ε");
+    add_file(command, "config", privacy.config, "the experiment, a YAML file; options replace what it says");
+    command->add_option("--set", privacy.overrides, "change a key, such as training.cohort=64; may be repeated")
+        ->type_name("KEY=VALUE")
+        ->allow_extra_args(false);
+    CLI::Option* multiplier =
+        command->add_option("--multiplier", privacy.multiplier, "standard deviation of the noise in a sum, in clipping norms")
+            ->check(within_range(between(kLeastMultiplier, kWide)));
+    command->add_option("--epsilon", privacy.epsilon, "in place of the multiplier: print the least one for this ε")
+        ->check(within_range(above(0)))
+        ->excludes(multiplier);
+    command->add_option("--share", privacy.share, "share of the clients that are in a round")->check(within_range(fraction()));
+    command->add_option("--rounds", privacy.rounds, "number of server steps")
+        ->check(CLI::Range(std::int64_t{1}, kNoRound).description("1 or more"));
+    command->add_option("--delta", privacy.delta, "probability with which ε may be exceeded")
+        ->check(within_range({.low = 0, .high = 1, .low_excluded = true, .high_excluded = true}));
+    command->callback([&given, &privacy] { given.exit_code = privacy_command(privacy); });
+}
+
 void add_folder_commands(CLI::App& app, Arguments& given) {
     CLI::App* evaluate = app.add_subcommand("evaluate", "print the metrics of a run's saved model");
     add_folder(evaluate, "run", given.folder, "folder of a finished run")->required();
@@ -251,6 +284,7 @@ int run_cli(int argc, char** argv) {
     add_script(app, "report", "scripts/report", "write a report of runs and sweeps; see fedhive report -h");
     add_script(app, "bench", "tools/bench", "compare the speed with other programs; see fedhive bench -h");
     add_config_commands(app, given);
+    add_privacy(app, given);
     add_folder_commands(app, given);
     add_facts(app, given);
     add_hidden(app, given);

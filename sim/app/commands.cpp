@@ -7,6 +7,7 @@
 #include "sim/app/script_command.h"
 #include "sim/app/show_model.h"
 #include "sim/app/show_partition.h"
+#include "sim/app/show_privacy.h"
 #include "sim/config/load_config.h"
 #include "sim/config/suggest.h"
 #include "sim/fleet/failure_policy.h"
@@ -226,6 +227,14 @@ int validate_command(const ValidateOptions& options) {
 
 int show_config_command(const std::filesystem::path& config, const std::vector<std::string>& overrides) {
     fmt::print("{}", to_yaml(load_config(config, overrides).run));
+    return 0;
+}
+
+int privacy_command(const PrivacyOptions& options) {
+    const PrivacyQuestion question = privacy_question(options);
+    fmt::print("{}", privacy_text(question));
+    std::fflush(stdout);  // before the script writes
+    if (has_script("scripts/privacy")) script_command("scripts/privacy", privacy_arguments(question));
     return 0;
 }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,17 @@ struct PartitionOptions {
 
 /// Prints the partition. With `plot` it does not return: scripts/report draws.
 int partition_command(const PartitionOptions& options);
+
+struct PrivacyOptions {
+    std::filesystem::path config;  // may be empty if the others are given
+    std::vector<std::string> overrides;
+    std::optional<double> multiplier, epsilon, share, delta;  // epsilon: in place of the multiplier
+    std::optional<std::int64_t> rounds;
+};
+
+/// Prints ε, and the multiplier if `epsilon` is given. Does not return if the program is below its checkout: scripts/privacy adds
+/// what dp-accounting says.
+int privacy_command(const PrivacyOptions& options);
 int evaluate_command(const std::filesystem::path& run_folder, bool json);
 int replay_command(const ReplayOptions& options);
 int reference_command();

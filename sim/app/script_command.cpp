@@ -12,19 +12,21 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// build/release/fedhive is two folders below the checkout; an installed program has no checkout above it.
+/// build/release/fedhive is two folders below the checkout; an installed program has no checkout above it. Empty if there is none.
 fs::path find_script(const std::string& script) {
     const fs::path program = fs::read_symlink("/proc/self/exe");
     for (fs::path folder = program.parent_path(); folder != folder.root_path(); folder = folder.parent_path())
         if (fs::exists(folder / script) && fs::exists(folder / "sim")) return folder / script;
-    throw ConfigError(fmt::format("{}: no {} in a folder above {}; call the script in the checkout",
-                                  fs::path(script).filename().string(), script, program.string()));
+    return {};
 }
 
 }  // namespace
 
 void script_command(const std::string& path, const std::vector<std::string>& arguments) {
     const std::string script = find_script(path).string();
+    if (script.empty())
+        throw ConfigError(fmt::format("{}: no {} in a folder above {}; call the script in the checkout",
+                                      fs::path(path).filename().string(), path, fs::read_symlink("/proc/self/exe").string()));
     std::vector<std::string> all{script};
     all.insert(all.end(), arguments.begin(), arguments.end());
     std::vector<char*> pointers;
@@ -34,5 +36,7 @@ void script_command(const std::string& path, const std::vector<std::string>& arg
     execv(script.c_str(), pointers.data());
     throw ConfigError(fmt::format("{}: cannot be started: {}", script, std::strerror(errno)));
 }
+
+bool has_script(const std::string& path) { return !find_script(path).empty(); }
 
 }  // namespace fedhive::sim

@@ -3,6 +3,7 @@
 #include "clients/data/partition.h"
 #include "sim/config/fields.h"
 #include "sim/config/load_tree.h"
+#include "sim/config/privacy.h"
 #include "sim/config/reader.h"
 #include "sim/config/rules.h"
 
@@ -97,6 +98,7 @@ LoadedConfig load_tree(Node root) {
     const StrategySpec& strategy = strategy_spec(loaded.run.strategy.name);
     complete(loaded.run, strategy, *source, origin);
     check_rules(loaded.run, strategy, *source, missing);
+    settle_noise(loaded.run);
     loaded.source = source;
     return loaded;
 }

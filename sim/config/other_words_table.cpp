@@ -88,8 +88,10 @@ const std::vector<OtherWords>& other_words() {
         {"failures.policy", "on_failure failure_policy accept_failures"},
         {"failures.deadline_s", "timeout timeout_s round_timeout deadline .timeout_s"},
         {"devices.availability.probability", "availability client_availability availability_rate"},
+        {"privacy.epsilon", "target_epsilon privacy_budget .target_epsilon"},
+        {"privacy.delta", "target_delta .target_delta"},
         {"upload",
-         "compression compressor compress quantization quantize sparsification differential_privacy dp privacy "
+         "compression compressor compress quantization quantize sparsification differential_privacy dp "
          "noise_multiplier attack attacks"}};
     return rows;
 }

@@ -10,6 +10,7 @@
 #include "sim/config/local_part_rules.h"
 #include "sim/config/measure_rules.h"
 #include "sim/config/mistakes.h"
+#include "sim/config/privacy.h"
 #include "sim/config/upload_rules.h"
 #include "sim/modes/mode_spec.h"
 #include "sim/selection/sampler.h"
@@ -359,6 +360,7 @@ void check_rules(const RunConfig& run, const StrategySpec& strategy, const Confi
     collect([&] { check_holdout(run, source); });
     collect([&] { check_evaluation(run, source); });
     collect([&] { check_upload(run, who_keeps_state(run, strategy), source); });
+    collect([&] { check_privacy(run, source); });
     collect([&] { check_local_part(run, source); });
     collect([&] { check_failures(run, source); });
     if (!mistakes.none()) throw ConfigError(mistakes.text());

@@ -187,6 +187,14 @@ struct Seeds {
     std::uint64_t data, partition, model, sampling, training;
 };
 
+/// What the accountant is asked for (sim/privacy); with neither, it is not at work.
+struct PrivacyConfig {
+    std::optional<double> epsilon;  // at most this after all rounds
+    std::optional<double> delta;
+
+    bool wanted() const { return epsilon || delta; }
+};
+
 struct RunConfig {
     std::string name;  // default: the file's name without .yaml
     std::uint64_t seed = 1;
@@ -212,7 +220,8 @@ struct RunConfig {
     CheckpointConfig checkpoint;
     std::vector<FaultConfig> faults;
     std::vector<Chosen> upload;  // steps of the chain (clients/uploads/upload.h)
-    DevicesConfig devices;       // clock virtual
+    PrivacyConfig privacy;
+    DevicesConfig devices;  // clock virtual
 
     /// `seeds`, each as given, or else `seed`.
     Seeds all_seeds() const;

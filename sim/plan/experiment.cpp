@@ -192,7 +192,11 @@ void Experiment::begin_anew(const LoadedConfig& loaded) const {
     server.begin_with(first.parameters, first.frozen);
 }
 
-std::vector<std::string> Experiment::warnings() const { return all_warnings(data.warnings, model.spec); }
+std::vector<std::string> Experiment::warnings() const {
+    std::vector<std::string> lines = all_warnings(data.warnings, model.spec);
+    if (const std::string warning = delta_warning(config); !warning.empty()) lines.push_back(warning);
+    return lines;
+}
 
 FleetOptions Experiment::fleet_options() const {
     FleetOptions options;

@@ -1,6 +1,7 @@
 #include "sim/plan/server_side.h"
 
 #include "aggregation/math/vector_ops.h"
+#include "sim/config/privacy.h"
 #include "sim/plan/client_states_plan.h"
 #include "sim/plan/reports.h"
 #include "sim/plan/upload_plan.h"
@@ -30,7 +31,9 @@ ServerSide ServerSide::make(const LoadedConfig& loaded, const ModelSetup& model,
             .missing_noise =
                 MissingNoise(upload_plan(run, num_clients), run.all_seeds().training, model.layout, model.local_part, mode),
             .weighing = weighing,
-            .least_updates = least};
+            .least_updates = least,
+            .accountant =
+                run.privacy.wanted() ? std::optional(PrivacyAccountant(mechanism_of(run), *run.privacy.delta)) : std::nullopt};
 }
 
 void ServerSide::begin_with(aggregation::ConstParamSpan parameters, aggregation::ConstParamSpan frozen) const {

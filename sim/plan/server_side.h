@@ -6,6 +6,7 @@
 #include "aggregation/memory/client_states.h"
 #include "sim/config/loaded_config.h"
 #include "sim/plan/model_setup.h"
+#include "sim/privacy/accountant.h"
 #include "sim/ranks/ranks.h"
 #include "sim/round/flight.h"
 #include "sim/round/missing_noise.h"
@@ -16,6 +17,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <vector>
 
 namespace fedhive::sim {
@@ -26,7 +28,8 @@ struct ServerSide {
     ServerState state;
     MissingNoise missing_noise;
     Weighing weighing;
-    std::uint64_t least_updates = 1;  // with fewer of them a round makes no server step
+    std::uint64_t least_updates = 1;                // with fewer of them a round makes no server step
+    std::optional<PrivacyAccountant> accountant{};  // with `privacy`
 
     /// Before the first model. `arena`: outlives this. `folder`: the run's, for client state in a file; empty: it is in memory
     /// in any case. Throws ConfigError if the clients' state does not fit.
@@ -43,6 +46,11 @@ struct ServerSide {
 
     /// The vectors, besides the model, that a checkpoint keeps: of the server's optimiser and of the weight rule.
     std::vector<aggregation::Moment> moments() const;
+
+    /// ε of the server steps so far; empty without `privacy`.
+    std::optional<double> epsilon() const {
+        return accountant ? std::optional(accountant->epsilon(state.version)) : std::nullopt;
+    }
 
     /// The published global model in host memory, [P]; valid until the next server step.
     aggregation::HostView global_model() const { return aggregation::HostView(state.model()); }

@@ -48,6 +48,15 @@ bool ends_in_softmax(const clients::ModelSpec& model) {
 
 }  // namespace
 
+std::string delta_warning(const RunConfig& config) {
+    const double least = 1.0 / static_cast<double>(config.num_clients());
+    if (config.privacy.delta.value_or(0.0) < least) return "";
+    return fmt::format(
+        "privacy.delta: {} is not below 1 / clients = {:.3g}, so the guarantee holds for a server that publishes "
+        "one client's update; use a much smaller number",
+        *config.privacy.delta, least);
+}
+
 std::vector<clients::DataWarning> data_warnings(const DataConfig& config, const clients::Dataset& dataset) {
     std::vector<clients::DataWarning> warnings = dataset.warnings;
     const auto add = [&](const std::vector<clients::DataWarning>& more) {

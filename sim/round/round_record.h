@@ -68,6 +68,7 @@ struct RoundRecord {
     std::optional<Metrics> test;            // empty if the round was not evaluated
     std::optional<ClientsTest> on_clients;  // likewise
     std::optional<double> virtual_s;        // simulated time at the round's end; empty on the wall clock
+    std::optional<double> epsilon;          // of the server steps so far; empty without `privacy`
     bool stepped = false;                   // an accepted update changed the model
 
     /// Adds the time since the last lap to this phase.

@@ -236,9 +236,7 @@ Resumption find_resumption(const ResumeOptions& options) {
             throw found.loaded.source->error(
                 "rounds", fmt::format("{} is less than the {} rounds already done; allowed: {} or more", wanted.rounds,
                                       checkpoint.round, checkpoint.round));
-        if (checkpoint.round > 0)
-            check_tables(folder, checkpoint.tables, checkpoint.round, clients::learning_task(wanted.task),
-                         wanted.evaluation.metrics, report_specs(wanted));
+        if (checkpoint.round > 0) check_tables(folder, checkpoint.tables, checkpoint.round, wanted);
         found.over = is_over(wanted, checkpoint);
         found.past.progress = checkpoint.progress;
         found.point.round = checkpoint.round;

@@ -76,6 +76,7 @@ Arrivals run_round(Experiment& run, Fleet& fleet, RoundRecord& round) {
     server.sampler = run.sampler->state();
     server.in_flight = fleet.in_flight();
     if (run.config.clock == Clock::Virtual) round.virtual_s = server.now_s;
+    round.epsilon = run.server.epsilon();
     return arrived;
 }
 

@@ -69,6 +69,13 @@ constexpr Column<Round> kAfterMetrics[]{
      [](const Round& row) { return Fixed<6>{seconds_between(row.round.origin_ns, row.round.start_ns)}; }},
 };
 
+constexpr Column<Round> kEpsilon[]{
+    {"epsilon", "–",
+     "only with `privacy`: ε at δ = `privacy.delta` of the server steps so far; "
+     "[docs/privacy.md](../docs/privacy.md) says what is assumed",
+     [](const Round& row) { return row.round.epsilon ? std::optional(Fixed<6>{*row.round.epsilon}) : std::nullopt; }},
+};
+
 /// The columns of the metrics that some runs do not have, or that came later than other columns; or of the others.
 void add_metrics(Table<Round>& table, const std::vector<clients::Metric>& metrics, bool at_the_end) {
     for (const clients::Metric& metric : metrics)
@@ -152,14 +159,19 @@ constexpr Column<ArrivalOfRound> kArrivals[]{
 
 }  // namespace
 
-Table<RoundOfRun> rounds_csv(const clients::LearningTask& task, const std::vector<std::string>& asked) {
+Table<RoundOfRun> rounds_csv(const clients::LearningTask& task, const std::vector<std::string>& asked, bool with_epsilon) {
     const std::vector<clients::Metric> metrics = task.metrics_with(asked);
     Table<RoundOfRun> table;
     table.add(kRounds);
     add_metrics(table, metrics, false);
     table.add(kAfterMetrics);
     add_metrics(table, metrics, true);
+    if (with_epsilon) table.add(kEpsilon);
     return table;
+}
+
+Table<RoundOfRun> rounds_csv(const RunConfig& config) {
+    return rounds_csv(clients::learning_task(config.task), config.evaluation.metrics, config.privacy.wanted());
 }
 
 Table<ClientOfRound> clients_csv(bool with_owners, const std::vector<clients::ReportSpec>& reports) {

@@ -23,7 +23,11 @@ struct RoundOfRun {
 };
 
 /// The columns of rounds.csv, with those of the task's metrics: the usual ones, and those of `asked` (evaluation.metrics).
-Table<RoundOfRun> rounds_csv(const clients::LearningTask& task, const std::vector<std::string>& asked = {});
+/// `with_epsilon`: the last one is the accountant's.
+Table<RoundOfRun> rounds_csv(const clients::LearningTask& task, const std::vector<std::string>& asked = {},
+                             bool with_epsilon = false);
+/// Those of a run with this config.
+Table<RoundOfRun> rounds_csv(const RunConfig& config);
 
 struct ClientOfRound {
     const RoundRecord& round;

@@ -110,7 +110,7 @@ RunFolder::RunFolder(RunLock lock, const RunConfig& config, const std::string& f
     : lock_(write_first_files(std::move(lock), config, first_checkpoint)),
       task_(clients::learning_task(config.task)),
       owners_(std::move(owners)),
-      rounds_table_(rounds_csv(task_, config.evaluation.metrics)),
+      rounds_table_(rounds_csv(config)),
       reports_(report_specs(config)),
       clients_table_(clients_csv(!owners_.empty(), reports_)),
       rounds_(path() / "rounds.csv"),
@@ -129,7 +129,7 @@ RunFolder::RunFolder(RunLock lock, const RunConfig& config, std::vector<std::str
     : lock_(std::move(lock)),
       task_(clients::learning_task(config.task)),
       owners_(std::move(owners)),
-      rounds_table_(rounds_csv(task_, config.evaluation.metrics)),
+      rounds_table_(rounds_csv(config)),
       reports_(report_specs(config)),
       clients_table_(clients_csv(!owners_.empty(), reports_)),
       rounds_(path() / "rounds.csv"),
@@ -220,16 +220,17 @@ void RunFolder::expect_whole_tables() const {
         if (*table) (*table)->expect_whole();
 }
 
-void check_tables(const fs::path& folder, const TablePositions& tables, std::int64_t rounds, const clients::LearningTask& task,
-                  const std::vector<std::string>& asked_metrics, const std::vector<clients::ReportSpec>& reports) {
-    check_table(folder / "rounds.csv", tables.rounds, rounds_csv(task, asked_metrics).header(), rounds);
+void check_tables(const fs::path& folder, const TablePositions& tables, std::int64_t rounds, const RunConfig& config) {
+    check_table(folder / "rounds.csv", tables.rounds, rounds_csv(config).header(), rounds);
+    const std::vector<clients::ReportSpec> reports = report_specs(config);
     const bool named = has_owners(folder / "clients.csv", reports);
     check_table(folder / "clients.csv", tables.clients, clients_csv(named, reports).header(), rounds);
     // On the virtual clock the table has no rows.
     if (const std::string columns = arrivals_csv().header(); tables.arrivals.bytes > columns.size())
         check_table(folder / "arrivals.csv", tables.arrivals, columns, rounds);
     if (tables.fairness.bytes > 0)
-        check_table(folder / "fairness.csv", tables.fairness, fairness_csv(task.main_metric()).header(), rounds, false);
+        check_table(folder / "fairness.csv", tables.fairness,
+                    fairness_csv(clients::learning_task(config.task).main_metric()).header(), rounds, false);
 }
 
 std::int64_t rounds_in_table(const fs::path& folder) {

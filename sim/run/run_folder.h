@@ -82,10 +82,9 @@ private:
 };
 
 /// Throws ConfigError if the tables in a folder cannot be cut back to `tables`: their columns, or the rows up to there, do not
-/// match a run with `rounds` finished rounds (at least one).
+/// match a run of this config with `rounds` finished rounds (at least one).
 void check_tables(const std::filesystem::path& folder, const TablePositions& tables, std::int64_t rounds,
-                  const clients::LearningTask& task, const std::vector<std::string>& asked_metrics = {},
-                  const std::vector<clients::ReportSpec>& reports = {});
+                  const RunConfig& config);
 
 /// Number of whole rows in the folder's rounds.csv; 0 if there is no table.
 std::int64_t rounds_in_table(const std::filesystem::path& folder);

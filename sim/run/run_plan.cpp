@@ -2,6 +2,7 @@
 
 #include "clients/data/ignored.h"
 #include "clients/direct/kernels.h"
+#include "sim/config/privacy.h"
 #include "sim/machine/machine.h"
 #include "sim/plan/client_states_plan.h"
 #include "sim/plan/engine_choice.h"
@@ -140,6 +141,16 @@ std::string describe_upload(const Experiment& run) {
                        bytes == whole ? "" : fmt::format(" of {}", human_bytes(whole)));
 }
 
+/// The noise, and the ε that it gives at the end.
+std::string describe_privacy(const Experiment& run) {
+    if (!run.server.accountant) return "";
+    const SampledGaussian mechanism = mechanism_of(run.config);
+    const auto rounds = static_cast<std::uint64_t>(run.config.rounds);
+    return fmt::format("privacy     ε {:.4f} after {} rounds at δ {} · multiplier {} · {:.4g} of the clients in a round\n",
+                       run.server.accountant->epsilon(rounds), rounds, *run.config.privacy.delta, mechanism.multiplier,
+                       mechanism.share);
+}
+
 /// The clients on whose held-out examples models are evaluated, and when.
 std::string describe_clients_evaluation(const Experiment& run) {
     const ClientsEvaluationConfig& config = run.config.evaluation.clients;
@@ -213,6 +224,7 @@ std::string describe_plan(const Experiment& run, const std::string& folder) {
     const std::string histogram = histogram_rows(run.data.dataset, run.data.owners);
     if (!histogram.empty()) text += fmt::format("partition   {}", histogram);
     text += describe_upload(run);
+    text += describe_privacy(run);
     text += describe_clients_evaluation(run);
     const std::string each =
         run.resources.num_workers == 0 ? "" : fmt::format(" · about {} per worker", human_bytes(host_bytes_of_worker(run)));

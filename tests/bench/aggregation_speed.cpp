@@ -1,13 +1,17 @@
 // Speed of aggregation alone: each rule over K updates of P floats, compared with a copy on this machine in the same minute.
 //
-//   aggregation_speed cpu|cuda RULE P K REPEATS        RULE: mean or median. Per repeat prints {"rule_s": …, "copy_s": …}:
-//                                                      seconds of the rule, and of a single-threaded copy that moves as many
-//                                                      bytes, 4 * P * (K + 1)
+//   aggregation_speed cpu|cuda RULE P K REPEATS        RULE: mean, median, trimmed_mean (a tenth at each end),
+//                                                      products (inner products of all pairs, in one thread) or distances (the
+//                                                      same by a pass over each pair, for comparison). Per repeat prints
+//                                                      {"rule_s": …, "copy_s": …}: seconds of the rule, and of a single-threaded
+//                                                      copy that moves as many bytes, 4 * P * (K + 1)
 #include "aggregation/base/clock.h"
 #include "aggregation/base/error.h"
 #include "aggregation/base/random.h"
+#include "aggregation/math/inner_products.h"
 #include "aggregation/math/mean.h"
 #include "aggregation/math/median.h"
+#include "aggregation/math/trimmed_mean.h"
 #include "aggregation/math/vector_ops.h"
 #include "aggregation/memory/param_buffer.h"
 
@@ -15,6 +19,8 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -25,10 +31,37 @@ namespace {
 
 using Buffers = std::vector<ParamBuffer>;
 
-std::unique_ptr<Aggregator> make(const std::string& rule) {
-    if (rule == "mean") return make_mean();
-    if (rule == "median") return make_median();
-    throw ConfigError(fmt::format("there is no rule '{}'; known: mean, median", rule));
+/// What is measured, over all updates.
+using Rule = std::function<void(const Buffers& updates)>;
+
+Rule of_aggregator(std::shared_ptr<Aggregator> rule) {
+    return [rule](const Buffers& updates) {
+        rule->zero_init(updates.front().span().size, updates.front().span().space);
+        for (std::size_t k = 0; k < updates.size(); ++k) rule->aggregate({.values = updates[k], .position = k});
+        FEDHIVE_CHECK_EQ(rule->finish().clients, updates.size());
+    };
+}
+
+void take_products(const Buffers& updates) {
+    const std::vector<ConstParamSpan> rows(updates.begin(), updates.end());
+    FEDHIVE_CHECK(inner_products_of(rows, 0).norm(0) > 0.0, "no norm");
+}
+
+/// A pass over each pair of updates, as Krum took its distances before there were inner products.
+void take_distances(const Buffers& updates) {
+    ParamBuffer difference(updates.front().span().size, updates.front().span().space);
+    for (std::size_t i = 0; i < updates.size(); ++i)
+        for (std::size_t j = 0; j < i; ++j)
+            FEDHIVE_CHECK(write_update(difference, updates[i], updates[j]).norm > 0.0, "no distance");
+}
+
+Rule make(const std::string& rule) {
+    if (rule == "mean") return of_aggregator(make_mean());
+    if (rule == "median") return of_aggregator(make_median());
+    if (rule == "trimmed_mean") return of_aggregator(make_trimmed_mean(0.1));
+    if (rule == "products") return take_products;
+    if (rule == "distances") return take_distances;
+    throw ConfigError(fmt::format("there is no rule '{}'; known: mean, median, trimmed_mean, products, distances", rule));
 }
 
 MemorySpace space_of(const std::string& device) {
@@ -70,16 +103,12 @@ void copy_as_many(Buffers& to, const Buffers& from, std::size_t num_floats) {
 }
 
 void measure(MemorySpace space, const std::string& rule, std::size_t num_floats, std::size_t clients, int repeats) {
-    const std::unique_ptr<Aggregator> aggregator = make(rule);
+    const Rule work = make(rule);
     const Buffers updates = draw_updates(num_floats, clients, space);
     Buffers copies;
     for (std::size_t k = 0; k < clients / 2 + 1; ++k) copies.emplace_back(num_floats, space);
     for (int repeat = 0; repeat <= repeats; ++repeat) {
-        const double rule_s = seconds_of(space, [&] {
-            aggregator->zero_init(num_floats, space);
-            for (std::size_t k = 0; k < clients; ++k) aggregator->aggregate({.values = updates[k], .position = k});
-            FEDHIVE_CHECK_EQ(aggregator->finish().clients, clients);
-        });
+        const double rule_s = seconds_of(space, [&] { work(updates); });
         const double copy_s = seconds_of(space, [&] { copy_as_many(copies, updates, num_floats); });
         if (repeat > 0) fmt::print("{{\"rule_s\": {:.9f}, \"copy_s\": {:.9f}}}\n", rule_s, copy_s);  // repeat 0 is the warm-up
     }

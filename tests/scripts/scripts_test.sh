@@ -8,14 +8,14 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
 HelpSaysHow() {
-    for script in scripts/{setup,run,test,data,report} tools/{check,site,bench,gpu-archive,gpu-day}; do
+    for script in scripts/{setup,run,test,data,report,privacy} tools/{check,site,bench,gpu-archive,gpu-day}; do
         expect 0 "$root/$script" -h
         says "usage: $script"
     done
 }
 
 WrongUsageEndsWithTwo() {
-    for script in scripts/{setup,test,data,report} tools/{check,site,bench,gpu-archive}; do
+    for script in scripts/{setup,test,data,report,privacy} tools/{check,site,bench,gpu-archive}; do
         expect 2 "$root/$script" --no-such-flag
         says "--no-such-flag"
         says "usage: $script"
@@ -198,6 +198,24 @@ plant() {
     printf '%b\n' "$2" >"$scratch/tree/$1"
 }
 checks() { python3 "$root/tools/lib/checks.py" --root "$scratch/tree" "$@"; }
+
+PrivacyWithoutDpAccountingSaysHowToInstallIt() {
+    mkdir -p "$scratch/checkout"
+    cp -r "$root/scripts" "$scratch/checkout"
+    expect 0 "$scratch/checkout/scripts/privacy" 1 0.1 30 1e-5
+    says "need dp-accounting: scripts/setup --privacy"
+    does_not_say "PLD"
+}
+
+PrivacyAsksDpAccounting() {
+    if [ ! -d "$root/.deps/privacy" ]; then
+        echo "[skipped] dp-accounting is not there; scripts/setup --privacy installs it"
+        return
+    fi
+    expect 0 "$root/scripts/privacy" 1 0.1 30 0.0016666
+    says "epsilon      2.3802  by PLD, under the same assumptions (dp-accounting "
+    says "epsilon      27.1538  by RDP for cohorts of a fixed size; neighbours: a client replaced (dp-accounting "
+}
 
 FloorsFindWhatWasPlanted() {
     plant sim/run/round_loop.h "#pragma once"
@@ -387,6 +405,6 @@ case ${1:-} in
         LinksFindWhatWasPlanted | LengthFindsWhatWasPlanted | SummaryCountsAndNamesTests | ProgressMovesOnATerminalAndSaysWhatIsLeft | \
         DataSaysWhoReadsWhat | LinkPutsTheProgramWhereTheShellFindsIt | ChecksInstallNothingThatTheyDoNotNeed | \
         TidyLooksAtLibrariesAtOnceAndByHalvesWhereItFindsSomething | TidyWithoutTimeLooksAtWhatChanged | BuildConfiguresAgainWhenTheMachineHasChanged | \
-        AnMpiWithoutItsHeadersIsNone) "$1" ;;
+        AnMpiWithoutItsHeadersIsNone | PrivacyWithoutDpAccountingSaysHowToInstallIt | PrivacyAsksDpAccounting) "$1" ;;
     *) echo "usage: scripts_test.sh CASE"; exit 2 ;;
 esac

@@ -22,7 +22,7 @@ FLOORS = ["aggregation", "clients", "sim"]
 ROOMS = {
     "aggregation": [["base"], ["memory"], ["math"]],
     "clients": [["data", "protocol"], ["exported", "tasks", "uploads"], ["models"], ["direct"], ["engine"], ["visit"], ["trainers"], ["worker"]],
-    "sim": [["machine", "devices", "ranks", "schedules", "selection"], ["strategies"], ["modes"], ["config"], ["record"], ["round", "screen", "workers"], ["fleet", "state", "sweep"], ["plan"], ["run"], ["app"]],
+    "sim": [["machine", "devices", "privacy", "ranks", "schedules", "selection"], ["strategies"], ["modes"], ["config"], ["record"], ["round", "screen", "workers"], ["fleet", "state", "sweep"], ["plan"], ["run"], ["app"]],
 }
 MAX_LINES = 400
 MAX_README = 120

@@ -42,8 +42,9 @@ TEST_SUITE("Uploads") {
     }
 
     TEST_CASE("NoiseHasTheStandardDeviationOfItsShareAndIsNormal") {
-        const Trained noisy({upload_step("clip", {{"norm", 2.0}}), upload_step("gaussian_noise", {{"multiplier", 3.0}})}, 10,
-                            16);
+        const Trained noisy(
+            {upload_step("clip", {{"norm", 2.0}}), upload_step("gaussian_noise", {{"multiplier", std::optional(3.0)}})}, 10,
+            16);
         const std::vector<float> bare = noisy.bare(), update = noisy.update();
         std::vector<double> drawn;
         for (const aggregation::LayoutEntry& entry : noisy.layout.entries())
@@ -56,7 +57,8 @@ TEST_SUITE("Uploads") {
     }
 
     TEST_CASE("NoiseIsKeyedByClientRoundAndSeedAlone") {
-        const std::vector<UploadStep> steps{upload_step("clip", {}), upload_step("gaussian_noise", {})};
+        const std::vector<UploadStep> steps{upload_step("clip", {}),
+                                            upload_step("gaussian_noise", {{"multiplier", std::optional(1.0)}})};
         const Trained noisy(steps);
         CHECK(noisy.update(4, 2) == Trained(steps).update(4, 2));
         CHECK(noisy.update(4, 2) != noisy.update(5, 2));

@@ -150,7 +150,7 @@ TEST_CASE("EveryKeyIsRead") {
              "strategy {\nname fedadam\nweighting uniform\nlocal plain\naggregator median\nserver adam\nserver_lr "
              "0x1p+1\nbeta1 0x0p+0\n"
              "beta2 0x1p-1\ntau 0x1p+2\n}\n"
-             "mode {\nname synchronous\nquorum none\n}\n"
+             "privacy {\nepsilon none\ndelta none\n}\nmode {\nname synchronous\nquorum none\n}\n"
              "evaluation {\nevery 3\nchunk_size 50\nmetrics macro_f1 \nconfusion true\nclients {\nevery 6\nsample "
              "7\npersonalized true\n}\n}\n"
              "stop {\ntest_accuracy 0x1p-1\ntest_top5_accuracy none\ntest_balanced_accuracy none\ntest_macro_f1 none\n}\n"
@@ -333,6 +333,8 @@ TEST_CASE("QuickstartSpellsOutEveryKeyThatApplies") {
                                                                "model.local",
                                                                "failures.max_update_norm",
                                                                "devices.trace",
+                                                               "privacy.epsilon",
+                                                               "privacy.delta",
                                                                "mode.quorum",
                                                                "seeds.data",
                                                                "seeds.partition",

@@ -70,6 +70,10 @@ inline std::vector<std::string> one_for_each_choice() {
     for (const clients::UploadSpec& spec : clients::upload_catalog())
         texts.push_back(start + fmt::format("strategy: {{weighting: uniform}}\nupload: [{{name: clip}}, {{{}}}{}]\n",
                                             choice_of("name", spec), spec.keeps_residual() ? ", {name: sign}" : ""));
+    texts.push_back(
+        start +
+        "strategy: {weighting: uniform}\nupload: [{name: clip}, {name: gaussian_noise, multiplier: 9}]\nprivacy: {epsilon: 8, "
+        "delta: 0.001}\n");
     for (const std::string& mode : names_of(mode_catalog())) {
         const std::string needs = mode == "semi_async" ? ", quorum: 1" : mode == "split" ? ", cut: fc" : "";
         texts.push_back(start + fmt::format("mode: {{name: {}{}}}\n", mode, needs));

@@ -140,7 +140,8 @@ inline void fit_to_mode(RunConfig& run, const ModeSpec& mode, unsigned seed) {
     run.failures.min_updates = std::min(run.failures.min_updates, arrivals);
     Chosen& rule = run.strategy.parts.aggregator;
     const aggregation::AggregatorSpec& spec = aggregation::aggregator_spec(rule.name);
-    if (aggregation::least_updates(spec, completed(rule.values, spec.keys)) > static_cast<std::size_t>(arrivals)) rule = {"mean"};
+    if (aggregation::least_updates(spec, completed(rule.values, spec.keys)) > static_cast<std::size_t>(arrivals))
+        rule = {"mean"};
 }
 
 /// Up to 12 layers of any kind with any arguments; their shapes need not fit.
@@ -197,6 +198,19 @@ inline void fit_local_part(RunConfig& run) {
     run.evaluation.confusion = false;
     run.training.clients_per_slot = run.training.clients_at_once = 1;
     run.stop = {};
+}
+
+/// Leaves the accountant at work only where a δ is given and its assumptions hold; what is left of the run's keys fits it.
+inline void fit_privacy(RunConfig& run) {
+    const bool noise = !run.upload.empty() && run.upload.back().name == "gaussian_noise";
+    const bool waits = mode_spec(run.mode.name).whole_cohort && !run.mode.quorum();
+    run.privacy.epsilon.reset();  // the multiplier that is drawn need not do
+    if (!noise || !waits || run.failures.max_update_norm) run.privacy.delta.reset();
+    if (!run.privacy.delta) return;
+    run.upload = {{"clip", {{"norm", 0.1}}}, run.upload.back()};
+    run.upload.back().values.set("multiplier", std::optional(0.5));
+    run.sampling = {"uniform"};
+    run.devices.availability = {};
 }
 
 /// Makes dependent values consistent.
@@ -257,7 +271,8 @@ inline void reconcile(RunConfig& run, unsigned seed) {
     const auto is_noise = [](const Chosen& step) { return step.name == "gaussian_noise"; };
     const auto noise = std::ranges::find_if(run.upload, is_noise);
     if (noise != run.upload.end()) {
-        const Chosen last = *noise;
+        Chosen last = *noise;
+        if (!last.values.optional_number("multiplier")) last.values.set("multiplier", std::optional(1.0));
         const bool possible = !single && !compresses(run.upload.back());
         std::erase_if(run.upload, is_noise);
         if (possible) {
@@ -266,6 +281,7 @@ inline void reconcile(RunConfig& run, unsigned seed) {
             run.strategy.weighting = Weighting::Uniform;
         }
     }
+    fit_privacy(run);
     for (FaultConfig& fault : run.faults) {
         if (fault.client) *fault.client %= clients;
         if (fault.round) *fault.round = 1 + *fault.round % run.rounds;

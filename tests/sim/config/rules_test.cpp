@@ -1,4 +1,5 @@
 // Keys that do not go together: chains of upload steps, strategies with client state, parts of a model that stay on clients.
+#include "sim/config/privacy.h"
 #include "tests/sim/config/config_files.h"
 
 #include <doctest/doctest.h>
@@ -46,6 +47,50 @@ TEST_SUITE("ConfigRules") {
                "{name: clip}, {name: clip}]"},
               "upload"}},
             {"strategy={weighting: uniform}"});
+    }
+
+    TEST_CASE("PrivacyThatCannotBeAccountedFor") {
+        check_refused_keys(
+            {{{"privacy={epsilon: 8}"}, "privacy.delta"},
+             {{"upload=[{name: clip}]"}, "privacy"},
+             {{"upload=[{name: clip}, {name: sign_flip}, {name: gaussian_noise}]"}, "upload"},
+             {{"upload=[{name: gaussian_noise}]"}, "upload"},
+             {{"upload=[{name: clip}, {name: gaussian_noise, multiplier: 0.001}]"}, "upload"},
+             {{"strategy={weighting: examples}"}, "strategy.weighting"},
+             {{"mode={name: async}"}, "mode.name"},
+             {{"mode={name: semi_async, quorum: 2}"}, "mode.name"},
+             {{"mode={name: synchronous, quorum: 2}"}, "mode.quorum"},
+             {{"sampling={name: examples}"}, "sampling.name"},
+             {{"devices.availability={scheme: probability}"}, "devices.availability.scheme"},
+             {{"failures.max_update_norm=3"}, "failures.max_update_norm"},
+             {{"data.partition={scheme: natural}", "training.cohort=2"}, "data.partition.clients"},
+             {{"privacy={epsilon: 8, delta: 1e-5}", "rounds=1000000000"}, "privacy.epsilon"},
+             {{"privacy={epsilon: 8, delta: 1e-5}", "upload=[{name: clip}, {name: gaussian_noise, multiplier: 1}]"},
+              "privacy.epsilon"}},
+            {"privacy={delta: 1e-5}", "strategy={weighting: uniform}", "upload=[{name: clip}, {name: gaussian_noise}]"});
+    }
+
+    TEST_CASE("NoiseThatFollowsFromAnEpsilonIsWrittenAndReadBack") {
+        const std::vector<std::string> chain{"strategy={weighting: uniform}", "upload=[{name: clip}, {name: gaussian_noise}]",
+                                             "training.cohort=2"};
+        const auto multiplier = [&](const std::vector<std::string>& more) {
+            std::vector<std::string> all = chain;
+            all.insert(all.end(), more.begin(), more.end());
+            const fedhive::sim::RunConfig run = loaded(kMinimal, all);
+            const auto number = run.upload.at(1).values.optional_number("multiplier");
+            CHECK(fedhive::sim::from_yaml(fedhive::sim::to_yaml(run), "again")
+                      .upload.at(1)
+                      .values.optional_number("multiplier") == number);
+            return number.value();
+        };
+        CHECK(multiplier({}) == 1.0);
+        CHECK(multiplier({"privacy={delta: 1e-5}"}) == 1.0);
+        CHECK(multiplier({"upload=[{name: clip}, {name: gaussian_noise, multiplier: auto}]"}) == 1.0);
+        const double found = multiplier({"privacy={epsilon: 8, delta: 1e-5}"});
+        CHECK(found == fedhive::sim::multiplier_for(8.0, 1e-5, 0.5, 10));
+        CHECK(multiplier({"privacy={epsilon: 8, delta: 1e-5}",
+                          "upload=[{name: clip}, {name: gaussian_noise, multiplier: 9}]"}) == 9.0);
+        CHECK(multiplier({"privacy={epsilon: 8, delta: 1e-5}", "rounds=20"}) > found);
     }
 
     TEST_CASE("StrategiesWithClientState") {

@@ -42,7 +42,7 @@ Mode buffered(std::size_t quorum) {
 clients::UploadPlan chain(double norm, double multiplier) {
     clients::UploadPlan plan;
     plan.steps[plan.size++] = clients::upload_step("clip", {{"norm", norm}});
-    plan.steps[plan.size++] = clients::upload_step("gaussian_noise", {{"multiplier", multiplier}});
+    plan.steps[plan.size++] = clients::upload_step("gaussian_noise", {{"multiplier", std::optional(multiplier)}});
     return plan;
 }
 

@@ -211,7 +211,7 @@ TEST_SUITE("RunFolder") {
             run.add_round(round, arrived, ServerState(arena));
             const std::string rows = folder.text("clients.csv");
             CHECK_MESSAGE(rows.ends_with(named ? ",,,\"Köln, Dom\"\n" : ",,,\n"), rows);
-            check_tables(folder.run, run.sync_tables(), 1, clients::learning_task("classification"));
+            check_tables(folder.run, run.sync_tables(), 1, some_config());
             run.go_back_to({}, 0);
             CHECK(folder.text("clients.csv").ends_with(",update_s,owner\n"));
         }

@@ -54,7 +54,7 @@ def aggregations(gpu=False, quickly=False):
     sizes = [21840, 1_200_000, 10_000_000] + ([100_000_000] if gpu else [])
     if quickly:
         sizes = sizes[:1]
-    return [(rule, size, clients) for rule in ("mean", "median") for size in sizes for clients in (10, 32)]
+    return [(rule, size, clients) for rule in ("mean", "median", "trimmed_mean") for size in sizes for clients in (10, 32)]
 
 
 def barriers(quickly=False):

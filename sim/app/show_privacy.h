@@ -1,0 +1,30 @@
+// The output of `fedhive privacy`: ε of given noise, or the noise for a given ε, without data and without a run.
+#pragma once
+
+#include "sim/app/commands.h"
+
+#include <string>
+#include <vector>
+
+namespace fedhive::sim {
+
+/// What is accounted for, complete.
+struct PrivacyQuestion {
+    double multiplier = 1.0;
+    double share = 1.0;
+    std::uint64_t rounds = 1;
+    double delta = 0.0;
+    std::optional<double> target{};  // the multiplier is the least for this ε
+};
+
+/// From a config's privacy, upload, cohort and rounds, each replaced by an option that is given. Throws ConfigError if something
+/// is missing, or if no multiplier gives the ε.
+PrivacyQuestion privacy_question(const PrivacyOptions& options);
+
+/// The values, a line each, and ε by RDP.
+std::string privacy_text(const PrivacyQuestion& question);
+
+/// The arguments of scripts/privacy, which answers with dp-accounting.
+std::vector<std::string> privacy_arguments(const PrivacyQuestion& question);
+
+}  // namespace fedhive::sim

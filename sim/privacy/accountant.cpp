@@ -1,0 +1,40 @@
+#include "sim/privacy/accountant.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace fedhive::sim {
+
+PrivacyAccountant::PrivacyAccountant(const SampledGaussian& step, double delta) : delta_(delta) {
+    for (const double order : rdp_orders()) step_rdp_.push_back(rdp(step, order));
+}
+
+double PrivacyAccountant::epsilon(std::uint64_t steps) const {
+    std::vector<double> all = step_rdp_;
+    for (double& one : all) one *= static_cast<double>(steps);
+    return epsilon_of(all, delta_);
+}
+
+double least_epsilon(double delta, double share, std::uint64_t steps) {
+    return std::ceil(PrivacyAccountant({share, kMostMultiplier}, delta).epsilon(steps) * 1e4) / 1e4;
+}
+
+std::optional<double> multiplier_for(double epsilon, double delta, double share, std::uint64_t steps) {
+    constexpr double kPerUnit = 10000.0;
+    const auto enough = [&](std::int64_t multiple) {
+        return within(PrivacyAccountant({share, static_cast<double>(multiple) / kPerUnit}, delta).epsilon(steps), epsilon);
+    };
+    std::int64_t low = std::llround(kLeastMultiplier * kPerUnit);
+    std::int64_t high = std::llround(kMostMultiplier * kPerUnit);
+    if (!enough(high)) return std::nullopt;
+    while (low < high) {
+        const std::int64_t middle = low + (high - low) / 2;
+        if (enough(middle))
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return static_cast<double>(high) / kPerUnit;
+}
+
+}  // namespace fedhive::sim
