@@ -1,6 +1,7 @@
 // Mode semi_async beside its paper's event loop, written down once more here: who is sent and who arrives, when, and how stale.
 #include "sim/config/load_config.h"
 #include "sim/fleet/fleet.h"
+#include "sim/modes/mode_spec.h"
 #include "sim/run/round_loop.h"
 #include "tests/fleet/toy_trainer.h"
 #include "tests/support/temporary_folder.h"
