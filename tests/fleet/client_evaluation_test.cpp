@@ -122,7 +122,8 @@ TEST_SUITE("ClientEvaluation") {
         EvaluatedToys run(2, "evaluate");
         CHECK_THROWS_WITH_AS(run.fleet->measure(run.server, {1, 4}), doctest::Contains("the toy cannot be evaluated"),
                              RunAborted);
-        CHECK(run.fleet->failure_counts().retried == 2);
+        CHECK(run.fleet->failure_counts().retried >= 2);  // of the chunk that ended it …
+        CHECK(run.fleet->failure_counts().retried <= 4);  // … and of the other one
     }
 
     TEST_CASE("ModelThatCannotBeTrainedIsTriedAgainThenEndsTheRun") {
