@@ -49,8 +49,8 @@ void check_chain(const RunConfig& run, const ConfigSource& source) {
 /// Each client takes part in a round with the same probability, whatever it has and did.
 void check_participation(const RunConfig& run, const ConfigSource& source) {
     const std::string wrong =
-        "with privacy every client must be equally likely in every round, but {}; allowed: {}; or remove "
-        "privacy and account with fedhive privacy --share 1";
+        "with privacy every client must be equally likely in every round, but {}; allowed: {}; docs/privacy.md says what else "
+        "can be done";
     const auto refuse = [&](const char* key, const std::string& why, const std::string& allowed) {
         throw source.error(key, fmt::format(fmt::runtime(wrong), why, allowed));
     };
@@ -59,7 +59,7 @@ void check_participation(const RunConfig& run, const ConfigSource& source) {
                "synchronous");
     if (!run.waits_for_all()) refuse("mode.quorum", "the fastest of the cohort count", "leave quorum out");
     if (run.sampling.name != RunConfig().sampling.name)
-        refuse("sampling.name", fmt::format("sampler '{}' prefers some", run.sampling.name), RunConfig().sampling.name);
+        refuse("sampling.name", fmt::format("sampler '{}' chooses otherwise", run.sampling.name), RunConfig().sampling.name);
     const std::string& scheme = run.devices.availability.scheme;
     if (run.clock == Clock::Virtual && scheme != AvailabilityConfig().scheme)
         refuse("devices.availability.scheme", fmt::format("with '{}' clients are away at times", scheme),
