@@ -60,7 +60,7 @@ void check_loss(const RunConfig& run, const ConfigSource& source) {
     const std::vector<std::string>& allowed = clients::learning_task(run.task).losses;
     const Chosen& loss = run.training.loss;
     if (!contains(allowed, loss.name))
-        throw source.error("training.loss.name", fmt::format("task '{}' has no loss '{}'; allowed with it: {}", run.task,
+        throw source.error("training.loss.name", fmt::format("task '{}' has no loss '{}'; allowed for this task: {}", run.task,
                                                              loss.name, fmt::join(allowed, ", ")));
     if (const auto check = clients::loss_spec(loss.name).check) report("training.loss", check(loss.values), source);
 }

@@ -85,8 +85,7 @@ void check_noise(const RunConfig& run, const ConfigSource& source, const std::fu
                                                               noise->name, run.strategy.parts.aggregator.name));
 }
 
-/// Where clients and server go by the same update, a chain may only put off a part of it. What is sent beside an update has no
-/// noise.
+/// Where clients and server need the same update, a chain may only delay a part of it. What is sent beside an update has no noise.
 void check_client_memories(const RunConfig& run, const std::string& keeps_state,
                            const std::function<void(const std::string&)>& refuse) {
     const auto spec_of = [](const Chosen& step) -> const clients::UploadSpec& {
@@ -95,14 +94,14 @@ void check_client_memories(const RunConfig& run, const std::string& keeps_state,
     const LocalRuleSpec& rule = local_rule_spec(parts_of(run.strategy.name, run.strategy.parts).local.name);
     if (!rule.goes_by_one_update.empty() && !spec_of(run.upload.front()).keeps_residual())
         refuse(
-            fmt::format("item 0: {} goes by one update at clients and server, since {}, and '{}' changes what the server "
-                        "gets; allowed first: error_feedback, which puts off what steps behind it take away",
+            fmt::format("item 0: {} needs the same update at clients and server, since {}, but '{}' changes what the server "
+                        "receives; allowed as the first step: error_feedback, which stores what later steps drop or round off",
                         keeps_state, rule.goes_by_one_update, run.upload.front().name));
     for (const Chosen& step : run.upload)
         if (!rule.sends_beside.empty() && spec_of(step).noise_of_sum)
             refuse(
-                fmt::format("{} has clients send {} beside their updates, which would tell what '{}' hides; leave one of them "
-                            "out",
+                fmt::format("{} makes clients send {} beside their updates, which would reveal what '{}' hides; remove one of "
+                            "the two",
                             keeps_state, rule.sends_beside, step.name));
 }
 

@@ -38,9 +38,9 @@ std::optional<KeyProblem> list_problem(const Values& values, std::int64_t client
     for (std::size_t i = 0; i < listed.size(); ++i) {
         const std::string key = fmt::format("clients[{}]", i);
         if (listed[i] >= static_cast<double>(clients) || listed[i] != static_cast<double>(static_cast<std::int64_t>(listed[i])))
-            return KeyProblem{key, fmt::format("there is no client {}; allowed: 0 to {}", listed[i], clients - 1)};
+            return KeyProblem{key, fmt::format("client {} does not exist; allowed: 0 to {}", listed[i], clients - 1)};
         if (!seen.insert(listed[i]).second)
-            return KeyProblem{key, fmt::format("client {} is in the list twice; take one out", listed[i])};
+            return KeyProblem{key, fmt::format("client {} is listed twice; remove one", listed[i])};
     }
     if (listed.size() < static_cast<std::size_t>(cohort))
         return KeyProblem{

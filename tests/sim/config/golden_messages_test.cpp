@@ -1,12 +1,16 @@
 // The files of messages, and the helper that compares with them.
 #include "tests/support/golden_messages.h"
 
+#include "tests/support/places.h"
 #include "tests/support/temporary_folder.h"
 
 #include <doctest/doctest.h>
 
+#include <cstdlib>
 #include <fstream>
+#include <regex>
 #include <set>
+#include <sstream>
 
 namespace fs = std::filesystem;
 namespace support = fedhive::testing;

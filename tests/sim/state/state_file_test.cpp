@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <fstream>
 
 using namespace fedhive;

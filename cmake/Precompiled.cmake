@@ -1,0 +1,78 @@
+# Precompiled headers for unity builds by GCC: the standard library and fmt, and doctest for tests, are read once instead of once a
+# compiler call. Included last, when all targets exist. Without unity builds (preset dev) no file has them, so that a missing include is
+# found there; -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON builds without them, too.
+if(NOT FEDHIVE_UNITY OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  return()
+endif()
+set(precompiled_headers
+  <algorithm> <array> <atomic> <bit> <charconv> <chrono> <cmath> <cstddef> <cstdint> <cstdio> <cstdlib> <cstring> <exception> <filesystem>
+  <fstream> <functional> <limits> <map> <memory> <mutex> <numeric> <optional> <set> <span> <sstream> <stdexcept> <string> <string_view>
+  <thread> <type_traits> <unordered_map> <utility> <variant> <vector> <fmt/format.h> <fmt/ranges.h>)
+set(precompiled_for_few 3)  # targets for which it takes longer to precompile than it saves
+
+function(fedhive_targets_of folder result)
+  get_property(targets DIRECTORY "${folder}" PROPERTY BUILDSYSTEM_TARGETS)
+  get_property(folders DIRECTORY "${folder}" PROPERTY SUBDIRECTORIES)
+  foreach(folder IN LISTS folders)
+    fedhive_targets_of("${folder}" below)
+    list(APPEND targets ${below})
+  endforeach()
+  set(${result} "${targets}" PARENT_SCOPE)
+endfunction()
+
+# A header belongs to compile options: targets that are alike in those of their own (all share fedhive_options) share one.
+fedhive_targets_of("${PROJECT_SOURCE_DIR}" targets)
+set(kinds "")
+foreach(target IN LISTS targets)
+  get_target_property(type ${target} TYPE)
+  get_target_property(unity ${target} UNITY_BUILD)
+  get_target_property(pic ${target} POSITION_INDEPENDENT_CODE)
+  get_target_property(later ${target} EXCLUDE_FROM_ALL)
+  get_target_property(without ${target} DISABLE_PRECOMPILE_HEADERS)
+  if(NOT type MATCHES "^(STATIC_LIBRARY|OBJECT_LIBRARY|EXECUTABLE)$" OR NOT unity OR pic OR later OR without)
+    continue()
+  endif()
+  get_target_property(options ${target} COMPILE_OPTIONS)
+  if(NOT options)
+    set(options "")
+  endif()
+  if(NOT CMAKE_BUILD_TYPE STREQUAL "Release")
+    list(FILTER options EXCLUDE REGEX "CONFIG:Release")
+  endif()
+  set(for_tests "")
+  if(target MATCHES "^test_")
+    set(for_tests doctest)
+  endif()
+  string(SHA1 kind "${options} ${for_tests}")
+  string(SUBSTRING "${kind}" 0 6 kind)
+  list(APPEND kinds ${kind})
+  list(APPEND targets_${kind} ${target})
+  set(options_${kind} "${options}")
+  set(tests_${kind} "${for_tests}")
+endforeach()
+list(REMOVE_DUPLICATES kinds)
+
+file(TOUCH "${CMAKE_BINARY_DIR}/precompiled.cpp")  # a target has at least one source
+foreach(kind IN LISTS kinds)
+  list(LENGTH targets_${kind} number)
+  if(number LESS_EQUAL precompiled_for_few)
+    continue()
+  endif()
+  add_library(precompiled_${kind} OBJECT "${CMAKE_BINARY_DIR}/precompiled.cpp")
+  set_target_properties(precompiled_${kind} PROPERTIES UNITY_BUILD OFF)
+  target_link_libraries(precompiled_${kind} PRIVATE fedhive_options fmt::fmt Boost::headers)
+  target_precompile_headers(precompiled_${kind} PRIVATE ${precompiled_headers})
+  if(options_${kind})
+    target_compile_options(precompiled_${kind} PRIVATE ${options_${kind}})
+  endif()
+  if(tests_${kind})
+    find_package(doctest REQUIRED)  # what tests/ found is not known here
+    target_link_libraries(precompiled_${kind} PRIVATE doctest::doctest)
+    target_precompile_headers(precompiled_${kind} PRIVATE <doctest/doctest.h>)
+  endif()
+  foreach(target IN LISTS targets_${kind})
+    target_precompile_headers(${target} REUSE_FROM precompiled_${kind})
+    # A header that the compiler refuses, for options that a library brings, only costs time.
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wno-error=invalid-pch>)
+  endforeach()
+endforeach()
