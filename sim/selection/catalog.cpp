@@ -8,10 +8,13 @@ SamplerSpec examples_sampler();
 SamplerSpec fixed_sampler();
 SamplerSpec round_robin_sampler();
 SamplerSpec power_of_choice_sampler();
+SamplerSpec oort_sampler();
+SamplerSpec active_sampler();
 
 const std::vector<SamplerSpec>& sampler_catalog() {
     static const std::vector<SamplerSpec> catalog = {
-        uniform_sampler(), examples_sampler(), fixed_sampler(), round_robin_sampler(), power_of_choice_sampler(),
+        uniform_sampler(),         examples_sampler(), fixed_sampler(),  round_robin_sampler(),
+        power_of_choice_sampler(), oort_sampler(),     active_sampler(),
     };
     return catalog;
 }

@@ -7,13 +7,13 @@
 //   asked to train: the m of them with the largest loss
 //
 // Differs  ties go by client id; d is a multiple of m, so that a part of a cohort (a client that is replaced) has its part of d.
+#include "sim/selection/remembered.h"
 #include "sim/selection/sampler.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -27,15 +27,6 @@ namespace fedhive::sim {
 namespace {
 
 constexpr double kInfiniteLoss = std::numeric_limits<double>::infinity();
-
-/// Reads a number at the front of `text`, and takes it and the `end` behind it off. False if there is none.
-template <class Number>
-bool take_number(std::string_view& text, char end, Number& number) {
-    const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc() || stop == text.data() + text.size() || *stop != end) return false;
-    text.remove_prefix(static_cast<std::size_t>(stop + 1 - text.data()));
-    return true;
-}
 
 /// Which losses decide: of their last training, as reported, or of the present model, measured.
 enum class Losses { Reported, Measured };

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <set>
@@ -294,5 +295,88 @@ TEST_SUITE("PowerOfChoiceSampler") {
         for (std::uint32_t round = 0; round < 50; ++round)
             CHECK(sampler->sample(Candidates(kTwelve), 3, stream_of(round)) ==
                   sampler_of("examples")->sample(Candidates(kTwelve), 3, stream_of(round)));
+    }
+}
+
+TEST_SUITE("Oort") {
+    TEST_CASE("NewOnesFirstThenThoseOfLargeUtility") {
+        const std::vector<std::uint64_t> alike(10, 20);
+        const SamplerSpec& spec = sampler_spec("oort");
+        const Values values =
+            completed({{"exploration", 0.5}, {"exploration_decay", 1.0}, {"least_exploration", 0.0}}, spec.keys);
+        const auto sampler = spec.build({.values = values, .num_examples = alike});
+        CHECK(sampler->sample(Candidates(10), 4, stream_of(0)).size() == 4);  // nobody is known: all are new
+        std::vector<ClientOutcome> told;
+        for (std::uint32_t client = 0; client < 8; ++client)
+            told.push_back({.client_id = client, .num_examples = 20, .train_loss = client < 6 ? 0.1 : 5.0, .seconds = 1.0});
+        sampler->learn(told);
+        for (std::uint32_t round = 1; round < 50; ++round) {
+            const Cohort cohort = sampler->sample(Candidates(10), 4, stream_of(round));
+            CHECK(cohort == Cohort{6, 7, 8, 9});  // half of them new, 8 and 9; of the known ones those of large loss
+        }
+    }
+
+    TEST_CASE("SlowClientsAreWorthLess") {
+        const std::vector<std::uint64_t> alike(4, 20);
+        const SamplerSpec& spec = sampler_spec("oort");
+        const auto first_of = [&](const Values& given) {
+            const auto sampler = spec.build({.values = completed(given, spec.keys), .num_examples = alike});
+            std::vector<ClientOutcome> told;
+            for (std::uint32_t client = 0; client < 4; ++client)
+                told.push_back({.client_id = client,
+                                .num_examples = 20,
+                                .train_loss = client >= 2 ? 2.0 : 1.0,
+                                .seconds = client >= 2 ? 9.0 : 1.0});
+            sampler->learn(told);
+            return sampler->sample(Candidates(4), 1, stream_of(3));
+        };
+        CHECK(first_of({{"exploration", 0.0}, {"least_exploration", 0.0}}).front() >= 2);
+        CHECK(
+            first_of({{"exploration", 0.0}, {"least_exploration", 0.0}, {"preferred_s", std::optional<double>(3.0)}}).front() <
+            2);
+    }
+
+    TEST_CASE("DrawsInProportionToUtility") {
+        const std::vector<std::uint64_t> alike(3, 100);
+        const SamplerSpec& spec = sampler_spec("oort");
+        const auto sampler = spec.build(
+            {.values = completed({{"exploration", 0.0}, {"least_exploration", 0.0}}, spec.keys), .num_examples = alike});
+        std::vector<ClientOutcome> told;
+        const std::array<double, 3> losses{1.0, 0.98, 0.97};  // all near the best, so all may be drawn
+        for (std::uint32_t client = 0; client < 3; ++client)
+            told.push_back({.client_id = client, .num_examples = 100, .train_loss = losses[client], .seconds = 1.0});
+        sampler->learn(told);
+        std::map<Cohort, std::size_t> seen;
+        constexpr std::size_t kDraws = 6000;
+        for (std::uint32_t round = 0; round < kDraws; ++round) ++seen[sampler->sample(Candidates(3), 1, stream_of(round))];
+        // The 95th percentile of three gains is the second largest, so the largest counts as that.
+        const double total = 0.98 + 0.98 + 0.97;
+        const std::map<Cohort, double> expected{{{0}, 0.98 / total}, {{1}, 0.98 / total}, {{2}, 0.97 / total}};
+        CHECK(distance_from(expected, seen, kDraws) < 20.0);
+    }
+}
+
+TEST_SUITE("ActiveFederatedLearning") {
+    TEST_CASE("LargeLossesAreLikelierAndSmallOnesOnlyUniform") {
+        const std::vector<std::uint64_t> alike(4, 100);
+        const SamplerSpec& spec = sampler_spec("active");
+        const auto probabilities = [&](const Values& given) {
+            const auto sampler = spec.build({.values = completed(given, spec.keys), .num_examples = alike});
+            std::vector<ClientOutcome> told;
+            for (std::uint32_t client = 0; client < 4; ++client)
+                told.push_back({.client_id = client, .num_examples = 100, .train_loss = 0.1 * client});
+            sampler->learn(told);
+            std::map<Cohort, std::size_t> seen;
+            for (std::uint32_t round = 0; round < 6000; ++round) ++seen[sampler->sample(Candidates(4), 1, stream_of(round))];
+            return seen;
+        };
+        // Values 0, 1, 2, 3; the lower half is left out: e^2 against e^3.
+        const double total = std::exp(2.0) + std::exp(3.0);
+        const std::map<Cohort, double> by_value{{{2}, std::exp(2.0) / total}, {{3}, std::exp(3.0) / total}};
+        const auto seen = probabilities({{"left_out", 0.5}, {"sharpness", 1.0}, {"uniform", 0.0}});
+        CHECK(seen.size() == 2);
+        CHECK(distance_from(by_value, seen, 6000) < 20.0);
+        const std::map<Cohort, double> all_alike{{{0}, 0.25}, {{1}, 0.25}, {{2}, 0.25}, {{3}, 0.25}};
+        CHECK(distance_from(all_alike, probabilities({{"uniform", 1.0}}), 6000) < 20.0);
     }
 }
