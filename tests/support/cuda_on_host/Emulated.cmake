@@ -18,7 +18,7 @@ function(fedhive_cuda_sources target)
     if(FEDHIVE_SANITIZE)
       list(APPEND device_options -fsanitize=alignment)  # misalignment that a host allows ends a kernel on a GPU
     endif()
-    set_source_files_properties("${converted}" PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON
+    set_source_files_properties("${converted}" PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON
       COMPILE_OPTIONS "${device_options}")
     target_sources(${target} PRIVATE "${converted}")
   endforeach()
