@@ -53,14 +53,16 @@ TEST_SUITE("Measure") {
 
     // One client whose training examples are everybody's: its model of round r is the one that it is sent in round r + 1.
     TEST_CASE("AccuracyOfTheNextRoundIsThatOfTheModelOfThisOne") {
-        FedhiveRun run(small_config(), set(kMeasure + Options{"data.num_test=600", "data.partition={scheme: iid, clients: 1}",
-                                                              "training.cohort=1", "rounds=5", "training.optimizer.lr=0.5"}));
+        FedhiveRun run(small_config(),
+                       set(kMeasure + Options{"data={format: glyphs, num_train: 2000, num_test: 600, partition: {scheme: iid, "
+                                              "clients: 1}}",
+                                              "training.cohort=1", "training.local_epochs=3", "rounds=5"}));
         ends_well(run);
         const auto clients = read_csv(run.out() / "clients.csv"), rounds = read_csv(run.out() / "rounds.csv");
         for (std::size_t round = 1; round < 5; ++round) {
             const double sent = std::stod(clients[round].at("sent_accuracy"));
             CHECK(sent > std::stod(clients.front().at("sent_accuracy")) + 0.2);  // it learns
-            CHECK(std::abs(sent - std::stod(rounds[round - 1].at("test_accuracy"))) < 0.15);
+            CHECK(std::abs(sent - std::stod(rounds[round - 1].at("test_accuracy"))) < 0.25);
             CHECK(std::stod(clients[round].at("sent_loss")) < std::stod(clients.front().at("sent_loss")));
         }
     }
@@ -79,8 +81,9 @@ TEST_SUITE("Measure") {
               {"mode={name: async}"},
               {"data.partition.holdout=0.2", "evaluation.clients={every: 1, personalized: true}", "model.local=[\"fc2*\"]"}}) {
             CAPTURE(config.front());
-            // In order of arrival, so that the time of a pass changes nothing but times.
-            const Options alike = config + Options{"devices.compute.seconds_per_example=0"};
+            // The time of a pass makes every trip longer by the same factor, so that clients arrive in the same order.
+            const Options alike =
+                config + Options{"devices={compute: {seconds_per_example: 1}, link: {upload: 1.0e+12, download: 1.0e+12}}"};
             FedhiveRun plain(small_config(), set(alike)), measures(small_config(), set(alike + kMeasure));
             ends_well(plain);
             ends_well(measures);
@@ -131,10 +134,11 @@ TEST_SUITE("Measure") {
     }
 
     TEST_CASE("WhoIsTriedAgainReportsTheSameAndWhoIsDroppedReportsNothing") {
-        const Options faults{"faults=[{kind: kill, round: 2, client: 3}, {kind: throw, round: 1, client: 4}]"};
+        const Options fault{"faults=[{kind: throw, round: 1, client: 4}]"},
+            faults{"faults=[{kind: kill, round: 2, client: 3}, {kind: throw, round: 1, client: 4}]"};
         FedhiveRun plain(small_config(), set(kMeasure)),
             again(small_config(), set(kMeasure + faults + Options{"failures.policy=retry"})),
-            dropped(small_config(), set(kMeasure + faults + Options{"failures.policy=drop", "rounds=1"}));
+            dropped(small_config(), set(kMeasure + fault + Options{"failures.policy=drop", "rounds=1"}));
         for (FedhiveRun* run : {&plain, &again, &dropped}) ends_well(*run);
         CHECK(again.manifest()["failures"]["retried"] == 2);
         CHECK(comparable(again.out() / "clients.csv") == comparable(plain.out() / "clients.csv"));
@@ -193,7 +197,8 @@ TEST_SUITE("Measure") {
         const auto replay = [&] {
             FedhiveRun process;
             process.start({"replay", run.out().string(), "--round", row.at("round"), "--client", row.at("client_id")});
-            return std::pair(process.end(), process.output());
+            const std::string ended = process.end();
+            return std::pair(ended, process.output());
         };
         const auto [end, text] = replay();
         CHECK_MESSAGE(end == "exited with status 0", text);

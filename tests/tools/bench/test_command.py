@@ -107,7 +107,7 @@ class Command(support.TemporaryFolder):
             self.assertGreater(table["w6", workers, "awake_us"], 0)
             self.assertGreaterEqual(table["w6", workers, "asleep_99_us"], table["w6", workers, "asleep_us"])
         self.assertGreater(table["w5", "median, P = 21,840, K = 32", "rule_s"], table["w5", "mean, P = 21,840, K = 10", "rule_s"])
-        self.assertEqual({key[1] for key in table if key[0] == "w5"}, {f"{rule}, P = 21,840, K = {k}" for rule in ("mean", "median") for k in (10, 32)})
+        self.assertEqual({key[1] for key in table if key[0] == "w5"}, {f"{rule}, P = 21,840, K = {k}" for rule in ("mean", "median", "trimmed_mean") for k in (10, 32)})
 
     def test_sides_run_and_a_second_call_measures_nothing_again(self):
         done = bench("W3-lr", "--quick", "--repeats", "1", "--out", self.folder)
