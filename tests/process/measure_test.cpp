@@ -136,9 +136,10 @@ TEST_SUITE("Measure") {
     TEST_CASE("WhoIsTriedAgainReportsTheSameAndWhoIsDroppedReportsNothing") {
         const Options fault{"faults=[{kind: throw, round: 1, client: 4}]"},
             faults{"faults=[{kind: kill, round: 2, client: 3}, {kind: throw, round: 1, client: 4}]"};
-        FedhiveRun plain(small_config(), set(kMeasure)),
-            again(small_config(), set(kMeasure + faults + Options{"failures.policy=retry"})),
-            dropped(small_config(), set(kMeasure + fault + Options{"failures.policy=drop", "rounds=1"}));
+        const Options everybody = kMeasure + Options{"training.cohort=13"};
+        FedhiveRun plain(small_config(), set(everybody)),
+            again(small_config(), set(everybody + faults + Options{"failures.policy=retry"})),
+            dropped(small_config(), set(everybody + fault + Options{"failures.policy=drop", "rounds=1"}));
         for (FedhiveRun* run : {&plain, &again, &dropped}) ends_well(*run);
         CHECK(again.manifest()["failures"]["retried"] == 2);
         CHECK(comparable(again.out() / "clients.csv") == comparable(plain.out() / "clients.csv"));
