@@ -20,7 +20,9 @@ namespace fedhive {
 
 /// An enum with words.
 template <class Enum>
-concept Worded = std::is_enum_v<Enum> && requires { all_words(Enum()).size(); };
+concept Worded = std::is_enum_v<Enum> && requires {
+    all_words(Enum()).size();
+};
 
 /// Throws Fault for a number that is no value of the enum.
 template <Worded Enum>

@@ -21,12 +21,12 @@ std::vector<Update> weighed(std::span<const Update> rows, const Coefficients& co
 /// column: Krum chooses some and takes their mean.
 struct AggregatorSpec {
     std::string name;
-    std::string summary;          // what it does, and its source: half a line
-    bool replaceable = false;     // plain averaging, which a mode may replace by its own rule
-    bool single_updates = false;  // needs each client's own update, so that a slot may hold one client only
-    bool weighs = true;           // the rule uses the updates' weights
-    bool products = false;        // `weigh` needs inner products of the updates
-    bool keeps_last = false;      // `weigh` and the combination take the last aggregate as one more row
+    std::string summary;                  // what it does, and its source: half a line
+    bool replaceable = false;             // plain averaging, which a mode may replace by its own rule
+    bool single_updates = false;          // needs each client's own update, so that a slot may hold one client only
+    bool weighs = true;                   // the rule uses the updates' weights
+    bool products = false;                // `weigh` needs inner products of the updates
+    bool keeps_last = false;              // `weigh` and the combination take the last aggregate as one more row
     std::vector<std::string> measures{};  // what clients report of the model that they are sent, for `weigh`
     std::vector<KeySpec> keys{};
     /// `values` must have all keys.

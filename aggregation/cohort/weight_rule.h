@@ -25,7 +25,7 @@ struct Sender {
     double update_norm = 0.0;        // Euclidean
     double weight = 1.0;             // w_k of strategy.weighting
     std::uint64_t staleness = 0;     // server steps since it was sent
-    double sent_loss = 0.0;     // of the model that it was sent on its examples, if the rule measures it
+    double sent_loss = 0.0;          // of the model that it was sent on its examples, if the rule measures it
 };
 
 /// How clients step, for rules that undo it.

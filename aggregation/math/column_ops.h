@@ -154,7 +154,7 @@ FEDHIVE_HOST_DEVICE float trimmed_mean(const TreeTerms& terms, std::size_t below
     const std::size_t count = terms.count, left_out = below + above, kept = count - left_out;
     if (around_median) {
         const double median = exact_middle(key_at_rank(terms.values, count, column, (count - 1) / 2),
-                                    key_at_rank(terms.values, count, column, count / 2));
+                                           key_at_rank(terms.values, count, column, count / 2));
         below = 0;
         while (below < left_out && is_closer(key_at_rank(terms.values, count, column, below + kept),
                                              key_at_rank(terms.values, count, column, below), median))

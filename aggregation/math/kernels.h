@@ -55,6 +55,9 @@ CudaError add_scaled_update(float* to, const float* local, const float* global, 
 CudaError tree_mean(float* out, const element::TreeTerms& terms, std::size_t size);
 CudaError median(float* out, const float* const* updates, std::size_t count, std::size_t size);
 
+/// At least that much device memory for one call, which the next call overwrites.
+CudaError reserve_scratch(std::size_t bytes, void** memory);
+
 /// terms: as for tree_mean, without scales and total.
 CudaError trimmed_mean(float* out, const element::TreeTerms& terms, std::size_t below, std::size_t above, bool around_median,
                        std::size_t size);

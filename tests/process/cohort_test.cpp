@@ -69,8 +69,9 @@ TEST_SUITE("Cohort") {
     }
 
     TEST_CASE("ARoundWithTooFewUpdatesMakesNoStep") {
-        FedhiveRun run(small_config(), set({"strategy={name: bulyan, byzantine: 2}", "failures={policy: drop}",
-                                            "faults=[{kind: throw, round: 2, client: 3, attempts: all}]", "training.cohort=11"}));
+        FedhiveRun run(small_config(),
+                       set({"strategy={name: bulyan, byzantine: 2}", "failures={policy: drop}",
+                            "faults=[{kind: throw, round: 2, client: 3, attempts: all}]", "training.cohort=11"}));
         finished(run);
         const auto rows = read_csv(run.out() / "rounds.csv");
         REQUIRE(rows.size() == 3);

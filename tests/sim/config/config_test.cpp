@@ -17,7 +17,6 @@ using namespace fedhive::sim;
 using namespace fedhive::sim::testing;
 
 namespace {
-
 const std::filesystem::path kConfigs = fedhive::testing::source_folder() / "configs";
 
 std::vector<std::filesystem::path> config_files() {
