@@ -1,6 +1,7 @@
 // ⟨u_i, u_j⟩ of the vectors of a round, put together from the ranges of gram.h.
 #pragma once
 
+#include "aggregation/base/error.h"
 #include "aggregation/math/gram.h"
 
 #include <algorithm>

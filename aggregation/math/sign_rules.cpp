@@ -3,6 +3,7 @@
 #include "aggregation/math/dispatch.h"
 #include "aggregation/math/mean.h"
 #include "aggregation/math/update_list.h"
+#include "aggregation/math/vector_ops.h"
 #include "aggregation/memory/param_buffer.h"
 
 #include <vector>

@@ -1,6 +1,5 @@
 #include "aggregation/math/trimmed_mean.h"
 
-#include "aggregation/math/column_ops.h"
 #include "aggregation/math/dispatch.h"
 #include "aggregation/math/mean.h"
 #include "aggregation/math/sorting_network.h"
@@ -114,6 +113,7 @@ public:
         const std::vector<Update>& all = updates_.all();
         const std::size_t count = all.size();
         std::vector<std::size_t> positions;
+        positions.reserve(count);
         for (const Update& update : all) positions.push_back(update.position);
         const std::vector<std::uint8_t> folds = tree_folds(positions);
         const std::vector<const float*> values = updates_.pointers();

@@ -1,6 +1,7 @@
 // Rules for what clients measure of the model that they are sent: training.measure, and sampling by measured losses.
 #pragma once
 
+#include "sim/config/loaded_config.h"
 #include "sim/config/run_config.h"
 
 namespace fedhive::sim {

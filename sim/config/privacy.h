@@ -1,6 +1,7 @@
 // Differential privacy by the config: what the accountant can account for, and the noise that follows from a given ε.
 #pragma once
 
+#include "sim/config/loaded_config.h"
 #include "sim/config/run_config.h"
 #include "sim/privacy/accountant.h"
 

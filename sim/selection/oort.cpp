@@ -30,6 +30,7 @@ namespace {
 /// −log(u) / weight (Efraimidis and Spirakis 2006). A draw for each, in their order; weights are above 0.
 Cohort drawn_by_weight(const std::vector<std::pair<double, std::uint32_t>>& weighted, std::size_t count, Stream& stream) {
     std::vector<std::pair<double, std::uint32_t>> keys;
+    keys.reserve(weighted.size());
     for (const auto& [weight, client] : weighted) keys.emplace_back(-std::log(1.0 - stream.uniform()) / weight, client);
     std::sort(keys.begin(), keys.end());
     Cohort cohort;
@@ -136,6 +137,7 @@ private:
                                                                        std::size_t count) {
         if (count == 0) return {};
         std::vector<double> utilities;
+        utilities.reserve(known.size());
         for (const auto& [value, client] : known) utilities.push_back(value);
         std::sort(utilities.begin(), utilities.end(), std::greater<>());
         const double cutoff = 0.95 * utilities[count - 1];

@@ -16,6 +16,7 @@ std::vector<double> onto_simplex(const std::vector<double>& point) {
         if (sorted[i] > candidate) shift = candidate;
     }
     std::vector<double> projected;
+    projected.reserve(point.size());
     for (const double value : point) projected.push_back(std::max(0.0, value - shift));
     return projected;
 }
