@@ -1,5 +1,5 @@
-// Rényi differential privacy (RDP) of the sampled Gaussian mechanism: one server step with `clip` and `gaussian_noise`, of which
-// only the sum of the updates is seen.
+// Rényi differential privacy (RDP) of the sampled Gaussian mechanism: one server step with `clip` and `gaussian_noise`; only
+// the sum of its updates is seen.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct SampledGaussian {
     double multiplier = 1.0;  // z, above 0
 };
 
-/// The orders α > 1 of which the best one counts, ascending: tenths up to 10.9, whole numbers up to 63, then up to 1024.
+/// The orders α > 1, ascending; the best one counts: tenths up to 10.9, whole numbers up to 63, then up to 1024.
 std::span<const double> rdp_orders();
 
 /// RDP of one step at order α > 1: log(A) / (α - 1) with A = E[((1 - q) + q exp((2x - 1) / (2z²)))^α], x normal with mean 0 and

@@ -69,8 +69,7 @@ FEDHIVE_GRAM_INLINE double sum(Lanes v) {
     return (sums[0] + sums[2]) + (sums[1] + sums[3]);
 }
 
-/// All products of kTileRows rows from i on with kTileColumns rows from j on, of which those below the diagonal and before
-/// `count` are wanted.
+/// lower += ⟨row, column⟩ for row in i … i + kTileRows − 1 and column in j … j + kTileColumns − 1, where column ≤ row < count.
 FEDHIVE_GRAM_INLINE void tile(const Chunk& chunk, std::size_t i, std::size_t j) {
     const float* rows = chunk.rows + i * kChunk;
     const float* columns = chunk.rows + j * kChunk;

@@ -42,7 +42,7 @@ TEST_SUITE("Measures") {
         CHECK(any_measured(reports));
         CHECK_FALSE(any_measured(reports_with({"other"})));
         EvaluationSums sums(SumsPlan::of("next_token", 4));
-        // Three examples of four targets, of which six do not count: one and a half examples.
+        // Three examples of four targets. Six of the twelve do not count, so one and a half examples do.
         sums.add_loss(3.0);
         sums.add_ignored(6);
         for (std::uint32_t target = 0; target < 6; ++target) sums.add({.label = 1, .predicted = target < 2 ? 1U : 2U});
