@@ -32,3 +32,18 @@ if(CCACHE_PROGRAM)
   set(CMAKE_CUDA_COMPILER_LAUNCHER ${launcher})
   add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>)
 endif()
+
+# fedhive_kernels_by_instruction_set(TARGET FOLDER): adds FOLDER/plain.cpp and, on x86, avx2.cpp and avx512.cpp. Each is compiled by itself, for
+# its instructions, and optimised in sanitized debug builds too: register tiles without optimisation take ten times as long.
+function(fedhive_kernels_by_instruction_set target folder)
+  set(kernels ${folder}/plain.cpp)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    list(APPEND kernels ${folder}/avx2.cpp ${folder}/avx512.cpp)
+    target_compile_definitions(${target} PRIVATE FEDHIVE_X86_KERNELS)
+    set_property(SOURCE ${folder}/avx2.cpp APPEND PROPERTY COMPILE_OPTIONS -march=x86-64-v3)
+    set_property(SOURCE ${folder}/avx512.cpp APPEND PROPERTY COMPILE_OPTIONS -march=x86-64-v4)
+  endif()
+  target_sources(${target} PRIVATE ${kernels})
+  set_source_files_properties(${kernels} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  set_property(SOURCE ${kernels} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:RelWithDebInfo>:-O2>)
+endfunction()

@@ -1,6 +1,7 @@
 #include "aggregation/math/gram.h"
 
 #include "aggregation/base/divide_up.h"
+#include "aggregation/base/processor.h"
 #include "aggregation/math/dispatch.h"
 
 #include <algorithm>
@@ -23,10 +24,8 @@ namespace {
 std::array<const Kernels*, 3> runnable() {
     std::array<const Kernels*, 3> found{};
 #if defined(FEDHIVE_X86_KERNELS)
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512vl"))
-        found[0] = &kernels_avx512;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) found[1] = &kernels_avx2;
+    if (runs_avx512()) found[0] = &kernels_avx512;
+    if (runs_avx2()) found[1] = &kernels_avx2;
 #endif
     found[2] = &kernels_plain;
     return found;

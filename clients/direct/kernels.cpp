@@ -1,6 +1,7 @@
 #include "clients/direct/kernels.h"
 
 #include "aggregation/base/error.h"
+#include "aggregation/base/processor.h"
 
 #include <fmt/format.h>
 
@@ -22,10 +23,8 @@ namespace {
 std::array<const Kernels*, 3> runnable() {
     std::array<const Kernels*, 3> found{};
 #if defined(FEDHIVE_X86_KERNELS)
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512vl"))
-        found[0] = &kernels_avx512;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) found[1] = &kernels_avx2;
+    if (runs_avx512()) found[0] = &kernels_avx512;
+    if (runs_avx2()) found[1] = &kernels_avx2;
 #endif
     found[2] = &kernels_plain;
     return found;

@@ -9,11 +9,9 @@
 #include "sim/selection/remembered.h"
 #include "sim/selection/sampler.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
-#include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -72,22 +70,11 @@ public:
     }
 
     /// "3:0.5,7:1.25,": value by client, for each that has trained.
-    std::string state() const override {
-        std::string text;
-        for (const auto& [client, value] : values_) text += fmt::format("{}:{},", client, value);
-        return text;
-    }
-
+    std::string state() const override { return text_of(values_); }
     bool restore(const std::string& state) override {
-        std::map<std::uint32_t, double> values;
-        for (std::string_view left = state; !left.empty();) {
-            std::uint32_t client = 0;
-            double value = 0.0;
-            if (!take_number(left, ':', client) || !take_number(left, ',', value) || client >= num_clients_) return false;
-            values[client] = value;
-        }
-        values_ = std::move(values);
-        return true;
+        const std::optional<ByClient> values = by_client_in(state, num_clients_);
+        if (values) values_ = *values;
+        return values.has_value();
     }
 
 private:
@@ -95,7 +82,7 @@ private:
     double left_out_;
     double sharpness_;
     double uniform_;
-    std::map<std::uint32_t, double> values_;
+    ByClient values_;
 };
 
 }  // namespace

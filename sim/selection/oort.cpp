@@ -9,7 +9,7 @@
 //
 // Differs  n_k · mean loss in place of n_k · root mean square of the losses; T is given, so there is no pacer; new clients are not
 //          drawn by speed, which nobody knows before they have trained.
-#include "sim/selection/remembered.h"
+#include "aggregation/base/take_number.h"
 #include "sim/selection/sampler.h"
 
 #include <fmt/format.h>
@@ -19,6 +19,8 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 

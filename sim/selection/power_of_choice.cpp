@@ -10,15 +10,11 @@
 #include "sim/selection/remembered.h"
 #include "sim/selection/sampler.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
-#include <map>
 #include <optional>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -94,22 +90,11 @@ public:
     }
 
     /// "3:0.5,7:1.25,": loss by client, for each that has trained.
-    std::string state() const override {
-        std::string text;
-        for (const auto& [client, loss] : losses_) text += fmt::format("{}:{},", client, loss);
-        return text;
-    }
-
+    std::string state() const override { return text_of(losses_); }
     bool restore(const std::string& state) override {
-        std::map<std::uint32_t, double> losses;
-        for (std::string_view left = state; !left.empty();) {
-            std::uint32_t client = 0;
-            double loss = 0.0;
-            if (!take_number(left, ':', client) || !take_number(left, ',', loss) || client >= num_clients_) return false;
-            losses[client] = loss;
-        }
-        losses_ = std::move(losses);
-        return true;
+        const std::optional<ByClient> losses = by_client_in(state, num_clients_);
+        if (losses) losses_ = *losses;
+        return losses.has_value();
     }
 
 private:
@@ -119,7 +104,7 @@ private:
     }
 
     std::uint64_t num_clients_;
-    std::map<std::uint32_t, double> losses_;  // of the last training, of those that have trained
+    ByClient losses_;  // of the last training, of those that have trained
 };
 
 }  // namespace

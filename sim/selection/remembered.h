@@ -1,18 +1,37 @@
-// What samplers remember, as text: reading it back.
+// What samplers remember of clients, as text: "3:0.5,7:1.25,".
 #pragma once
 
-#include <charconv>
+#include "aggregation/base/take_number.h"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
 #include <string_view>
 
 namespace fedhive::sim {
 
-/// Reads a number at the front of `text`, and takes it and the `end` behind it off. False if there is none.
-template <class Number>
-bool take_number(std::string_view& text, char end, Number& number) {
-    const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc() || stop == text.data() + text.size() || *stop != end) return false;
-    text.remove_prefix(static_cast<std::size_t>(stop + 1 - text.data()));
-    return true;
+/// A number for each client that has one.
+using ByClient = std::map<std::uint32_t, double>;
+
+inline std::string text_of(const ByClient& numbers) {
+    std::string text;
+    for (const auto& [client, number] : numbers) text += fmt::format("{}:{},", client, number);
+    return text;
+}
+
+/// The numbers of such a text; empty if it is not one, or names a client from num_clients on.
+inline std::optional<ByClient> by_client_in(std::string_view text, std::uint64_t num_clients) {
+    ByClient numbers;
+    while (!text.empty()) {
+        std::uint32_t client = 0;
+        double number = 0.0;
+        if (!take_number(text, ':', client) || !take_number(text, ',', number) || client >= num_clients) return std::nullopt;
+        numbers[client] = number;
+    }
+    return numbers;
 }
 
 }  // namespace fedhive::sim

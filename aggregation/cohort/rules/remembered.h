@@ -1,9 +1,10 @@
 // What rules remember, as text that a checkpoint keeps: numbers in the shortest form that is read back exactly.
 #pragma once
 
+#include "aggregation/base/take_number.h"
+
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <optional>
@@ -23,14 +24,8 @@ inline std::string text_of(const std::vector<double>& numbers) {
 /// The numbers of such a text; empty if it is not one, or if one of them is not finite.
 inline std::optional<std::vector<double>> numbers_in(std::string_view text) {
     std::vector<double> numbers;
-    while (!text.empty()) {
-        double number = 0.0;
-        const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-        if (error != std::errc() || stop == text.data() + text.size() || *stop != ',' || !std::isfinite(number))
-            return std::nullopt;
-        numbers.push_back(number);
-        text.remove_prefix(static_cast<std::size_t>(stop + 1 - text.data()));
-    }
+    for (double number = 0.0; !text.empty(); numbers.push_back(number))
+        if (!take_number(text, ',', number) || !std::isfinite(number)) return std::nullopt;
     return numbers;
 }
 
