@@ -35,7 +35,6 @@ enum class Purpose : std::uint32_t {
     Looks = 19,
     FeatureSkew = 20,
     MissingNoise = 21,
-    Weights = 22,
 };
 
 /// Counter-based stream: block i of the stream is Philox4x32-10(key = seed, counter = (i, purpose, round, client)).

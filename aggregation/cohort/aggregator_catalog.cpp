@@ -52,7 +52,7 @@ const std::vector<AggregatorSpec>& aggregator_catalog() {
 const AggregatorSpec& aggregator_spec(const std::string& name) { return entry_of(aggregator_catalog(), name, "aggregator"); }
 
 std::size_t least_updates(const AggregatorSpec& rule, const Values& values) {
-    return rule.weigh == nullptr ? 1 : rule.weigh(values)->least_updates();
+    return rule.least == nullptr ? 1 : rule.least(values);
 }
 
 }  // namespace fedhive::aggregation

@@ -24,17 +24,18 @@ struct AggregatorSpec {
     std::string summary;                  // what it does, and its source: half a line
     bool replaceable = false;             // plain averaging, which a mode may replace by its own rule
     bool single_updates = false;          // needs each client's own update, so that a slot may hold one client only
-    bool weighs = true;                   // the rule uses the updates' weights
+    bool weighs = true;                   // it keeps the updates' scales, hence a mode's discount of late ones
     bool products = false;                // `weigh` needs inner products of the updates
     bool keeps_last = false;              // `weigh` and the combination take the last aggregate as one more row
     std::vector<std::string> measures{};  // what clients report of the model that they are sent, for `weigh`
     std::vector<KeySpec> keys{};
+    std::size_t (*least)(const Values& values) = nullptr;  // updates below which the server must not step; null: 1
     /// `values` must have all keys.
     std::unique_ptr<Aggregator> (*build)(const Values& values) = nullptr;
     std::unique_ptr<WeightRule> (*weigh)(const Values& values) = nullptr;  // null: the updates' own weights
 };
 
-/// The number of updates below which the server must not step.
+/// The number of updates below which the server must not step; `values` must have all keys.
 std::size_t least_updates(const AggregatorSpec& rule, const Values& values);
 
 /// All rules that a config can name, in the order of REFERENCE.md.

@@ -1,12 +1,10 @@
 // Rules that weigh the updates of a round by what came up with them: numbers of their visits, and inner products of the updates.
 // A weight rule decides after the barrier and before the aggregation. It sees K numbers and K × K products, never a vector, so it
-// is the same for any number of workers and ranks. To add one: write its file in aggregation/rules, add its line to
-// aggregator.cpp.
+// is the same for any number of workers and ranks. To add one: write its file in aggregation/cohort/rules, add its line to
+// aggregator_catalog.cpp.
 #pragma once
 
-#include "aggregation/base/random.h"
 #include "aggregation/math/inner_products.h"
-#include "aggregation/memory/param_span.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -19,13 +17,10 @@ namespace fedhive::aggregation {
 /// The client of an update, and what came up with it.
 struct Sender {
     std::uint32_t client_id = 0;
-    std::uint64_t num_examples = 0;  // n_k
-    std::uint64_t steps = 0;         // τ_k
-    double train_loss = 0.0;         // mean over the examples of its steps
-    double update_norm = 0.0;        // Euclidean
-    double weight = 1.0;             // w_k of strategy.weighting
-    std::uint64_t staleness = 0;     // server steps since it was sent
-    double sent_loss = 0.0;          // of the model that it was sent on its examples, if the rule measures it
+    std::uint64_t steps = 0;   // τ_k
+    double update_norm = 0.0;  // Euclidean
+    double weight = 1.0;       // w_k of strategy.weighting
+    double sent_loss = 0.0;    // of the model that it was sent on its examples, if the rule measures it
 };
 
 /// How clients step, for rules that undo it.
@@ -40,10 +35,8 @@ struct RoundUpdates {
     std::span<const Sender> senders;  // one for each update, ascending ids
     const InnerProducts* products =
         nullptr;                    // of the updates, then of the last aggregate if the rule keeps it; null unless needed
-    std::uint64_t round = 0;        // from 0
     std::uint64_t num_clients = 0;  // of the run
     LocalSteps local{};
-    Stream stream{0, Purpose::Weights};  // keyed by seed and round: for rules that draw
 
     std::size_t size() const { return senders.size(); }
 };
@@ -62,9 +55,6 @@ public:
     WeightRule(const WeightRule&) = delete;
     WeightRule& operator=(const WeightRule&) = delete;
     virtual ~WeightRule() = default;
-
-    /// The number of updates below which the server must not step.
-    virtual std::size_t least_updates() const { return 1; }
 
     /// updates.size() >= 1. All numbers of the result must be finite.
     virtual Coefficients weigh(const RoundUpdates& updates) = 0;

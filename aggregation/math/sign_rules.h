@@ -17,7 +17,7 @@ std::unique_ptr<Aggregator> make_sign_majority();
 /// out[i] = ±mean_k u_k[i]: minus where |Σ_k sign(u_k[i])| < threshold.
 ///
 /// Order    the mean as in mean.h: with threshold 0 its bits.
-/// Source   Ozdayi et al. 2021 (arXiv:2007.03767), equations 2 and 3 ("robust learning rate").
+/// Source   Ozdayi et al. 2021 (arXiv:2007.03767), the robust learning rate.
 std::unique_ptr<Aggregator> make_robust_rate(double threshold);
 
 }  // namespace fedhive::aggregation

@@ -19,7 +19,7 @@ std::unique_ptr<Aggregator> make_trimmed_mean(double share);
 ///
 /// Shapes   as above; with left_out ≥ K, the closest value alone.
 /// Order    as above.
-/// Source   Xie et al. 2018 (arXiv:1802.10116), "mean around median", equation 6; El Mhamdi et al. 2018 (arXiv:1802.07927),
+/// Source   Xie et al. 2018 (arXiv:1802.10116), "mean around median"; El Mhamdi et al. 2018 (arXiv:1802.07927),
 ///          second stage of Bulyan.
 std::unique_ptr<Aggregator> make_mean_around_median(double left_out);
 

@@ -1,5 +1,6 @@
 #include "sim/plan/server_side.h"
 
+#include "aggregation/cohort/aggregator_catalog.h"
 #include "aggregation/math/vector_ops.h"
 #include "sim/config/privacy.h"
 #include "sim/plan/client_states_plan.h"
@@ -18,13 +19,14 @@ ServerSide ServerSide::make(const LoadedConfig& loaded, const ModelSetup& model,
                             const std::filesystem::path& folder) {
     const RunConfig& run = loaded.run;
     Strategy strategy = make_mode_strategy(run, arena, model.layout, model.memories, num_clients);
+    const aggregation::AggregatorSpec& rule = aggregation::aggregator_spec(run.strategy.parts.aggregator.name);
     const std::uint64_t least =
-        std::max(static_cast<std::uint64_t>(run.failures.min_updates),
-                 strategy.weight_rule ? std::uint64_t{strategy.weight_rule->least_updates()} : std::uint64_t{1});
+        std::max<std::uint64_t>(static_cast<std::uint64_t>(run.failures.min_updates),
+                                aggregation::least_updates(rule, completed(run.strategy.parts.aggregator.values, rule.keys)));
     const aggregation::LocalSteps local{run.training.optimizer.values.number_or("lr", 1.0),
                                         run.training.optimizer.values.number_or("momentum", 0.0),
                                         static_cast<double>(strategy.objective.proximal_mu)};
-    const Weighing weighing(strategy, local, reports_of(run), arena, run.all_seeds().training, num_clients);
+    const Weighing weighing(strategy, local, reports_of(run), arena, num_clients);
     return {.strategy = std::move(strategy),
             .client_states = make_client_states(loaded, model.memories, num_clients, ranks, folder),
             .state = ServerState(arena, mode.velocity_index, model.memories),

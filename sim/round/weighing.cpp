@@ -25,12 +25,9 @@ std::vector<Sender> senders_of(const Arrivals& arrived, std::optional<std::size_
             arrived.clients, [&](const ClientReport& client) { return client.slot == update.slot && !client.failure; });
         FEDHIVE_CHECK(report != arrived.clients.end() && update.clients == 1, "slot {} has no single client", update.slot);
         senders.push_back({.client_id = report->client_id,
-                           .num_examples = report->num_examples,
                            .steps = report->result.steps,
-                           .train_loss = report->result.train_loss,
                            .update_norm = report->result.update_norm,
                            .weight = update.weight,
-                           .staleness = report->staleness,
                            .sent_loss = sent_loss ? report->result.reports[*sent_loss] : 0.0});
     }
     return senders;
@@ -44,21 +41,22 @@ std::vector<double> norms_of(std::span<const Sender> senders) {
 
 void require_finite_weight(double coefficient, const Sender& sender) {
     if (!std::isfinite(coefficient))
-        throw Fault(fmt::format("the weight of client {}'s update is {}: its loss {} or its norm {} is too large",
-                                sender.client_id, coefficient, sender.train_loss, sender.update_norm));
+        throw Fault(fmt::format(
+            "the weight of client {}'s update is {}: the loss {} of the model that it was sent, or its update's norm "
+            "{}, is too large; a smaller training.optimizer.lr usually helps",
+            sender.client_id, coefficient, sender.sent_loss, sender.update_norm));
 }
 
 }  // namespace
 
 Weighing::Weighing(const Strategy& strategy, const aggregation::LocalSteps& local, const clients::Reports& reports,
-                   const aggregation::Arena& arena, std::uint64_t seed, std::uint64_t num_clients)
+                   const aggregation::Arena& arena, std::uint64_t num_clients)
     : rule_(strategy.weight_rule.get()),
       needs_products_(strategy.inner_products),
       of_sum_(strategy.aggregator->column_rule() == aggregation::ColumnRule::Sum),
       local_(local),
       lr_schedule_(strategy.lr_schedule),
       arena_(arena),
-      seed_(seed),
       num_clients_(num_clients) {
     if (reports.has("sent_loss")) sent_loss_ = reports.index_of("sent_loss");
     if (!strategy.keeps_last_aggregate) return;
@@ -74,12 +72,8 @@ std::vector<Update> Weighing::weighed(const Arrivals& arrived, std::int64_t roun
     const InnerProducts taken = needs_products_ ? products(rows, aggregation::base_row(norms_of(senders))) : InnerProducts();
     aggregation::LocalSteps local = local_;
     local.lr *= static_cast<double>(lr_schedule_.factor(static_cast<std::uint64_t>(round)));
-    const Coefficients given = rule_->weigh({.senders = senders,
-                                             .products = needs_products_ ? &taken : nullptr,
-                                             .round = static_cast<std::uint64_t>(round),
-                                             .num_clients = num_clients_,
-                                             .local = local,
-                                             .stream = Stream(seed_, Purpose::Weights, static_cast<std::uint32_t>(round))});
+    const Coefficients given = rule_->weigh(
+        {.senders = senders, .products = needs_products_ ? &taken : nullptr, .num_clients = num_clients_, .local = local});
     FEDHIVE_CHECK_EQ(given.of_updates.size(), senders.size());
     for (std::size_t k = 0; k < senders.size(); ++k) require_finite_weight(given.of_updates[k], senders[k]);
     return aggregation::weighed(rows, given, of_sum_);

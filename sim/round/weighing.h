@@ -24,11 +24,10 @@ using TakeProducts = std::function<aggregation::InnerProducts(std::span<const ag
 
 class Weighing {
 public:
-    /// `strategy`'s weight rule and `arena` outlive this. local: with the client rate before its schedule. reports: of
-    /// the run's clients. seed: the run's seed of
-    /// training, for rules that draw.
+    /// `strategy`'s weight rule and `arena` outlive this. local: with the client rate before its schedule. reports: the list of the
+    /// run's clients.
     Weighing(const Strategy& strategy, const aggregation::LocalSteps& local, const clients::Reports& reports,
-             const aggregation::Arena& arena, std::uint64_t seed, std::uint64_t num_clients);
+             const aggregation::Arena& arena, std::uint64_t num_clients);
 
     /// The updates with the rule's coefficients as scales and weights, without those of coefficient 0; the last aggregate comes
     /// behind them if the rule keeps it. Without a rule: the updates as they arrived. Throws Fault for a coefficient that is
@@ -53,7 +52,6 @@ private:
     aggregation::LocalSteps local_;
     LrSchedule lr_schedule_;
     const aggregation::Arena& arena_;
-    std::uint64_t seed_;
     std::uint64_t num_clients_;
 };
 

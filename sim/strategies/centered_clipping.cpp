@@ -8,7 +8,7 @@ namespace fedhive::sim {
 
 StrategySpec centered_clipping() {
     return {.name = "centered_clipping",
-            .source = "Karimireddy et al. 2021 (arXiv:2012.10333), Algorithm 2",
+            .source = "Karimireddy et al. 2021 (arXiv:2012.10333)",
             .note =
                 "The last aggregate, moved towards each update by at most `radius`. One wrong update moves it by at most "
                 "`radius` / n. "

@@ -7,7 +7,7 @@ namespace fedhive::sim {
 
 StrategySpec fedadp() {
     return {.name = "fedadp",
-            .source = "Wu and Wang 2021 (arXiv:2012.00661), equations 8 to 11",
+            .source = "Wu and Wang 2021 (arXiv:2012.00661)",
             .note =
                 "Updates that point the way of the mean count more; the server remembers each client's mean angle. "
                 "`training.clients_per_slot` must be 1.",

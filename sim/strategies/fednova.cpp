@@ -1,5 +1,5 @@
 // FedNova: J. Wang et al. 2020, "Tackling the Objective Inconsistency Problem in Heterogeneous Federated Optimization", NeurIPS,
-// arXiv:2007.07481, equation 6.
+// arXiv:2007.07481.
 //
 //   clients as in FedAvg, with any number of steps;  w_{t+1} <- w_t + τ_eff Σ p_k u_k / |a_k|₁
 #include "sim/strategies/strategy.h"
@@ -9,7 +9,7 @@ namespace fedhive::sim {
 StrategySpec fednova() {
     return {
         .name = "fednova",
-        .source = "Wang et al. 2020 (arXiv:2007.07481), equations 6 and 8",
+        .source = "Wang et al. 2020 (arXiv:2007.07481)",
         .note =
             "FedAvg for clients that take different numbers of steps: an update counts per step. It knows SGD with momentum "
             "and the "

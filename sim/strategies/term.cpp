@@ -7,7 +7,7 @@ namespace fedhive::sim {
 
 StrategySpec term() {
     return {.name = "term",
-            .source = "Li et al. 2021 (arXiv:2007.01162), Algorithm 1 with clients as groups",
+            .source = "Li et al. 2021 (arXiv:2007.01162), with clients as groups",
             .note =
                 "Weights grow exponentially with the clients' losses. Each client first measures the loss of the model that it "
                 "is sent: "

@@ -16,10 +16,11 @@ class CombinedRule {
 public:
     CombinedRule(const std::string& name, const Values& values)
         : spec_(aggregator_spec(name)),
-          aggregator_(spec_.build(completed(values, spec_.keys))),
-          rule_(spec_.weigh != nullptr ? spec_.weigh(completed(values, spec_.keys)) : nullptr) {}
+          values_(completed(values, spec_.keys)),
+          aggregator_(spec_.build(values_)),
+          rule_(spec_.weigh != nullptr ? spec_.weigh(values_) : nullptr) {}
 
-    std::size_t least_updates() const { return rule_ ? rule_->least_updates() : 1; }
+    std::size_t least_updates() const { return aggregation::least_updates(spec_, values_); }
     WeightRule* rule() { return rule_.get(); }
 
     /// The aggregate of the next round. senders: one for each update; left out, of equal weight.
@@ -50,7 +51,6 @@ public:
             const InnerProducts products = spec_.products ? inner_products_of(spans, base_row(norms)) : InnerProducts();
             const Coefficients given = rule_->weigh({.senders = senders,
                                                      .products = spec_.products ? &products : nullptr,
-                                                     .round = round_++,
                                                      .num_clients = updates.size(),
                                                      .local = local});
             rows = weighed(rows, given, aggregator_->column_rule() == ColumnRule::Sum);
@@ -62,10 +62,10 @@ public:
 
 private:
     const AggregatorSpec& spec_;
+    Values values_;
     std::unique_ptr<Aggregator> aggregator_;
     std::unique_ptr<WeightRule> rule_;
     Floats last_;
-    std::uint64_t round_ = 0;
 };
 
 }  // namespace fedhive::aggregation::testing

@@ -19,7 +19,7 @@ def trimmed_mean(u, trim):  # Yin et al. 2018, Definition 2
     return np.sort(u, axis=0)[t:len(u) - t].mean(axis=0)
 
 
-def mean_around_median(u, byzantine):  # Xie et al. 2018, equation 6
+def mean_around_median(u, byzantine):  # Xie et al. 2018
     u = np.sort(u, axis=0)  # of two equally far, the smaller one
     nearest = np.argsort(np.abs(u - np.median(u, axis=0)), axis=0, kind="stable")[:max(1, len(u) - byzantine)]
     return np.take_along_axis(u, nearest, axis=0).mean(axis=0)
@@ -29,7 +29,7 @@ def sign_majority(u):  # Bernstein et al. 2019, Algorithm 1
     return np.sign(np.sign(u).sum(axis=0))
 
 
-def robust_rate(u, weights, threshold):  # Ozdayi et al. 2021, equations 2 and 3
+def robust_rate(u, weights, threshold):  # Ozdayi et al. 2021
     agree = np.abs(np.sign(u).sum(axis=0)) >= threshold
     return np.where(agree, 1.0, -1.0) * np.average(u, axis=0, weights=weights)
 
@@ -52,14 +52,14 @@ def bulyan(u, byzantine):  # El Mhamdi et al. 2018, section 4
     return mean_around_median(u[taken], 2 * byzantine)
 
 
-def geometric_median(u, weights, iterations, smoothing):  # Pillutla et al. 2019, Algorithm 2
+def geometric_median(u, weights, iterations, smoothing):  # Pillutla et al. 2019
     v = np.average(u, axis=0, weights=weights)
     for _ in range(iterations):
         v = np.average(u, axis=0, weights=weights / np.maximum(smoothing, np.linalg.norm(u - v, axis=1)))
     return v
 
 
-def centered_clipping(u, last, tau, iterations):  # Karimireddy et al. 2021, Algorithm 2
+def centered_clipping(u, last, tau, iterations):  # Karimireddy et al. 2021
     v = last
     for _ in range(iterations):
         lengths = np.linalg.norm(u - v, axis=1)
@@ -73,7 +73,7 @@ def extrapolated(u, weights, epsilon):  # Jhunjhunwala et al. 2023, Algorithm 1
     return max(1.0, (p * (u ** 2).sum(axis=1)).sum() / (2 * ((mean ** 2).sum() + epsilon))) * mean
 
 
-def normalized(u, weights, steps, lr, momentum, mu):  # Wang et al. 2020, equation 6
+def normalized(u, weights, steps, lr, momentum, mu):  # Wang et al. 2020
     def length(tau):
         """|a|_1 by its definition: the sum over steps of how much of a step's gradient the update holds."""
         total = 0.0
@@ -96,7 +96,7 @@ def loss_power(u, losses, q, lr):  # Li et al. 2020 (q-FedAvg), Algorithm 2, as 
     return -delta.sum(axis=0) / h.sum()
 
 
-def tilted(u, weights, losses, tilt):  # Li et al. 2021 (TERM), Algorithm 1
+def tilted(u, weights, losses, tilt):  # Li et al. 2021 (TERM)
     return np.average(u, axis=0, weights=weights * np.exp(tilt * losses))
 
 
@@ -115,7 +115,7 @@ class Agnostic:  # Mohri et al. 2019, Algorithm 1; all of N = K clients
         return aggregate
 
 
-def common_descent(u, weights, spread):  # Hu et al. 2022 (FedMGDA+), equation 11, by projected gradient
+def common_descent(u, weights, spread):  # Hu et al. 2022 (FedMGDA+), by projected gradient
     directions, p = u / np.linalg.norm(u, axis=1)[:, None], weights / weights.sum()
     gram, point = directions @ directions.T, p.copy()
 
@@ -132,7 +132,7 @@ def common_descent(u, weights, spread):  # Hu et al. 2022 (FedMGDA+), equation 1
     return point @ directions
 
 
-class Aligned:  # Wu and Wang 2021 (FedAdp), equations 8 to 11
+class Aligned:  # Wu and Wang 2021 (FedAdp)
     def __init__(self, clients, alpha):
         self.angles, self.rounds, self.alpha = np.zeros(clients), 0, alpha
 

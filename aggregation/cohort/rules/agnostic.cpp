@@ -1,4 +1,5 @@
 // AFL: weights of all clients on the simplex that climb where the loss is large.
+#include "aggregation/base/error.h"
 #include "aggregation/cohort/aggregator_catalog.h"
 #include "aggregation/cohort/rules/remembered.h"
 #include "aggregation/cohort/rules/simplex.h"
@@ -19,8 +20,8 @@ public:
     explicit Agnostic(double rate) : rate_(rate) {}
 
     Coefficients weigh(const RoundUpdates& updates) override {
-        if (lambda_.size() != updates.num_clients)
-            lambda_.assign(updates.num_clients, 1.0 / static_cast<double>(updates.num_clients));
+        if (lambda_.empty()) lambda_.assign(updates.num_clients, 1.0 / static_cast<double>(updates.num_clients));
+        FEDHIVE_CHECK_EQ(lambda_.size(), updates.num_clients);
         double total = 0.0;
         for (const Sender& sender : updates.senders) total += lambda_.at(sender.client_id);
         Coefficients coefficients;

@@ -18,8 +18,6 @@ class Bulyan final : public WeightRule {
 public:
     explicit Bulyan(std::int64_t byzantine) : byzantine_(static_cast<std::size_t>(byzantine)) {}
 
-    std::size_t least_updates() const override { return 4 * byzantine_ + 3; }
-
     Coefficients weigh(const RoundUpdates& updates) override {
         std::vector<std::size_t> left = all_rows(updates.size());
         Coefficients coefficients{.of_updates = std::vector<double>(updates.size(), 0.0)};
@@ -48,6 +46,7 @@ AggregatorSpec bulyan() {
                       .default_value = std::int64_t{1},
                       .range = between(0, 1 << 20),
                       .doc = "Number of updates in a round that may be arbitrarily wrong (f); at least 4 f + 3 must arrive."}},
+            .least = [](const Values& values) { return 4 * static_cast<std::size_t>(values.integer("byzantine")) + 3; },
             .build = [](const Values& values) -> std::unique_ptr<Aggregator> {
                 return make_mean_around_median(2.0 * static_cast<double>(values.integer("byzantine")));
             },

@@ -12,7 +12,7 @@ namespace {
 /// v ← v + 1/n Σ_k (u_k − v) · min(1, τ / |u_k − v|), repeated; v begins as the last aggregate, 0 in the first round.
 ///
 /// Shapes   n >= 1 updates, one client a slot. Memory: the last aggregate, [P]; it is in checkpoints.
-/// Source   Karimireddy, He, Jaggi 2021 (arXiv:2012.10333), Algorithm 2.
+/// Source   Karimireddy, He, Jaggi 2021 (arXiv:2012.10333), centered clipping.
 /// Differs  clients send updates; their momentum is what `training.optimizer` makes of it.
 class CenteredClipping final : public WeightRule {
 public:

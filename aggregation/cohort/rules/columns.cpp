@@ -45,6 +45,7 @@ AggregatorSpec mean_around_median() {
                   .range = between(0, 1 << 20),
                   .doc = "Number of values of a column that are left out, those farthest from its median (f); at least 2 f + "
                          "1 updates must arrive."}},
+        .least = [](const Values& values) { return 2 * static_cast<std::size_t>(values.integer("byzantine")) + 1; },
         .build = [](const Values& values) -> std::unique_ptr<Aggregator> {
             return make_mean_around_median(static_cast<double>(values.integer("byzantine")));
         }};

@@ -15,7 +15,7 @@ namespace {
 /// which client k took part, of the angle between its update and the weighted mean of the round.
 ///
 /// Shapes   n >= 1 updates, one client a slot. Memory: a count and an angle for each client; they are in checkpoints.
-/// Source   Wu and Wang 2021 (arXiv:2012.00661), equations 8 to 11.
+/// Source   Wu and Wang 2021 (arXiv:2012.00661): smoothed angles, Gompertz function, softmax by examples.
 class FedAdp final : public WeightRule {
 public:
     explicit FedAdp(double alpha) : alpha_(alpha) {}

@@ -11,7 +11,7 @@ namespace {
 /// out = η · ū with ū = Σ p_k u_k and η = max(1, Σ p_k |u_k|² / (2 (|ū|² + ε))).
 ///
 /// Shapes   n >= 1 updates, one client a slot.
-/// Source   Jhunjhunwala, Wang, Joshi 2023 (arXiv:2301.09604), Algorithm 1 and equation 10; p_k = 1/M there, or by examples.
+/// Source   Jhunjhunwala, Wang, Joshi 2023 (arXiv:2301.09604), Algorithm 1; p_k = 1/M there, or by examples.
 /// Differs  ε is compared with squared norms of updates; the paper's last model is the mean of the last two, ours is not.
 class FedExp final : public WeightRule {
 public:

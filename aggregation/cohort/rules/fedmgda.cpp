@@ -14,7 +14,7 @@ namespace {
 /// ⟨û_k, Σ λ û⟩ agree to 1e-12.
 ///
 /// Shapes   n >= 1 updates, one client a slot; an update of length 0 gets coefficient 0.
-/// Source   Hu et al. 2022 (arXiv:2006.11489), Algorithm 1 and equation 11.
+/// Source   Hu et al. 2022 (arXiv:2006.11489), Algorithm 1.
 class FedMgda final : public WeightRule {
 public:
     explicit FedMgda(double epsilon) : epsilon_(epsilon) {}

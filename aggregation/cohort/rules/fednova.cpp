@@ -13,7 +13,8 @@ namespace {
 /// constant gradient of 1, divided by the client rate: τ_k for plain SGD.
 ///
 /// Shapes   n >= 1 updates, one client a slot. With equal a_k the bits of the weighted mean.
-/// Source   Wang et al. 2020 (arXiv:2007.07481), equations 6 and 8; a of SGD with momentum and of FedProx: section 4.
+/// Source   Wang et al. 2020 (arXiv:2007.07481): the normalised averaging with a_k of SGD, of SGD with momentum, of FedProx.
+/// Differs  a_k leaves out weight decay and Nesterov momentum; for other optimisers it is τ_k.
 class FedNova final : public WeightRule {
 public:
     Coefficients weigh(const RoundUpdates& updates) override {

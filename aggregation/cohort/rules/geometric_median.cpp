@@ -12,7 +12,7 @@ namespace {
 /// v = Σ β_k u_k / Σ β_k with β_k = w_k / max(ν, |u_k − v|), repeated; v begins as the weighted mean.
 ///
 /// Shapes   n >= 1 updates, one client a slot. Cost: iterations · n² multiply-adds on inner products.
-/// Source   Pillutla, Kakade, Harchaoui 2019 (arXiv:1912.13445), Algorithm 2, the smoothed Weiszfeld algorithm.
+/// Source   Pillutla, Kakade, Harchaoui 2019 (arXiv:1912.13445): the smoothed Weiszfeld algorithm.
 class GeometricMedian final : public WeightRule {
 public:
     GeometricMedian(std::int64_t iterations, double smoothing) : iterations_(iterations), smoothing_(smoothing) {}

@@ -21,11 +21,6 @@ public:
     Krum(std::optional<std::int64_t> byzantine, std::int64_t chosen)
         : byzantine_(byzantine), num_chosen_(static_cast<std::size_t>(chosen)) {}
 
-    std::size_t least_updates() const override {
-        const auto wrong = static_cast<std::size_t>(byzantine_.value_or(0));
-        return std::max(2 * wrong + 3, wrong + num_chosen_);
-    }
-
     Coefficients weigh(const RoundUpdates& updates) override {
         const std::size_t count = updates.size();
         const std::size_t most = count > 3 ? (count - 3) / 2 : 0;
@@ -63,6 +58,11 @@ AggregatorSpec krum() {
                       .range = between(1, 1 << 20),
                       .doc = "Number of updates that are averaged (m): 1 is Krum, more is Multi-Krum, typically the number of "
                              "arrivals minus f."}},
+            .least =
+                [](const Values& values) {
+                    const auto wrong = static_cast<std::size_t>(values.optional_integer("byzantine").value_or(0));
+                    return std::max(2 * wrong + 3, wrong + static_cast<std::size_t>(values.integer("chosen")));
+                },
             .build = [](const Values&) { return make_mean(); },
             .weigh = [](const Values& values) -> std::unique_ptr<WeightRule> {
                 return std::make_unique<Krum>(values.optional_integer("byzantine"), values.integer("chosen"));

@@ -12,7 +12,8 @@ namespace {
 /// out = Σ p_k u_k / Σ p_k with p_k = w_k e^(t F_k), F_k the loss of the model that client k was sent, on its examples.
 ///
 /// Shapes   n >= 1 updates, one client a slot. With t = 0 the bits of the weighted mean.
-/// Source   Li et al. 2021 (arXiv:2007.01162), equation 4 and Algorithm 1, with clients as groups.
+/// Source   Li et al. 2021 (arXiv:2007.01162): tilted weights, with clients as groups.
+/// Differs  the weights are of the losses of the model that was sent, not of a running estimate.
 class Tilted final : public WeightRule {
 public:
     explicit Tilted(double tilt) : tilt_(tilt) {}
