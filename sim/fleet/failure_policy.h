@@ -31,7 +31,7 @@ struct RunAborted : std::runtime_error {
 
 class FailurePolicy {
 public:
-    explicit FailurePolicy(FailuresConfig failures) : failures_(std::move(failures)) {}
+    explicit FailurePolicy(const FailuresConfig& failures) : failures_(failures) {}
 
     /// Drops the client, or counts one more attempt. may_drop: false for a chunk of an evaluation, which a round needs. Throws
     /// RunAborted if the policy is abort or this attempt was the last.
