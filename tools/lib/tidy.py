@@ -5,8 +5,8 @@ Most of the time goes into headers, so the files of a library are looked at toge
 one another, and by halves where something is found or two files do not go together. Of files that include LibTorch, whose headers take a minute, without `everything` only those
 that changed are looked at.
 
-Order: files that changed or include a header of ours that did; those with LibTorch; all others, the last changed first. FEDHIVE_TIDY_S limits the
-time of the latter two.
+Order: files that changed; those that include a header of ours that did; changed ones with LibTorch; all others, the last changed first.
+FEDHIVE_TIDY_S limits the time of all but the first.
 """
 import hashlib
 import json
@@ -172,7 +172,7 @@ def findings(tree, everything):
     version = subprocess.run(["clang-tidy-14", "--version"], capture_output=True, check=True).stdout
     common = hashlib.sha256(version + (tree.root / ".clang-tidy").read_bytes())
     changed, ranks = changed_files(tree), changed_last(tree)
-    quick, slow, touched, found = [], [], set(), []
+    quick, slow, touched, found = [], [], set(), []  # touched: files that include what changed
     for name in tree.ending(".cpp"):
         if not name.startswith(FLOORS):
             continue
@@ -223,7 +223,9 @@ def findings(tree, everything):
 
     def urgency(files):
         """Of files that are looked at together: 0 may not be left out."""
-        return 1 if files[0] in slow else 0 if files[0][0] in touched else 2
+        if files[0] in slow:
+            return 2
+        return 0 if files[0][0] in changed else 1 if files[0][0] in touched else 3
 
     def look_in_time(files):
         if urgency(files) and time.monotonic() > deadline:
@@ -245,7 +247,7 @@ def findings(tree, everything):
             look_at(files[len(files) // 2:])
 
     def order(files):
-        last = min(ranks.get(name, len(ranks)) for name, _ in files) if urgency(files) == 2 and deadline != float("inf") else 0
+        last = min(ranks.get(name, len(ranks)) for name, _ in files) if urgency(files) == 3 and deadline != float("inf") else 0
         return urgency(files), last, -len(files)
 
     parts = parts_of(quick + slow, together, kind_of=lambda job: (urgency([job]), tuple(flags[job[0]])))
