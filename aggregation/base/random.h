@@ -35,6 +35,8 @@ enum class Purpose : std::uint32_t {
     Looks = 19,
     FeatureSkew = 20,
     MissingNoise = 21,
+    Bucketing = 22,
+    Poison = 23,
 };
 
 /// Counter-based stream: block i of the stream is Philox4x32-10(key = seed, counter = (i, purpose, round, client)).

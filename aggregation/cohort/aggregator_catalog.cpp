@@ -40,12 +40,15 @@ AggregatorSpec tilted();
 AggregatorSpec agnostic();
 AggregatorSpec common_descent();
 AggregatorSpec aligned();
+AggregatorSpec without_conflicts();
+AggregatorSpec spectral();
+AggregatorSpec even_labels();
 
 const std::vector<AggregatorSpec>& aggregator_catalog() {
     static const std::vector<AggregatorSpec> catalog = {
-        mean(),       median(), trimmed_mean(),     mean_around_median(), sign_majority(), robust_rate(),
-        krum(),       bulyan(), geometric_median(), centered_clipping(),  fedexp_rule(),   fednova_rule(),
-        loss_power(), tilted(), agnostic(),         common_descent(),     aligned()};
+        mean(),     median(),           trimmed_mean(),      mean_around_median(), sign_majority(), robust_rate(), krum(),
+        bulyan(),   geometric_median(), centered_clipping(), fedexp_rule(),        fednova_rule(),  loss_power(),  tilted(),
+        agnostic(), common_descent(),   aligned(),           without_conflicts(),  spectral(),      even_labels()};
     return catalog;
 }
 

@@ -26,7 +26,9 @@ struct AggregatorSpec {
     bool single_updates = false;          // needs each client's own update, so that a slot may hold one client only
     bool weighs = true;                   // it keeps the updates' scales, hence a mode's discount of late ones
     bool products = false;                // `weigh` needs inner products of the updates
+    bool of_groups = false;               // may combine means of groups of the updates (cohort/pre_aggregation.h)
     bool keeps_last = false;              // `weigh` and the combination take the last aggregate as one more row
+    bool label_discrepancies = false;     // `weigh` needs how far each client's labels are from evenly spread
     std::vector<std::string> measures{};  // what clients report of the model that they are sent, for `weigh`
     std::vector<KeySpec> keys{};
     std::size_t (*least)(const Values& values) = nullptr;  // updates below which the server must not step; null: 1

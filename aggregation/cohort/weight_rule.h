@@ -17,10 +17,11 @@ namespace fedhive::aggregation {
 /// The client of an update, and what came up with it.
 struct Sender {
     std::uint32_t client_id = 0;
-    std::uint64_t steps = 0;   // τ_k
-    double update_norm = 0.0;  // Euclidean
-    double weight = 1.0;       // w_k of strategy.weighting
-    double sent_loss = 0.0;    // of the model that it was sent on its examples, if the rule measures it
+    std::uint64_t steps = 0;         // τ_k
+    double update_norm = 0.0;        // Euclidean
+    double weight = 1.0;             // w_k of strategy.weighting
+    double sent_loss = 0.0;          // of the model that it was sent on its examples, if the rule measures it
+    double label_discrepancy = 0.0;  // |its share of each label − 1 / labels|, if the rule asks for it
 };
 
 /// How clients step, for rules that undo it.

@@ -1,6 +1,7 @@
 // Rules that combine the updates of a round into one aggregate: zero_init(), then aggregate() in cohort order, then finish().
 #pragma once
 
+#include "aggregation/math/groups.h"
 #include "aggregation/memory/param_span.h"
 
 #include <cstddef>
@@ -39,6 +40,9 @@ enum class ColumnRule : std::uint32_t {
     RobustRate,
 };
 
+/// The aggregate is a sum of the updates with coefficients.
+constexpr bool is_linear(ColumnRule rule) { return rule == ColumnRule::Mean || rule == ColumnRule::Sum; }
+
 /// Process  coordinator, after the barrier. Updates are views: no slot may be written until finish() has returned.
 class Aggregator {
 public:
@@ -52,6 +56,9 @@ public:
 
     /// The rule's number: a share, a count or a threshold; 0 for rules that have none.
     virtual double column_number() const { return 0.0; }
+
+    /// The rule combines the means of these groups of updates; null: the updates.
+    virtual const Groups* groups() const { return nullptr; }
 
     virtual void zero_init(std::size_t num_floats, MemorySpace space) = 0;
     virtual void aggregate(const Update& update) = 0;

@@ -31,6 +31,28 @@ std::vector<double> InnerProducts::squared_distances_to(std::span<const double> 
     return distances;
 }
 
+/// y_g − r is the mean of the u_k − r, since the shares of a mean sum to 1.
+InnerProducts InnerProducts::of_means(const Groups& groups) const {
+    InnerProducts means(groups.size(), 0);
+    means.base_squared_ = base_squared_.value_or(with_base(base_));
+    std::vector<double> with_rows(rows_);  // ⟨Σ_{i in g} d_i, d_j⟩
+    std::size_t at = 0;
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+        std::fill(with_rows.begin(), with_rows.end(), 0.0);
+        for (const std::size_t i : groups[g])
+            for (std::size_t j = 0; j < rows_; ++j) with_rows[j] += differences(i, j);
+        for (std::size_t h = 0; h <= g; ++h, ++at) {
+            for (const std::size_t j : groups[h]) means.values_[at] += with_rows[j];
+            means.values_[at] /= static_cast<double>(groups[g].size() * groups[h].size());
+        }
+    }
+    for (const auto& group : groups) {
+        for (const std::size_t i : group) means.values_[at] += with_base(i);
+        means.values_[at++] /= static_cast<double>(group.size());
+    }
+    return means;
+}
+
 std::size_t base_row(std::span<const double> norms) {
     std::vector<std::size_t> order(norms.size());
     std::iota(order.begin(), order.end(), std::size_t{0});

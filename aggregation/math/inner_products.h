@@ -3,10 +3,12 @@
 
 #include "aggregation/base/error.h"
 #include "aggregation/math/gram.h"
+#include "aggregation/math/groups.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -30,7 +32,7 @@ public:
 
     /// ⟨u_i, u_j⟩
     double dot(std::size_t i, std::size_t j) const {
-        return differences(i, j) + with_base(i) + with_base(j) - with_base(base_);
+        return differences(i, j) + with_base(i) + with_base(j) - base_squared_.value_or(with_base(base_));
     }
     /// |u_i|²
     double squared(std::size_t i) const { return std::max(0.0, dot(i, i)); }
@@ -51,6 +53,9 @@ public:
     /// |u_i − Σ_k a_k u_k|² of each row, for Σ_k a_k = 1.
     std::vector<double> squared_distances_to(std::span<const double> a) const;
 
+    /// Of y_g = mean of u_k over group g, in place of the u_k; no further vector is read.
+    InnerProducts of_means(const Groups& groups) const;
+
 private:
     double differences(std::size_t i, std::size_t j) const {
         const std::size_t row = std::max(i, j);
@@ -59,7 +64,8 @@ private:
     double with_base(std::size_t i) const { return values_[rows_ * (rows_ + 1) / 2 + i]; }
 
     std::size_t rows_ = 0;
-    std::size_t base_ = 0;  // the row r
+    std::size_t base_ = 0;                  // the row r …
+    std::optional<double> base_squared_{};  // … or |r|², if r is no row
     std::vector<double> values_;
 };
 

@@ -48,6 +48,7 @@ struct Dataset {
     Examples train;
     Examples test;
     std::int64_t num_classes = 0;       // 0 if targets are numbers
+    std::size_t num_triggered = 0;      // test examples at the end that carry a backdoor's trigger (poison.h)
     bool rounded = false;               // values were rounded from f64 to f32
     std::uint32_t owners_left_out = 0;  // owners without a training example
     std::vector<DataWarning> warnings{};

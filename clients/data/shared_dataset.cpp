@@ -24,7 +24,8 @@ SharedDataset SharedDataset::create(const Dataset& dataset, const Split& split) 
     const DatasetMap map{.shape = dataset.train.shape,
                          .num_classes = dataset.num_classes,
                          .num_train = dataset.train.size(),
-                         .num_test = dataset.test.size(),
+                         .num_test = dataset.test.size() - dataset.num_triggered,
+                         .num_triggered = dataset.num_triggered,
                          .num_indices = split.trained.indices.size(),
                          .num_clients = split.trained.num_clients(),
                          .type = dataset.train.type,
@@ -104,7 +105,7 @@ ExamplesView SharedDataset::train(aggregation::MemorySpace space) const {
 }
 
 ExamplesView SharedDataset::test(aggregation::MemorySpace space) const {
-    return examples(space, map_.test_values(), map_.test_targets(), map_.num_test);
+    return examples(space, map_.test_values(), map_.test_targets(), map_.num_tests());
 }
 
 std::span<const std::uint32_t> SharedDataset::list(std::size_t client_id, std::uint64_t offsets, std::uint64_t indices,

@@ -22,6 +22,7 @@ struct DatasetMap {
     std::int64_t num_classes = 0;
     std::uint64_t num_train = 0;
     std::uint64_t num_test = 0;
+    std::uint64_t num_triggered = 0;  // behind the test examples: copies with a backdoor's trigger
     std::uint64_t num_indices = 0;
     std::uint64_t num_clients = 0;
     ValueType type = ValueType::U8;
@@ -31,12 +32,13 @@ struct DatasetMap {
     TargetShape target{};
     Augmentation augmentation{};
 
+    std::uint64_t num_tests() const { return num_test + num_triggered; }
     std::uint64_t train_values() const { return 0; }
     std::uint64_t train_targets() const { return aligned(num_train * shape.num_values() * bytes_of(type)); }
     std::uint64_t test_values() const { return train_targets() + aligned(num_train * target_bytes()); }
-    std::uint64_t test_targets() const { return test_values() + aligned(num_test * shape.num_values() * bytes_of(type)); }
+    std::uint64_t test_targets() const { return test_values() + aligned(num_tests() * shape.num_values() * bytes_of(type)); }
     std::uint64_t example_bytes() const { return indices(); }
-    std::uint64_t indices() const { return test_targets() + aligned(num_test * target_bytes()); }
+    std::uint64_t indices() const { return test_targets() + aligned(num_tests() * target_bytes()); }
     std::uint64_t offsets() const { return indices() + aligned(num_indices * sizeof(std::uint32_t)); }
     std::uint64_t held_out_indices() const { return offsets() + aligned((num_clients + 1) * sizeof(std::uint64_t)); }
     std::uint64_t held_out_offsets() const { return held_out_indices() + aligned(num_held_out * sizeof(std::uint32_t)); }
@@ -82,6 +84,7 @@ public:
 
     /// Views; of device memory only after upload() or open_on_device(), else Fault.
     ExamplesView train(aggregation::MemorySpace space = aggregation::MemorySpace::Host) const;
+    /// Triggered ones are at the end.
     ExamplesView test(aggregation::MemorySpace space = aggregation::MemorySpace::Host) const;
     /// Indices of the examples that a client trains on.
     std::span<const std::uint32_t> shard(std::size_t client_id) const;

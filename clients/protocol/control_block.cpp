@@ -11,7 +11,7 @@ namespace fedhive::clients {
 
 namespace {
 
-constexpr std::uint64_t kMagic = 0x66656468'69766537;  // "fedhive7": the last digit is the version of this memory map
+constexpr std::uint64_t kMagic = 0x66656468'69766538;  // "fedhive8": the last digit is the version of this memory map
 
 constexpr std::size_t kAlignment = 64;
 
@@ -29,18 +29,19 @@ struct Map {
           results(members + align(geometry.max_members * sizeof(Member))),
           evaluated(results + align(geometry.max_members * sizeof(ClientResult))),
           terms(evaluated + align(geometry.num_evaluated * sizeof(std::uint32_t))),
-          sums(terms + align(geometry.max_terms * sizeof(Term))),
+          groups(terms + align(geometry.max_terms * sizeof(Term))),
+          sums(groups + align(geometry.max_groups * sizeof(std::uint32_t))),
           client_sums(sums + align(geometry.max_tasks * geometry.num_sums * sizeof(double))),
           total(client_sums + align(geometry.num_evaluated * geometry.num_client_sums * sizeof(double))) {}
-    std::size_t plan, workers, tasks, queue, ranks, members, results, evaluated, terms, sums, client_sums, total;
+    std::size_t plan, workers, tasks, queue, ranks, members, results, evaluated, terms, groups, sums, client_sums, total;
 };
 
 /// Whether sizes are below limits that no machine reaches. Keeps Map's arithmetic from overflowing on a damaged header.
 bool plausible(const ControlGeometry& geometry) {
     return geometry.num_workers >= 1 && geometry.num_workers <= 1U << 20 && geometry.max_tasks <= 1U << 30 &&
-           geometry.num_ranks <= 1U << 24 && geometry.max_terms <= 1U << 30 && geometry.max_members <= std::uint64_t{1} << 34 &&
-           geometry.num_evaluated <= std::uint64_t{1} << 34 && geometry.num_sums <= 1U << 24 &&
-           geometry.num_client_sums <= 1U << 24;
+           geometry.num_ranks <= 1U << 24 && geometry.max_terms <= 1U << 30 && geometry.max_groups <= std::uint64_t{1} << 34 &&
+           geometry.max_members <= std::uint64_t{1} << 34 && geometry.num_evaluated <= std::uint64_t{1} << 34 &&
+           geometry.num_sums <= 1U << 24 && geometry.num_client_sums <= 1U << 24;
 }
 
 }  // namespace
@@ -130,6 +131,10 @@ std::span<double> ControlBlock::client_sums(std::size_t evaluated) const {
 
 std::span<Term> ControlBlock::terms() const {
     return {reinterpret_cast<Term*>(base_ + Map(geometry()).terms), geometry().max_terms};
+}
+
+std::span<std::uint32_t> ControlBlock::groups() const {
+    return {reinterpret_cast<std::uint32_t*>(base_ + Map(geometry()).groups), geometry().max_groups};
 }
 
 std::byte* ControlBlock::plan_bytes() const { return base_ + Map(geometry()).plan; }

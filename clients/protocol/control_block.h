@@ -1,14 +1,15 @@
 // The control block: one anonymous shared segment through which the coordinator hands out tasks and workers report results.
 //
 //   [ Header | plan bytes | WorkerCell 0 … W-1 | TaskCell 0 … T-1 | queue 0 … T-1 | RankCell 0 … R-1 | Member 0 … M-1 |
-//     ClientResult 0 … M-1 | evaluated clients 0 … E-1 | Term 0 … U-1 | sums of tasks [T][S] | sums of clients [E][S'] ]
+//     ClientResult 0 … M-1 | evaluated clients 0 … E-1 | Term 0 … U-1 | groups of terms [V] | sums of tasks [T][S] |
+//     sums of clients [E][S'] ]
 //
 //   Field                         Who writes it
 //   Header.ticket, num_tasks, …   coordinator                  Header.cursor, finished   all processes (hints, never the truth)
 //   queue                         coordinator
 //   plan                          coordinator, before workers  WorkerCell                its worker, except the door-bell
 //   TaskCell.task, Member, Term,  coordinator, while the cell is Idle, Done or Failed
-//   evaluated clients
+//   evaluated clients, groups
 //   TaskCell.state                coordinator → Ready | Idle; worker Ready → Claimed → Done | Failed | Idle (CAS)
 //   TaskCell.withdrawn            coordinator
 //   the rest of TaskCell,         the worker that holds the claim
@@ -81,6 +82,7 @@ struct ControlGeometry {
     std::uint64_t max_members = 1;      // M: the largest cohort
     std::uint32_t num_ranks = 0;        // R: of all groups of ranks
     std::uint32_t max_terms = 0;        // U: updates of an aggregate that workers compute
+    std::uint64_t max_groups = 0;       // V: numbers that describe groups of terms
     std::uint64_t num_evaluated = 0;    // E: clients evaluated on their own examples
     std::uint64_t num_sums = 0;         // S: doubles that an evaluation of test examples gives
     std::uint64_t num_client_sums = 0;  // S': and one of a client's examples
@@ -109,6 +111,7 @@ public:
     std::span<double> sums(std::size_t task) const;
     std::span<double> client_sums(std::size_t evaluated) const;
     std::span<Term> terms() const;
+    std::span<std::uint32_t> groups() const;  // of each group of terms: its size, then their indices
 
     /// The plan of the run: plain data that the coordinator stores before it spawns workers. At most kPlanBytes.
     static constexpr std::size_t kPlanBytes = 16384;

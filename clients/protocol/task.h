@@ -72,6 +72,7 @@ struct Task {
     aggregation::ColumnRule rule{};    // Aggregate: the rule …
     double rule_number = 0.0;          // … and its number
     std::uint32_t num_terms = 0;       // Aggregate, Products: number of updates
+    std::uint32_t num_groups = 0;      // Aggregate: the rule combines the means of this many groups of them; 0: the updates
     std::uint32_t base = 0;            // Products: the update that is taken off the others
     double deadline_s = 0.0;           // time limit of one member, or of the chunk
     Objective objective{};

@@ -60,6 +60,7 @@ UploadSpec clip();
 UploadSpec gaussian_noise();
 UploadSpec sign_flip();
 UploadSpec random_update();
+UploadSpec scaled_update();
 UploadSpec top_k();
 UploadSpec random_k();
 UploadSpec quantize();
@@ -67,8 +68,8 @@ UploadSpec sign();
 UploadSpec error_feedback();
 
 const std::vector<UploadSpec>& upload_catalog() {
-    static const std::vector<UploadSpec> catalog = {clip(),     gaussian_noise(), sign_flip(), random_update(), top_k(),
-                                                    random_k(), quantize(),       sign(),      error_feedback()};
+    static const std::vector<UploadSpec> catalog = {clip(),  gaussian_noise(), sign_flip(), random_update(), scaled_update(),
+                                                    top_k(), random_k(),       quantize(),  sign(),          error_feedback()};
     return catalog;
 }
 
@@ -170,9 +171,12 @@ void add_noise(aggregation::ParamSpan values, const aggregation::Layout& layout,
 }
 
 bool misbehaves(const Upload& upload, double share) {
-    const std::uint64_t clients = upload.plan.num_clients;
-    const auto count = static_cast<std::uint64_t>(std::llround(share * static_cast<double>(clients)));
-    return permuted(upload.client_id, clients, Stream(upload.plan.sampling_seed, Purpose::Upload).next_u64()) < count;
+    return misbehaves(upload.client_id, share, upload.plan.num_clients, upload.plan.sampling_seed);
+}
+
+bool misbehaves(std::uint32_t client_id, double share, std::uint64_t num_clients, std::uint64_t sampling_seed) {
+    const auto count = static_cast<std::uint64_t>(std::llround(share * static_cast<double>(num_clients)));
+    return permuted(client_id, num_clients, Stream(sampling_seed, Purpose::Upload).next_u64()) < count;
 }
 
 }  // namespace fedhive::clients

@@ -136,5 +136,6 @@ void add_noise(aggregation::ParamSpan values, const aggregation::Layout& layout,
 /// Whether the client is among the misbehaving clients: round(share * num_clients) of them, the same in every
 /// round, drawn from plan.sampling_seed.
 bool misbehaves(const Upload& upload, double share);
+bool misbehaves(std::uint32_t client_id, double share, std::uint64_t num_clients, std::uint64_t sampling_seed);
 
 }  // namespace fedhive::clients

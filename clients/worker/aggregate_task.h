@@ -1,6 +1,7 @@
 // The task that aggregates a range of the parameters: the rule runs as over a shorter model.
 #pragma once
 
+#include "aggregation/cohort/group_means.h"
 #include "aggregation/math/aggregator.h"
 #include "clients/worker/worker_context.h"
 
@@ -14,8 +15,13 @@ public:
     void run(const Task& task);
 
 private:
+    aggregation::Aggregator& rule_of(const Task& task);
+    aggregation::Groups groups_of(const Task& task) const;
+
     WorkerContext& worker_;
-    std::unique_ptr<aggregation::Aggregator> rule_;  // of the last range
+    // Of the last range:
+    std::unique_ptr<aggregation::Aggregator> rule_;
+    std::unique_ptr<aggregation::GroupMeans> of_groups_;
 };
 
 }  // namespace fedhive::clients

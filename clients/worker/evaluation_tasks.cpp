@@ -23,7 +23,7 @@ void write_sums(const EvaluationSums& sums, std::span<double> to) {
 }  // namespace
 
 void EvaluationTasks::evaluate(TaskCell& cell) {
-    const std::uint64_t total = worker_.dataset.map().num_test;
+    const std::uint64_t total = worker_.dataset.map().num_tests();
     const Task task = cell.task;
     require(task.first <= total && task.count <= total - task.first, "last test example");
     EvaluationSums sums(worker_.plan.sums);

@@ -1,5 +1,6 @@
 #include "sim/app/show_privacy.h"
 
+#include "sim/config/load_config.h"
 #include "sim/config/privacy.h"
 
 #include <fmt/format.h>

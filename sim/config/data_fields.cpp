@@ -1,6 +1,7 @@
 // The keys of `data`.
 #include "clients/data/data_format.h"
 #include "clients/data/partition.h"
+#include "clients/data/poison.h"
 #include "sim/config/fields.h"
 
 namespace fedhive::sim {
@@ -23,6 +24,19 @@ void describe_partition(Visitor& visitor, PartitionConfig& partition) {
 }
 
 }  // namespace
+
+void describe_poison(Visitor& visitor, PoisonConfig& poison) {
+    const auto& catalog = clients::poison_catalog();
+    std::vector<std::string> kinds = names_of(catalog);
+    visitor.begin({.name = "poison", .flow = true,
+                   .doc = "Attackers that train as others do, on poisoned data. Held-out and test examples stay clean. docs/strategies.md."});
+    visitor.field({.name = "name", .target = &poison.kind.name, .choices = kinds, .doc = summaries_of(catalog)});
+    kinds.erase(kinds.begin());
+    visitor.field({.name = "share", .target = &poison.share, .range = fraction(), .when = Condition{poison.kind.name, "name", kinds},
+                   .doc = "Share of all clients that attack, rounded; drawn from seeds.sampling, the same clients in every round."});
+    describe_keys(visitor, "name", poison.kind.name, poison.kind.values, choices_of(catalog));
+    visitor.end();
+}
 
 void describe_data(Visitor& visitor, DataConfig& data) {
     const auto& catalog = clients::data_catalog();
@@ -51,6 +65,7 @@ void describe_data(Visitor& visitor, DataConfig& data) {
                    .doc = "Adds normal noise of variance noise · (k + 1) / N to the values of client k of N, drawn once, before normalisation; bytes become floats from 0 to 1 (σ in arXiv:2102.02079, which uses 0.1)."});
     visitor.end();
     describe_partition(visitor, data.partition);
+    describe_poison(visitor, data.poison);
     visitor.end();
 }
 // clang-format on

@@ -252,19 +252,33 @@ std::int64_t most_arrivals(const RunConfig& run) {
     return mode_spec(run.mode.name).steps_by_arrival ? 1 : run.mode.quorum().value_or(run.cohort_size());
 }
 
+std::vector<std::string> rules_of_groups() {
+    std::vector<std::string> names;
+    for (const aggregation::AggregatorSpec& rule : aggregation::aggregator_catalog())
+        if (rule.of_groups) names.push_back(rule.name);
+    return names;
+}
+
 void check_strategy(const RunConfig& run, const StrategySpec& strategy, const ConfigSource& source) {
     check_parts_with_mode(run, strategy, source);
     if (run.strategy.client_state()) check_client_state(run, who_keeps_state(run, strategy), source);
     const aggregation::AggregatorSpec& rule = aggregation::aggregator_spec(run.strategy.parts.aggregator.name);
+    const bool grouped = run.strategy.parts.pre_aggregation.name != "none";
+    if (grouped && !rule.of_groups)
+        throw source.error(
+            "strategy.pre_aggregation",
+            fmt::format("aggregator '{}' does not combine means of groups; remove it, or choose an aggregator: {}", rule.name,
+                        fmt::join(rules_of_groups(), ", ")));
     if (run.training.least_per_slot() > 1 && rule.single_updates)
         throw source.error(run.training.clients_per_slot ? "training.clients_per_slot" : "training.clients_at_once",
                            fmt::format("aggregator '{}' needs the update of every single client; allowed: 1", rule.name));
-    const std::size_t least = aggregation::least_updates(rule, completed(run.strategy.parts.aggregator.values, rule.keys));
+    const std::size_t least = least_updates(run.strategy.parts);
     if (const std::int64_t most = most_arrivals(run); std::cmp_less(most, least))
         throw source.error(
             run.mode.quorum() ? "mode.quorum" : "training.cohort",
-            fmt::format("aggregator '{}' needs {} updates, but {} arrive in a round; allowed with these keys: {} or more",
-                        rule.name, least, most, least));
+            fmt::format("aggregator '{}'{} needs {} updates, but {} arrive in a round; allowed with these keys: {} or more",
+                        rule.name, grouped ? fmt::format(" behind {}", run.strategy.parts.pre_aggregation.name) : "", least,
+                        most, least));
 }
 
 /// Checks keys of which the mode accepts only some values.

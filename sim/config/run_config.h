@@ -4,6 +4,7 @@
 
 #include "clients/data/dataset.h"
 #include "clients/data/feature_skew.h"
+#include "clients/data/poison.h"
 #include "clients/engine/engine_name.h"
 #include "clients/engine/precision.h"
 #include "clients/models/layer_list.h"
@@ -47,6 +48,15 @@ struct SkewConfig {
     }
 };
 
+/// What attackers train on.
+struct PoisonConfig {
+    Chosen kind{"none"};  // of clients/data/poison.h
+    double share = 0.2;   // of all clients that attack
+
+    bool any() const { return kind.name != "none"; }
+    bool triggers() const { return clients::poison_spec(kind.name).triggered != nullptr; }
+};
+
 struct DataConfig {
     std::string format;  // of clients/data/data_format.h
     Values values;       // of the format's keys; complete once loaded, paths absolute
@@ -54,6 +64,7 @@ struct DataConfig {
     clients::Normalization normalize;
     AugmentConfig augment;
     SkewConfig skew;
+    PoisonConfig poison;
     PartitionConfig partition;
 };
 

@@ -19,8 +19,8 @@
 
 namespace fedhive::sim {
 
-/// Cells for the tasks of all slots and for `num_chunks` chunks; members, rank cells, evaluated clients, and terms of
-/// the arena's aggregate.
+/// Cells for the tasks of all slots and for `num_chunks` chunks; members, rank cells, evaluated clients, terms of
+/// the arena's aggregate, and groups of them.
 clients::ControlGeometry board_geometry(const FleetOptions& options, std::uint64_t num_chunks,
                                         const aggregation::ArenaGeometry& arena, const clients::SumsPlan& sums);
 
@@ -82,6 +82,7 @@ public:
     std::span<std::uint32_t> evaluated() { return block_.evaluated(); }
     std::span<const double> client_sums(std::size_t evaluated) const { return block_.client_sums(evaluated); }
     std::span<clients::Term> terms() { return block_.terms(); }
+    std::span<std::uint32_t> groups() { return block_.groups(); }
 
 private:
     std::size_t first_cell(std::size_t slot) const { return slot * tasks_.size(); }

@@ -34,8 +34,8 @@ std::uint64_t one_per_chunk(std::uint64_t clients) {
 std::uint64_t most_chunks(const FleetOptions& options, const clients::DatasetMap& data,
                           const aggregation::ArenaGeometry& arena) {
     const std::uint64_t clients = options.evaluated_clients.size();
-    return std::max({divide_up(data.num_test, options.test_chunk), num_ranges(arena),
-                     divide_up(clients, clients_per_chunk(options, data)),
+    return std::max({divide_up(data.num_test, options.test_chunk), divide_up(data.num_triggered, options.test_chunk),
+                     num_ranges(arena), divide_up(clients, clients_per_chunk(options, data)),
                      options.personalized ? divide_up(clients, one_per_chunk(clients)) : 0,
                      divide_up(options.most_measured, one_per_chunk(options.most_measured))});
 }
@@ -72,13 +72,14 @@ std::size_t ChunkWork::run(const Task& task, const Part& part) {
     return cells.size();
 }
 
-std::vector<clients::EvaluationSums> ChunkWork::evaluate(const ServerState& server, std::uint64_t num_test) {
+std::vector<clients::EvaluationSums> ChunkWork::evaluate(const ServerState& server, std::uint64_t first, std::uint64_t count) {
     Task task;
     task.kind = TaskKind::Evaluate;
     task.round = told_round(server.round);
     task.global_index = server.global_index;
     task.deadline_s = deadlines_.of_chunk();
-    const std::size_t num_chunks = run(task, part_of(num_test, options_.test_chunk));
+    const Part part = part_of(count, options_.test_chunk);
+    const std::size_t num_chunks = run(task, {first + part.first, first + part.end, part.size});
     learn(num_chunks);
     std::vector<clients::EvaluationSums> results;
     for (std::size_t chunk = 0; chunk < num_chunks; ++chunk) results.emplace_back(sums_).add(board_.chunk_sums(chunk));
@@ -198,6 +199,18 @@ std::uint32_t ChunkWork::place_terms(std::span<const aggregation::Update> update
     return static_cast<std::uint32_t>(updates.size());
 }
 
+/// Tells the workers which groups of the terms a rule combines. Returns their number.
+std::uint32_t ChunkWork::place_groups(const aggregation::Groups& groups) {
+    const std::span<std::uint32_t> table = board_.groups();
+    std::size_t at = 0;
+    for (const auto& group : groups) {
+        FEDHIVE_CHECK(at + 1 + group.size() <= table.size(), "{} groups, room for {} numbers", groups.size(), table.size());
+        table[at++] = static_cast<std::uint32_t>(group.size());
+        for (const std::size_t k : group) table[at++] = static_cast<std::uint32_t>(k);
+    }
+    return static_cast<std::uint32_t>(groups.size());
+}
+
 void ChunkWork::aggregate(const aggregation::Aggregator& rule, std::span<const aggregation::Update> updates,
                           std::int64_t round) {
     Task task;
@@ -206,6 +219,7 @@ void ChunkWork::aggregate(const aggregation::Aggregator& rule, std::span<const a
     task.rule = rule.column_rule();
     task.rule_number = rule.column_number();
     task.num_terms = place_terms(updates);
+    if (const aggregation::Groups* groups = rule.groups()) task.num_groups = place_groups(*groups);
     task.deadline_s = deadlines_.of_chunk();
     run(task, {0, arena_.geometry().num_floats, kRangeFloats});
 }

@@ -40,9 +40,9 @@ public:
           wait_(wait),
           reports_(reports) {}
 
-    /// The sums of the global model over `num_test` examples, one result a chunk, in order. Each rank takes a range of the
+    /// The sums of the global model over `count` test examples from `first` on, one result a chunk, in order. Each rank takes a range of the
     /// chunks; of the clients in the functions below. Throws as Fleet::evaluate.
-    std::vector<clients::EvaluationSums> evaluate(const ServerState& server, std::uint64_t num_test);
+    std::vector<clients::EvaluationSums> evaluate(const ServerState& server, std::uint64_t first, std::uint64_t count);
 
     /// The sums over the held-out examples of each of options.evaluated_clients, in their order: of the global model, or of the
     /// model that a local epoch under `objective` of at most `most_steps` steps makes of it. Each client may take `deadline_s`.
@@ -83,6 +83,7 @@ private:
     std::vector<clients::EvaluationSums> of_all_ranks(std::vector<clients::EvaluationSums> mine, const clients::SumsPlan& plan,
                                                       const Patience& patience) const;
     std::uint32_t place_terms(std::span<const aggregation::Update> updates);
+    std::uint32_t place_groups(const aggregation::Groups& groups);
     void aggregate(const aggregation::Aggregator& rule, std::span<const aggregation::Update> updates, std::int64_t round);
 
     const FleetOptions& options_;

@@ -98,7 +98,11 @@ public:
     /// The global model's sums over the test examples, one result a chunk, in order. Waits; throws as barrier(), but goes on
     /// for ChunkWork::kGrace after a first signal, since the round's model exists already.
     std::vector<clients::EvaluationSums> evaluate(const ServerState& server) {
-        return chunk_work_.evaluate(server, dataset_.map().num_test);
+        return chunk_work_.evaluate(server, 0, dataset_.map().num_test);
+    }
+    /// The same over the test examples with a backdoor's trigger.
+    std::vector<clients::EvaluationSums> evaluate_triggered(const ServerState& server) {
+        return chunk_work_.evaluate(server, dataset_.map().num_test, dataset_.map().num_triggered);
     }
 
     /// The global model's sums over the held-out examples of each of FleetOptions::evaluated_clients, in their order.

@@ -25,6 +25,7 @@ struct FleetOptions {
     std::uint64_t test_chunk = 500;                  // examples in one evaluation task
     std::vector<std::uint32_t> evaluated_clients{};  // clients on whose held-out examples models are evaluated, too
     std::uint64_t most_measured = 0;                 // clients that Fleet::measure is asked for at a time
+    bool groups_updates = false;                     // the server's rule combines means of groups of updates
     bool personalized = false;                       // each of these clients' own model as well
     std::uint64_t model_bytes = 0;                   // of its parameters, without padding
     std::uint64_t update_bytes = 0;                  // of an update on its way up, after the upload chain

@@ -7,6 +7,7 @@
 #include "sim/machine/nvml.h"
 #include "sim/plan/blame.h"
 #include "sim/plan/evaluated_clients.h"
+#include "sim/plan/label_discrepancies.h"
 #include "sim/plan/memory_plan.h"
 #include "sim/plan/one_rank.h"
 #include "sim/plan/plan_workers.h"
@@ -60,6 +61,8 @@ Experiment build(const LoadedConfig& given, Ranks& ranks, const std::filesystem:
     std::vector<std::uint32_t> evaluated = evaluated_clients(loaded, data.dataset);
     Resources resources = Resources::make(loaded, placement, all_workers, model, mode);
     ServerSide server = ServerSide::make(loaded, model, mode, *resources.arena, map.num_clients, ranks, folder);
+    if (aggregation::aggregator_spec(config.strategy.parts.aggregator.name).label_discrepancies)
+        server.weighing.set_label_discrepancies(label_discrepancies(loaded, data.dataset));
     std::unique_ptr<Sampler> sampler = make_sampler(config, data.dataset);
     const clients::WorkerPlan worker_plan = plan_workers(config, mode, data, model, resources, server);
 
@@ -220,6 +223,7 @@ FleetOptions Experiment::fleet_options() const {
     options.activation_bytes = model.cut.activation_floats * sizeof(float);
     options.test_chunk = static_cast<std::uint64_t>(config.evaluation.chunk_size);
     options.evaluated_clients = evaluated_clients;
+    options.groups_updates = server.strategy.group_means != nullptr;
     options.most_measured = most_measured(config, data.dataset.map().num_clients);
     options.personalized = config.evaluation.clients.personalized;
     options.failures = config.failures;

@@ -5,9 +5,11 @@
 #include "clients/data/data_format.h"
 #include "clients/data/hold_out.h"
 #include "clients/data/ignored.h"
+#include "clients/data/poison.h"
 #include "clients/protocol/watcher.h"
 #include "clients/tasks/learning_task.h"
 #include "clients/trainers/worker_plan.h"
+#include "clients/uploads/upload.h"
 #include "sim/machine/machine.h"
 #include "sim/machine/nvml.h"
 #include "sim/plan/blame.h"
@@ -124,6 +126,16 @@ ExperimentData load_own(const LoadedConfig& loaded) {
     blame(loaded, "data.skew",
           [&] { clients::skew_features(read, partition, config.data.skew.resolved(), config.all_seeds().partition); });
     const clients::Split split = hold_out(partition, config.data.partition.holdout, config.all_seeds().partition);
+    const PoisonConfig& poison = config.data.poison;
+    blame(loaded, "data.poison", [&] {
+        const auto attacks = [&](std::size_t client) {
+            return clients::misbehaves(static_cast<std::uint32_t>(client), poison.share, partition.num_clients(),
+                                       config.all_seeds().sampling);
+        };
+        clients::poison(
+            read, poison.kind, partition.num_clients(), [&](std::size_t client) { return split.trained.shard(client); },
+            attacks, config.all_seeds().partition);
+    });
     ExperimentData data{.dataset = clients::SharedDataset::create(read, split),
                         .fingerprint = fingerprint,
                         .partition_fingerprint = split.fingerprint(),

@@ -25,6 +25,12 @@ std::uint64_t exchange_floats(const clients::Cut& cut, const RunConfig& run) {
     return 2 * ((floats + 15) / 16 * 16);
 }
 
+/// The server's rule or its grouping needs inner products of the updates.
+bool needs_products(const StrategyParts& parts) {
+    return aggregation::aggregator_spec(parts.aggregator.name).products ||
+           aggregation::pre_aggregation_spec(parts.pre_aggregation.name).products;
+}
+
 /// Slots as planned, the mode's models, and the frozen parameters.
 ArenaGeometry geometry_of(const RunConfig& run, const Placement& placement, const SlotPlan& slots, const ModelSetup& model,
                           const Mode& mode) {
@@ -41,7 +47,7 @@ ArenaGeometry geometry_of(const RunConfig& run, const Placement& placement, cons
             .num_aggregates = shared ? 1U : 0U,
             .frozen_floats = model.frozen.num_floats(),
             .kept_floats = model.memories.floats_beside(),
-            .num_products = shared && rule.products
+            .num_products = shared && needs_products(run.strategy.parts)
                                 ? divide_up(num_floats, aggregation::kGramColumns) * aggregation::gram_values(num_slots)
                                 : 0};
 }

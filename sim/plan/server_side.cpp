@@ -19,14 +19,12 @@ ServerSide ServerSide::make(const LoadedConfig& loaded, const ModelSetup& model,
                             const std::filesystem::path& folder) {
     const RunConfig& run = loaded.run;
     Strategy strategy = make_mode_strategy(run, arena, model.layout, model.memories, num_clients);
-    const aggregation::AggregatorSpec& rule = aggregation::aggregator_spec(run.strategy.parts.aggregator.name);
     const std::uint64_t least =
-        std::max<std::uint64_t>(static_cast<std::uint64_t>(run.failures.min_updates),
-                                aggregation::least_updates(rule, completed(run.strategy.parts.aggregator.values, rule.keys)));
+        std::max<std::uint64_t>(static_cast<std::uint64_t>(run.failures.min_updates), sim::least_updates(run.strategy.parts));
     const aggregation::LocalSteps local{run.training.optimizer.values.number_or("lr", 1.0),
                                         run.training.optimizer.values.number_or("momentum", 0.0),
                                         static_cast<double>(strategy.objective.proximal_mu)};
-    const Weighing weighing(strategy, local, reports_of(run), arena, num_clients);
+    const Weighing weighing(strategy, local, reports_of(run), arena, num_clients, run.all_seeds().sampling);
     return {.strategy = std::move(strategy),
             .client_states = make_client_states(loaded, model.memories, num_clients, ranks, folder),
             .state = ServerState(arena, mode.velocity_index, model.memories),

@@ -30,6 +30,8 @@ struct Metrics {
     std::vector<double> confusion{};     // [classes][classes]: test targets by label and prediction; empty if not asked for
 
     double main() const { return of_task.front().value; }
+    std::optional<double> attack_success{};  // accuracy on triggered examples: how many get the attackers' class; empty without
+
     /// One of the metrics has reached its target.
     bool reaches(const StopConfig& stop) const {
         return std::ranges::any_of(of_task, [&](const NamedMetric& metric) {

@@ -10,8 +10,8 @@
 namespace fedhive::sim {
 
 using aggregation::Coefficients;
+using aggregation::Groups;
 using aggregation::InnerProducts;
-using aggregation::RoundUpdates;
 using aggregation::Sender;
 using aggregation::Update;
 
@@ -39,6 +39,12 @@ std::vector<double> norms_of(std::span<const Sender> senders) {
     return norms;
 }
 
+/// The groups, and each row from `first` to `end` as a group of its own.
+Groups with_rows_behind(Groups groups, std::size_t first, std::size_t end) {
+    for (std::size_t row = first; row < end; ++row) groups.push_back({row});
+    return groups;
+}
+
 void require_finite_weight(double coefficient, const Sender& sender) {
     if (!std::isfinite(coefficient))
         throw Fault(fmt::format(
@@ -50,8 +56,12 @@ void require_finite_weight(double coefficient, const Sender& sender) {
 }  // namespace
 
 Weighing::Weighing(const Strategy& strategy, const aggregation::LocalSteps& local, const clients::Reports& reports,
-                   const aggregation::Arena& arena, std::uint64_t num_clients)
+                   const aggregation::Arena& arena, std::uint64_t num_clients, std::uint64_t seed)
     : rule_(strategy.weight_rule.get()),
+      grouping_(aggregation::pre_aggregation_spec(strategy.pre_aggregation.name)),
+      of_grouping_(strategy.pre_aggregation.values),
+      group_means_(strategy.group_means),
+      seed_(seed),
       needs_products_(strategy.inner_products),
       of_sum_(strategy.aggregator->column_rule() == aggregation::ColumnRule::Sum),
       local_(local),
@@ -64,19 +74,46 @@ Weighing::Weighing(const Strategy& strategy, const aggregation::LocalSteps& loca
     aggregation::set_zero(arena.slot(*last_slot_));
 }
 
-std::vector<Update> Weighing::weighed(const Arrivals& arrived, std::int64_t round, const TakeProducts& products) const {
-    if (rule_ == nullptr) return arrived.updates;
-    std::vector<Update> rows = arrived.updates;
-    if (last_slot_) rows.push_back({arena_.slot(*last_slot_), rows.back().position + 1, 1.0, 1.0, 1, *last_slot_});
-    const std::vector<Sender> senders = senders_of(arrived, sent_loss_);
-    const InnerProducts taken = needs_products_ ? products(rows, aggregation::base_row(norms_of(senders))) : InnerProducts();
+std::vector<Update> Weighing::with_last(std::vector<Update> updates) const {
+    if (last_slot_) updates.push_back({arena_.slot(*last_slot_), updates.back().position + 1, 1.0, 1.0, 1, *last_slot_});
+    return updates;
+}
+
+Coefficients Weighing::weighed(const std::vector<Sender>& senders, const InnerProducts* products, std::int64_t round) const {
+    if (rule_ == nullptr) return {.of_updates = std::vector<double>(senders.size(), 1.0)};
     aggregation::LocalSteps local = local_;
     local.lr *= static_cast<double>(lr_schedule_.factor(static_cast<std::uint64_t>(round)));
-    const Coefficients given = rule_->weigh(
-        {.senders = senders, .products = needs_products_ ? &taken : nullptr, .num_clients = num_clients_, .local = local});
+    Coefficients given = rule_->weigh({.senders = senders, .products = products, .num_clients = num_clients_, .local = local});
     FEDHIVE_CHECK_EQ(given.of_updates.size(), senders.size());
     for (std::size_t k = 0; k < senders.size(); ++k) require_finite_weight(given.of_updates[k], senders[k]);
-    return aggregation::weighed(rows, given, of_sum_);
+    return given;
+}
+
+std::vector<Update> Weighing::of_groups(const std::vector<Update>& rows, const std::vector<Sender>& senders,
+                                        const InnerProducts* products, std::int64_t round) const {
+    const Stream stream(seed_, Purpose::Bucketing, static_cast<std::uint32_t>(round));
+    Groups groups = grouping_.groups(of_grouping_, senders.size(), products, stream);
+    InnerProducts of_means;
+    if (products != nullptr) of_means = products->of_means(with_rows_behind(groups, senders.size(), rows.size()));
+    const InnerProducts* means = products != nullptr ? &of_means : nullptr;
+    const Coefficients given = weighed(aggregation::senders_of(groups, senders, means), means, round);
+    if (group_means_ == nullptr) return aggregation::weighed(rows, aggregation::spread(groups, given, senders.size()), of_sum_);
+    group_means_->set_groups(aggregation::chosen(groups, given.of_updates));
+    return rows;
+}
+
+std::vector<Update> Weighing::weighed(const Arrivals& arrived, std::int64_t round, const TakeProducts& products) const {
+    const bool groups = grouping_.groups != nullptr;
+    if (rule_ == nullptr && !groups) return arrived.updates;
+    const std::vector<Update> rows = with_last(arrived.updates);
+    std::vector<Sender> senders = senders_of(arrived, sent_loss_);
+    if (!label_discrepancies_.empty())
+        for (Sender& sender : senders) sender.label_discrepancy = label_discrepancies_.at(sender.client_id);
+    InnerProducts taken;
+    if (needs_products_) taken = products(rows, aggregation::base_row(norms_of(senders)));
+    const InnerProducts* of_rows = needs_products_ ? &taken : nullptr;
+    if (groups) return of_groups(rows, senders, of_rows, round);
+    return aggregation::weighed(rows, weighed(senders, of_rows, round), of_sum_);
 }
 
 void Weighing::keep(const aggregation::Aggregate& aggregate) const {

@@ -2,6 +2,8 @@
 #pragma once
 
 #include "aggregation/cohort/aggregator_catalog.h"
+#include "aggregation/cohort/group_means.h"
+#include "aggregation/cohort/pre_aggregation.h"
 #include "aggregation/cohort/weight_rule.h"
 #include "aggregation/math/aggregator.h"
 #include "aggregation/math/server_optimizer.h"
@@ -15,6 +17,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace fedhive::sim {
@@ -26,13 +29,18 @@ class Weighing {
 public:
     /// `strategy`'s weight rule and `arena` outlive this. local: with the client rate before its schedule. reports: the list of the
     /// run's clients.
+    /// seed: of the draws of a grouping.
     Weighing(const Strategy& strategy, const aggregation::LocalSteps& local, const clients::Reports& reports,
-             const aggregation::Arena& arena, std::uint64_t num_clients);
+             const aggregation::Arena& arena, std::uint64_t num_clients, std::uint64_t seed = 0);
 
     /// The updates with the rule's coefficients as scales and weights, without those of coefficient 0; the last aggregate comes
-    /// behind them if the rule keeps it. Without a rule: the updates as they arrived. Throws Fault for a coefficient that is
-    /// not finite.
+    /// behind them if the rule keeps it. Without a rule: the updates as they arrived. With groups, the rule weighs their means;
+    /// an aggregator that combines them column by column is told the groups and gets the updates as they arrived. Throws Fault
+    /// for a coefficient that is not finite.
     std::vector<aggregation::Update> weighed(const Arrivals& arrived, std::int64_t round, const TakeProducts& products) const;
+
+    /// How far each client's labels are from evenly spread, by client, for a rule that asks for it.
+    void set_label_discrepancies(std::vector<double> discrepancies) { label_discrepancies_ = std::move(discrepancies); }
 
     /// Call with each aggregate, before the server's step.
     void keep(const aggregation::Aggregate& aggregate) const;
@@ -44,11 +52,24 @@ public:
     bool restore(const std::string& state) const { return rule_ == nullptr ? state.empty() : rule_->restore(state); }
 
 private:
+    std::vector<aggregation::Update> with_last(std::vector<aggregation::Update> updates) const;
+    /// What the rule gives to `senders` and their products.
+    aggregation::Coefficients weighed(const std::vector<aggregation::Sender>& senders,
+                                      const aggregation::InnerProducts* products, std::int64_t round) const;
+    std::vector<aggregation::Update> of_groups(const std::vector<aggregation::Update>& rows,
+                                               const std::vector<aggregation::Sender>& senders,
+                                               const aggregation::InnerProducts* products, std::int64_t round) const;
+
     aggregation::WeightRule* rule_;
+    const aggregation::PreAggregationSpec& grouping_;
+    Values of_grouping_;                    // values of its keys
+    aggregation::GroupMeans* group_means_;  // null: the aggregator is linear, or there are no groups
+    std::uint64_t seed_;
     bool needs_products_;
-    std::optional<std::size_t> sent_loss_{};  // its place among the clients' reports
-    bool of_sum_;                             // the aggregator does not divide by the sum of the weights
-    std::optional<std::size_t> last_slot_{};  // the last aggregate, if the rule keeps it
+    std::vector<double> label_discrepancies_{};  // by client; empty: the rule does not ask
+    std::optional<std::size_t> sent_loss_{};     // its place among the clients' reports
+    bool of_sum_;                                // the aggregator does not divide by the sum of the weights
+    std::optional<std::size_t> last_slot_{};     // the last aggregate, if the rule keeps it
     aggregation::LocalSteps local_;
     LrSchedule lr_schedule_;
     const aggregation::Arena& arena_;

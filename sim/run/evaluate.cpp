@@ -40,6 +40,11 @@ Metrics evaluate(Fleet& fleet, const Experiment& run) {
         const std::span<const double> counts = sums.of("confusion");
         metrics.confusion.assign(counts.begin(), counts.end());
     }
+    if (data.num_triggered > 0) {
+        clients::EvaluationSums triggered(run.worker_plan.sums);
+        for (const clients::EvaluationSums& chunk : fleet.evaluate_triggered(run.server.state)) triggered.add(chunk.values());
+        metrics.attack_success = metrics_of(triggered, metrics_of_run(run.config), data.num_triggered, data).value("accuracy");
+    }
     return metrics;
 }
 

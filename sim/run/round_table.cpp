@@ -76,6 +76,14 @@ constexpr Column<Round> kEpsilon[]{
      [](const Round& row) { return row.round.epsilon ? std::optional(Fixed<6>{*row.round.epsilon}) : std::nullopt; }},
 };
 
+constexpr Column<Round> kAttackSuccess[]{
+    {"attack_success", "share",
+     "only with [`data.poison`](../docs/strategies.md#attacks) `trigger`: of the test examples of other classes, with the "
+     "trigger, "
+     "those that get the class `target`; when `test_loss` is",
+     [](const Round& row) { return row.round.test ? row.round.test->attack_success : std::nullopt; }},
+};
+
 /// The columns of the metrics that some runs do not have, or that came later than other columns; or of the others.
 void add_metrics(Table<Round>& table, const std::vector<clients::Metric>& metrics, bool at_the_end) {
     for (const clients::Metric& metric : metrics)
@@ -159,19 +167,21 @@ constexpr Column<ArrivalOfRound> kArrivals[]{
 
 }  // namespace
 
-Table<RoundOfRun> rounds_csv(const clients::LearningTask& task, const std::vector<std::string>& asked, bool with_epsilon) {
+Table<RoundOfRun> rounds_csv(const clients::LearningTask& task, const std::vector<std::string>& asked, RoundExtras extras) {
     const std::vector<clients::Metric> metrics = task.metrics_with(asked);
     Table<RoundOfRun> table;
     table.add(kRounds);
     add_metrics(table, metrics, false);
     table.add(kAfterMetrics);
     add_metrics(table, metrics, true);
-    if (with_epsilon) table.add(kEpsilon);
+    if (extras.epsilon) table.add(kEpsilon);
+    if (extras.attack_success) table.add(kAttackSuccess);
     return table;
 }
 
 Table<RoundOfRun> rounds_csv(const RunConfig& config) {
-    return rounds_csv(clients::learning_task(config.task), config.evaluation.metrics, config.privacy.wanted());
+    return rounds_csv(clients::learning_task(config.task), config.evaluation.metrics,
+                      {.epsilon = config.privacy.wanted(), .attack_success = config.data.poison.triggers()});
 }
 
 Table<ClientOfRound> clients_csv(bool with_owners, const std::vector<clients::ReportSpec>& reports) {

@@ -22,10 +22,15 @@ struct RoundOfRun {
     const ServerState& server;
 };
 
+/// Columns at the end that only some runs have.
+struct RoundExtras {
+    bool epsilon = false;         // the accountant's
+    bool attack_success = false;  // of a backdoor
+};
+
 /// The columns of rounds.csv, with those of the task's metrics: the usual ones, and those of `asked` (evaluation.metrics).
-/// `with_epsilon`: the last one is the accountant's.
 Table<RoundOfRun> rounds_csv(const clients::LearningTask& task, const std::vector<std::string>& asked = {},
-                             bool with_epsilon = false);
+                             RoundExtras extras = {});
 /// Those of a run with this config.
 Table<RoundOfRun> rounds_csv(const RunConfig& config);
 

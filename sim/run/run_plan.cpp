@@ -185,6 +185,7 @@ std::string describe_strategy(const StrategyConfig& strategy) {
         if (part.name != its_own.name) others.push_back(part.name);
     };
     look(strategy.parts.local, own.local);
+    look(strategy.parts.pre_aggregation, own.pre_aggregation);
     look(strategy.parts.aggregator, own.aggregator);
     look(strategy.parts.server, own.server);
     return strategy.name + (others.empty() ? "" : fmt::format(" with {}", fmt::join(others, ", ")));

@@ -10,11 +10,12 @@ SamplerSpec round_robin_sampler();
 SamplerSpec power_of_choice_sampler();
 SamplerSpec oort_sampler();
 SamplerSpec active_sampler();
+SamplerSpec fedcs_sampler();
 
 const std::vector<SamplerSpec>& sampler_catalog() {
     static const std::vector<SamplerSpec> catalog = {
         uniform_sampler(),         examples_sampler(), fixed_sampler(),  round_robin_sampler(),
-        power_of_choice_sampler(), oort_sampler(),     active_sampler(),
+        power_of_choice_sampler(), oort_sampler(),     active_sampler(), fedcs_sampler(),
     };
     return catalog;
 }

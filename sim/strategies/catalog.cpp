@@ -24,6 +24,9 @@ StrategySpec term();
 StrategySpec afl();
 StrategySpec fedmgda_plus();
 StrategySpec fedadp();
+StrategySpec fedfv();
+StrategySpec dnc();
+StrategySpec feddisco();
 
 LocalRuleSpec local_plain();
 LocalRuleSpec local_prox();
@@ -32,9 +35,10 @@ LocalRuleSpec local_dynamic();
 
 const std::vector<StrategySpec>& strategy_catalog() {
     static const std::vector<StrategySpec> catalog = {
-        fedavg(), fedavgm(), fedprox(), fedadam(),      fedyogi(), fedadagrad(),   scaffold(),
-        feddyn(), median(),  krum(),    trimmed_mean(), bulyan(),  rfa(),          centered_clipping(),
-        fedexp(), fednova(), qfedavg(), term(),         afl(),     fedmgda_plus(), fedadp(),
+        fedavg(), fedavgm(), fedprox(),  fedadam(),      fedyogi(), fedadagrad(),   scaffold(),
+        feddyn(), median(),  krum(),     trimmed_mean(), bulyan(),  rfa(),          centered_clipping(),
+        fedexp(), fednova(), qfedavg(),  term(),         afl(),     fedmgda_plus(), fedadp(),
+        fedfv(),  dnc(),     feddisco(),
     };
     return catalog;
 }
@@ -51,13 +55,21 @@ const LocalRuleSpec& local_rule_spec(const std::string& name) { return entry_of(
 StrategyParts parts_of(const std::string& strategy, StrategyParts given) {
     const StrategySpec& spec = strategy_spec(strategy);
     if (given.local.name.empty()) given.local.name = spec.local;
+    if (given.pre_aggregation.name.empty()) given.pre_aggregation.name = spec.pre_aggregation;
     if (given.aggregator.name.empty()) given.aggregator.name = spec.aggregator;
     if (given.server.name.empty()) given.server.name = spec.server;
     return given;
 }
 
+std::size_t least_updates(const StrategyParts& parts) {
+    const auto& rule = aggregation::aggregator_spec(parts.aggregator.name);
+    const auto& groups = aggregation::pre_aggregation_spec(parts.pre_aggregation.name);
+    const std::size_t rows = aggregation::least_updates(rule, completed(parts.aggregator.values, rule.keys));
+    return groups.least(completed(parts.pre_aggregation.values, groups.keys), rows);
+}
+
 Strategy make_strategy(const std::string& name, Weighting weighting, const StrategyParts& given) {
-    const auto [local, aggregator, server] = parts_of(name, given);
+    const auto [local, grouping, aggregator, server] = parts_of(name, given);
     Strategy strategy;
     strategy.name = name;
     strategy.weighting = weighting;
@@ -66,9 +78,16 @@ Strategy make_strategy(const std::string& name, Weighting weighting, const Strat
     const auto& rule = aggregation::aggregator_spec(aggregator.name);
     const Values of_rule = completed(aggregator.values, rule.keys);
     if (rule.weigh != nullptr) strategy.weight_rule = rule.weigh(of_rule);
-    strategy.inner_products = rule.products;
     strategy.keeps_last_aggregate = rule.keeps_last;
     strategy.aggregator = rule.build(of_rule);
+    const auto& groups = aggregation::pre_aggregation_spec(grouping.name);
+    strategy.pre_aggregation = {grouping.name, completed(grouping.values, groups.keys)};
+    strategy.inner_products = rule.products || groups.products;
+    if (groups.groups != nullptr && !aggregation::is_linear(strategy.aggregator->column_rule())) {
+        auto of_means = std::make_unique<aggregation::GroupMeans>(std::move(strategy.aggregator));
+        strategy.group_means = of_means.get();
+        strategy.aggregator = std::move(of_means);
+    }
     const auto& step = aggregation::server_optimizer_spec(server.name);
     strategy.server_optimizer = step.build(completed(server.values, step.keys));
     return strategy;

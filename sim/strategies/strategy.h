@@ -1,12 +1,13 @@
 // A strategy is a named combination from a paper: the client's objective, the weights of updates, the rule that turns updates
 // into one, and the server's step. Each is one file of this folder that reads like the box in its paper and *names* its parts:
-// a local rule (local_rules/), a rule and a server optimiser (aggregation/math). Keys belong to the parts, and a config may
+// a local rule (local_rules/), a grouping and a rule (aggregation/cohort), a server optimiser (aggregation/math). Keys belong to the parts, and a config may
 // replace a part. To add one: write the file, add its line to catalog.cpp.
 #pragma once
 
 #include "aggregation/base/keys.h"
 #include "aggregation/base/words.h"
 #include "aggregation/cohort/aggregator_catalog.h"
+#include "aggregation/cohort/group_means.h"
 #include "aggregation/math/aggregator.h"
 #include "aggregation/math/control_variates.h"
 #include "aggregation/math/server_optimizer.h"
@@ -31,9 +32,11 @@ struct Strategy {
     aggregation::ControlChange control_change;  // of a local rule with control variates
     Weighting weighting = Weighting::Examples;
     std::unique_ptr<aggregation::WeightRule> weight_rule;  // null: updates keep their weights
-    bool inner_products = false;                           // the weight rule needs them
+    bool inner_products = false;                           // the weight rule or the grouping needs them
     bool keeps_last_aggregate = false;                     // the weight rule needs it
+    Chosen pre_aggregation{"none"};                        // whose values are complete
     std::unique_ptr<aggregation::Aggregator> aggregator;
+    aggregation::GroupMeans* group_means = nullptr;  // the aggregator, if it combines means of groups column by column
     std::unique_ptr<aggregation::ServerOptimizer> server_optimizer;
     /// If the server keeps state for a local rule: wraps the server optimiser's step, over the whole region.
     std::unique_ptr<aggregation::ServerOptimizer> (*around_server)(std::unique_ptr<aggregation::ServerOptimizer> optimizer,
@@ -60,6 +63,7 @@ struct StrategySpec {
     Weighting default_weighting = Weighting::Examples;
     // Its own parts, by name; a config may replace them.
     std::string local = "plain";
+    std::string pre_aggregation = "none";
     std::string aggregator = "mean";
     std::string server = "sgd";
 };
@@ -73,12 +77,16 @@ const StrategySpec& strategy_spec(const std::string& name);
 /// Names and values of the parts. An empty name: the strategy's own part.
 struct StrategyParts {
     Chosen local{};
+    Chosen pre_aggregation{};
     Chosen aggregator{};
     Chosen server{};
 };
 
 /// `given`, with the strategy's own parts for empty names. The strategy's name must exist.
 StrategyParts parts_of(const std::string& strategy, StrategyParts given = {});
+
+/// The number of updates below which the server must not step, by the rule and the grouping before it.
+std::size_t least_updates(const StrategyParts& parts);
 
 /// Builds the named strategy; missing parts are its own, missing values are defaults. The names must exist.
 Strategy make_strategy(const std::string& name, Weighting weighting, const StrategyParts& given = {});

@@ -1,3 +1,4 @@
+#include "aggregation/cohort/leading_direction.h"
 #include "tests/aggregation/combine.h"
 
 #include <doctest/doctest.h>
@@ -35,7 +36,8 @@ std::vector<Sender> senders_of(const json& round) {
         senders.push_back({.client_id = static_cast<std::uint32_t>(k),
                            .steps = round["steps"][k],
                            .weight = round["examples"][k],
-                           .sent_loss = round["loss"][k]});
+                           .sent_loss = round["loss"][k],
+                           .label_discrepancy = round["loss"][k]});
     return senders;
 }
 
@@ -80,7 +82,7 @@ TEST_SUITE("CohortRules") {
                 ++compared;
             }
         }
-        CHECK(compared == 39 + 3 + 2 + 8 + 3 + 3);
+        CHECK(compared == 39 + 3 + 2 + 8 + 3 + 3 + 3 + 3 + 4);
     }
 
     TEST_CASE("SpecialCasesHaveTheBitsOfTheMean") {
@@ -135,5 +137,21 @@ TEST_SUITE("CohortRules") {
             CHECK(rule.rule()->restore(rule.rule()->state()));
             CHECK_FALSE(rule.rule()->restore("7:"));
         }
+    }
+
+    TEST_CASE("TheLeadingDirectionIsThatOfLargestVarianceNotOfTheFarthestRow") {
+        // Along x: 3, −3, 3, −3, 0; the last row is the farthest, along y. All have 10 in z.
+        const std::vector<Floats> rows{{3, 0, 10}, {-3, 0, 10}, {3, 0, 10}, {-3, 0, 10}, {0, 4, 10}};
+        std::vector<ConstParamSpan> spans;
+        for (const Floats& row : rows) spans.push_back({row.data(), row.size(), MemorySpace::Host});
+        const InnerProducts products = inner_products_of(spans, 1);
+        const std::vector<double> along = along_leading_direction(products, rows.size());
+        const std::vector<double> expected{0.5, -0.5, 0.5, -0.5, 0.0};
+        const double sign = along[0] > 0.0 ? 1.0 : -1.0;
+        for (std::size_t i = 0; i < rows.size(); ++i)
+            CHECK(sign * along[i] == doctest::Approx(expected[i]).scale(1.0).epsilon(1e-8));
+        // Of the first rows only, and of equal rows.
+        CHECK(std::abs(along_leading_direction(products, 2)[0]) == doctest::Approx(std::sqrt(0.5)));
+        CHECK(along_leading_direction(products, 1) == std::vector<double>{0.0});
     }
 }

@@ -2,26 +2,38 @@
 #pragma once
 
 #include "aggregation/cohort/aggregator_catalog.h"
+#include "aggregation/cohort/group_means.h"
+#include "aggregation/cohort/pre_aggregation.h"
 #include "aggregation/math/aggregator.h"
 #include "tests/aggregation/spans.h"
 
 #include <cmath>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace fedhive::aggregation::testing {
 
 class CombinedRule {
 public:
-    CombinedRule(const std::string& name, const Values& values)
+    CombinedRule(const std::string& name, const Values& values, const Chosen& grouping = {"none"})
         : spec_(aggregator_spec(name)),
           values_(completed(values, spec_.keys)),
+          grouping_(pre_aggregation_spec(grouping.name)),
+          of_grouping_(completed(grouping.values, grouping_.keys)),
           aggregator_(spec_.build(values_)),
-          rule_(spec_.weigh != nullptr ? spec_.weigh(values_) : nullptr) {}
+          rule_(spec_.weigh != nullptr ? spec_.weigh(values_) : nullptr) {
+        if (grouping_.groups == nullptr || is_linear(aggregator_->column_rule())) return;
+        auto of_means = std::make_unique<GroupMeans>(std::move(aggregator_));
+        group_means_ = of_means.get();
+        aggregator_ = std::move(of_means);
+    }
 
     std::size_t least_updates() const { return aggregation::least_updates(spec_, values_); }
     WeightRule* rule() { return rule_.get(); }
+    /// Of the last round.
+    const Groups& groups() const { return groups_; }
 
     /// The aggregate of the next round. senders: one for each update; left out, of equal weight.
     Floats operator()(const std::vector<Floats>& updates, MemorySpace space = MemorySpace::Host,
@@ -47,13 +59,27 @@ public:
             if (k < norms.size()) senders[k].update_norm = norms[k];
             spans.push_back(slots[k]);
         }
-        if (rule_) {
-            const InnerProducts products = spec_.products ? inner_products_of(spans, base_row(norms)) : InnerProducts();
-            const Coefficients given = rule_->weigh({.senders = senders,
-                                                     .products = spec_.products ? &products : nullptr,
-                                                     .num_clients = updates.size(),
-                                                     .local = local});
-            rows = weighed(rows, given, aggregator_->column_rule() == ColumnRule::Sum);
+        const bool of_sum = aggregator_->column_rule() == ColumnRule::Sum;
+        const InnerProducts products = inner_products_of(spans, base_row(norms));
+        const auto coefficients = [&](const std::vector<Sender>& of_rows, const InnerProducts& of) {
+            if (!rule_) return Coefficients{.of_updates = std::vector<double>(of_rows.size(), 1.0)};
+            return rule_->weigh({.senders = of_rows,
+                                 .products = spec_.products ? &of : nullptr,
+                                 .num_clients = updates.size(),
+                                 .local = local});
+        };
+        if (grouping_.groups != nullptr) {
+            groups_ = grouping_.groups(of_grouping_, updates.size(), &products, Stream(1, Purpose::Bucketing));
+            Groups of_rows = groups_;
+            if (spec_.keeps_last) of_rows.push_back({updates.size()});
+            const InnerProducts means = products.of_means(of_rows);
+            const Coefficients given = coefficients(senders_of(groups_, senders, &means), means);
+            if (group_means_ != nullptr)
+                group_means_->set_groups(chosen(groups_, given.of_updates));
+            else
+                rows = weighed(rows, spread(groups_, given, updates.size()), of_sum);
+        } else if (rule_) {
+            rows = weighed(rows, coefficients(senders, products), of_sum);
         }
         aggregator_->zero_init(size, space);
         for (const Update& row : rows) aggregator_->aggregate(row);
@@ -63,7 +89,11 @@ public:
 private:
     const AggregatorSpec& spec_;
     Values values_;
+    const PreAggregationSpec& grouping_;
+    Values of_grouping_;
     std::unique_ptr<Aggregator> aggregator_;
+    GroupMeans* group_means_ = nullptr;
+    Groups groups_;
     std::unique_ptr<WeightRule> rule_;
     Floats last_;
 };

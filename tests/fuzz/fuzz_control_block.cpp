@@ -17,9 +17,10 @@ using namespace fedhive::clients;
 namespace {
 
 constexpr ControlGeometry kGeometry{.num_workers = 2,
-                                    .max_tasks = 6,
+                                    .max_tasks = 7,
                                     .max_members = 6,
                                     .max_terms = 2,
+                                    .max_groups = 6,
                                     .num_evaluated = 3,
                                     .num_sums = 4,
                                     .num_client_sums = 4};
@@ -46,7 +47,7 @@ struct Process {
 };
 
 /// A block as the coordinator leaves it, with tasks for one client in a slot, several clients with one left out, a chunk of the
-/// evaluation, a range of the aggregate, and an evaluation of clients on held-out examples.
+/// evaluation, ranges of aggregates of updates and of groups, and an evaluation of clients on held-out examples.
 class GoodBlock {
 public:
     GoodBlock() : block_(ControlBlock::create(kGeometry)) {
@@ -54,11 +55,19 @@ public:
         publish({.kind = TaskKind::Train, .round = 1, .global_index = 1, .slot = 1, .first = 1, .count = 3, .deadline_s = 1.0});
         publish({.kind = TaskKind::Evaluate, .first = 1, .count = 4, .deadline_s = 1.0});
         publish({.kind = TaskKind::Aggregate, .first = 4, .count = 8, .rule = aggregation::ColumnRule::Mean, .num_terms = 2});
+        publish({.kind = TaskKind::Aggregate,
+                 .first = 0,
+                 .count = 16,
+                 .rule = aggregation::ColumnRule::Median,
+                 .num_terms = 2,
+                 .num_groups = 2});
         publish({.kind = TaskKind::EvaluateClients, .first = 1, .count = 2, .deadline_s = 1.0});
         publish({.kind = TaskKind::EvaluatePersonalized, .first = 0, .count = 1, .deadline_s = 1.0});
         for (std::uint32_t i = 0; i < kGeometry.num_evaluated; ++i) block_.evaluated()[i] = i;
         block_.terms()[0] = {.slot = 1, .position = 0};
         block_.terms()[1] = {.slot = 0, .position = 1};
+        const std::array<std::uint32_t, 5> groups{1, 0, 2, 0, 1};
+        std::copy(groups.begin(), groups.end(), block_.groups().begin());
         for (std::uint32_t i = 0; i < kGeometry.max_members; ++i) block_.members()[i].client_id = i % 3;
         block_.members()[2].left_out = 1;
     }

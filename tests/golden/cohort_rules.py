@@ -145,14 +145,37 @@ class Aligned:  # Wu and Wang 2021 (FedAdp)
         return np.average(u, axis=0, weights=weights * np.exp(f))
 
 
+def without_conflicts(u, losses, kept):  # Wang et al. 2021 (FedFV), internal conflicts
+    order = np.argsort(losses, kind="stable")
+    gradients = u.copy()
+    for k in order[:len(u) - int(kept * len(u))]:
+        for j in order:
+            along = gradients[k] @ u[j]
+            if j != k and along < 0:
+                gradients[k] -= along / (u[j] @ u[j]) * u[j]
+    g = gradients.mean(axis=0)
+    return np.linalg.norm(u.mean(axis=0)) * g / np.linalg.norm(g)
+
+
+def spectral(u, left_out):  # Shejwalkar and Houmansadr 2021 (DnC), all coordinates, one iteration
+    centered = u - u.mean(axis=0)
+    scores = (centered @ np.linalg.svd(centered)[2][0]) ** 2
+    return u[np.argsort(scores, kind="stable")[:len(u) - left_out]].mean(axis=0)
+
+
+def even_labels(u, weights, discrepancies, a, b):  # Ye et al. 2023 (FedDisco)
+    p = np.maximum(0, weights / weights.sum() - a * discrepancies + b)
+    return np.average(u, axis=0, weights=p if p.sum() > 0 else weights)
+
+
 cases = []
 
 
-def case(rule, keys, formula, clients=9, floats=23, rounds=1, local=None, wild=0):
+def case(rule, keys, formula, clients=9, floats=23, rounds=1, local=None, wild=0, common=1.0):
     local = local or {"lr": 0.05, "momentum": 0.0, "proximal_mu": 0.0}
     rows, last = [], np.zeros(floats)
     for _ in range(rounds):
-        u = (draws.normal(size=floats) + 0.3 * draws.normal(size=(clients, floats))).astype(np.float32)
+        u = (common * draws.normal(size=floats) + 0.3 * draws.normal(size=(clients, floats))).astype(np.float32)
         u[:wild] *= -30
         u = u.astype(np.float64)
         senders = {"examples": draws.integers(1, 100, clients), "steps": draws.integers(1, 9, clients),
@@ -196,6 +219,14 @@ for spread in (0.0, 0.05, 1.0):
     case("common_descent", {"spread": spread}, lambda u, n, s, last, loss, e=spread: common_descent(u, n, e))
 rule = Aligned(9, 5.0)
 case("aligned", {"gompertz": 5.0}, lambda u, n, s, last, loss, rule=rule: rule(u, n), rounds=3)
+for kept in (0.0, 0.25, 1.0):
+    case("without_conflicts", {"kept": kept}, lambda u, n, s, last, loss, k=kept: without_conflicts(u, loss, k), common=0.1)
+for f, filtered in ((0, 1.0), (2, 1.0), (2, 1.5)):
+    case("spectral", {"byzantine": f, "filtered": filtered},
+         lambda u, n, s, last, loss, out=int(np.ceil(f * filtered)): spectral(u, out), clients=12, wild=f)
+for a, b in ((0.0, 0.0), (0.5, 0.1), (0.5, 1.0), (9.0, 0.0)):
+    # The losses stand for the distances.
+    case("even_labels", {"disco_a": a, "disco_b": b}, lambda u, n, s, last, loss, a=a, b=b: even_labels(u, n, loss, a, b))
 
 json.dump({"numpy": np.__version__, "cases": cases}, sys.stdout)
 print()

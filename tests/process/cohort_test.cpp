@@ -21,8 +21,11 @@ Options with_rule(const std::string& rule, const Options& more = {}) {
 
 void finished(FedhiveRun& run) { REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output()); }
 
+/// Every rule, and rules of groups: column by column, by weights, and with the last aggregate.
 std::vector<std::string> rules() {
-    std::vector<std::string> names;
+    std::vector<std::string> names{"median, pre_aggregation: nearest_neighbors",
+                                   "mean_around_median, pre_aggregation: bucketing", "krum, pre_aggregation: bucketing",
+                                   "centered_clipping, pre_aggregation: nearest_neighbors"};
     for (const aggregation::AggregatorSpec& rule : aggregation::aggregator_catalog()) names.push_back(rule.name);
     return names;
 }
@@ -61,6 +64,9 @@ TEST_SUITE("Cohort") {
         CHECK(sha_with({"strategy={name: krum, byzantine: 0, chosen: 11}"}) == uniform);
         CHECK(sha_with(with_rule("mean_around_median, byzantine: 0")) == uniform);
         CHECK(sha_with(with_rule("robust_rate, threshold: 0")) == uniform);
+        CHECK(sha_with(with_rule("median, pre_aggregation: bucketing, bucket_size: 1")) ==
+              sha_with({"strategy={name: median}"}));
+        CHECK(sha_with(with_rule("median, pre_aggregation: bucketing")) != sha_with({"strategy={name: median}"}));
         CHECK(sha_with({"strategy={name: trimmed_mean, trim: 0.2}"}) != uniform);
         // With equal numbers of steps FedNova is FedAvg.
         const Options equal{"training.local_epochs=null", "training.local_steps=3"};

@@ -50,7 +50,7 @@ const std::map<std::string, std::string> kCuts{{"mlp", "fc1"}, {"mnist_cnn", "co
 /// a server step.
 const std::set<std::string> kByDirect{"fedyogi", "fedadagrad",        "feddyn", "krum",    "trimmed_mean", "bulyan",
                                       "rfa",     "centered_clipping", "fedexp", "fednova", "qfedavg",      "term",
-                                      "afl",     "fedmgda_plus",      "fedadp"};
+                                      "afl",     "fedmgda_plus",      "fedadp", "fedfv",   "dnc",          "feddisco"};
 
 struct Case {
     std::string name;
@@ -125,6 +125,11 @@ std::vector<Case> other_cases() {
         {"training.engine=direct", "strategy={name: afl}"},
         {"training.engine=direct", "strategy={name: fedmgda_plus, server_lr: 0.1}"},
         {"training.engine=direct", "strategy={name: fedadp}"},
+        {"training.engine=direct", "strategy={name: fedfv}"},
+        {"training.engine=direct", "strategy={name: dnc, byzantine: 1}"},
+        {"training.engine=direct", "strategy={name: feddisco}"},
+        {"training.engine=direct", "strategy={name: median, pre_aggregation: bucketing}"},
+        {"training.engine=direct", "strategy={name: rfa, pre_aggregation: nearest_neighbors}"},
         {"training.engine=direct", "strategy={name: fedavg, aggregator: mean_around_median}"},
         {"training.engine=direct", "strategy={name: fedavg, aggregator: sign_majority, server_lr: 0.01}"},
         {"training.engine=direct", "strategy={name: fedavg, aggregator: robust_rate, threshold: 2}"},

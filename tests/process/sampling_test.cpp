@@ -21,8 +21,13 @@ Options sampled(const std::string& sampler, const Options& more = {}) {
            set(more);
 }
 
-const Options kSamplers{"name: examples",        "name: fixed, clients: [12, 3, 7, 0, 5]", "name: round_robin",
-                        "name: power_of_choice", "name: oort, preferred_s: 0.2",           "name: active"};
+const Options kSamplers{"name: examples",
+                        "name: fixed, clients: [12, 3, 7, 0, 5]",
+                        "name: round_robin",
+                        "name: power_of_choice",
+                        "name: oort, preferred_s: 0.2",
+                        "name: active",
+                        "name: fedcs, deadline_s: 3"};
 /// Only where a round waits for its whole cohort.
 const Options kMeasured{"name: power_of_choice, losses: measured"};
 

@@ -42,6 +42,7 @@ AggregatorSpec bulyan() {
             .single_updates = true,
             .weighs = false,
             .products = true,
+            .of_groups = true,
             .keys = {{.name = "byzantine",
                       .default_value = std::int64_t{1},
                       .range = between(0, 1 << 20),

@@ -52,6 +52,7 @@ AggregatorSpec centered_clipping() {
             .single_updates = true,
             .weighs = false,
             .products = true,
+            .of_groups = true,
             .keeps_last = true,
             .keys = {{.name = "radius",
                       .default_value = 10.0,

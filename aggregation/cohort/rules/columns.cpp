@@ -18,6 +18,7 @@ AggregatorSpec median() {
             .summary = "the coordinate-wise median, which tolerates a minority of arbitrarily wrong clients (arXiv:1803.01498)",
             .single_updates = true,
             .weighs = false,
+            .of_groups = true,
             .build = [](const Values&) { return make_median(); }};
 }
 
@@ -26,6 +27,7 @@ AggregatorSpec trimmed_mean() {
             .summary = "the coordinate-wise mean without the smallest and the largest values (arXiv:1803.01498)",
             .single_updates = true,
             .weighs = false,
+            .of_groups = true,
             .keys = {{.name = "trim",
                       .default_value = 0.1,
                       .range = {.low = 0, .high = 0.5, .high_excluded = true},
@@ -40,6 +42,7 @@ AggregatorSpec mean_around_median() {
         .summary = "the coordinate-wise mean of the values closest to the median (arXiv:1802.10116)",
         .single_updates = true,
         .weighs = false,
+        .of_groups = true,
         .keys = {{.name = "byzantine",
                   .default_value = std::int64_t{1},
                   .range = between(0, 1 << 20),
@@ -56,6 +59,7 @@ AggregatorSpec sign_majority() {
             .summary = "the sign that most updates have, coordinate by coordinate (arXiv:1810.05291)",
             .single_updates = true,
             .weighs = false,
+            .of_groups = true,
             .build = [](const Values&) { return make_sign_majority(); }};
 }
 

@@ -50,6 +50,7 @@ AggregatorSpec geometric_median() {
             .single_updates = true,
             .weighs = false,
             .products = true,
+            .of_groups = true,
             .keys = {{.name = "weiszfeld_steps",
                       .default_value = std::int64_t{3},
                       .range = between(0, 10000),

@@ -47,6 +47,7 @@ AggregatorSpec krum() {
             .single_updates = true,
             .weighs = false,
             .products = true,
+            .of_groups = true,
             .keys = {{.name = "byzantine",
                       .default_value = std::optional<std::int64_t>(),
                       .range = between(0, 1 << 20),

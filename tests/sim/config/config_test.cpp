@@ -96,7 +96,7 @@ TEST_CASE("KeysLeftOutHaveTheirDefaults") {
     expected.model.name = "lr";
     expected.training.cohort = 4;
     expected.training.local_epochs = 1;
-    expected.strategy.parts = {.local = {"plain"}, .aggregator = {"mean"}, .server = {"sgd", {{"server_lr", 1.0}}}};
+    expected.strategy.parts = {{"plain"}, {"none"}, {"mean"}, {"sgd", {{"server_lr", 1.0}}}};
     const RunConfig run = loaded(kMinimal);
     CHECK_EQ(dump(run), dump(expected));
     CHECK(run.strategy.parts.server.values == expected.strategy.parts.server.values);
@@ -127,43 +127,45 @@ TEST_CASE("EveryKeyIsRead") {
         "devices:\n  compute: {distribution: zipf, exponent: 2, seconds_per_example: 0.5}\n"
         "  link: {distribution: lognormal, sigma: 0.25, upload: 16, download: 64}\n"
         "  availability: {scheme: probability, probability: 0.5, period_s: 8}\n");
-    CHECK_EQ(dump(run),
-             "name n\nseed 18446744073709551615\nrounds 2\ndevice cpu\nworkers 0\nmps off\nthreads 3\nclient_state file\nclock "
-             "virtual\ntask "
-             "classification\n"
-             "seeds {\ndata 0\npartition 18446744073709551615\nmodel 3\nsampling 4\ntraining 5\n}\n"
-             "data {\nformat idx\nroot /r\nclasses 7\nshared rank0\nnormalize {\nmean 0x1p-2 -0x1p+0 \nstd 0x1p-1 0x1p+1 \n"
-             "}\n"
-             "augment {\ncrop_padding 4\nflip horizontal\n}\nskew {\nrotation none\nnoise 0x0p+0\n}\n"
-             "partition {\nscheme dirichlet\nclients 9\nholdout 0x1p-2\nalpha 0x1p-3\nmin_examples 5\n}\n"
-             "}\n"
-             "model {\nname cnn_m\ndropout false\ninit \nfrozen conv* fc1.bias \nlocal \n}\n"
-             "training {\ncohort 8\nparticipation none\nlocal_epochs 4\nlocal_steps none\nbatch_size 16\nclients_per_slot 1\n"
-             "clients_at_once 1\nengine direct\nprecision f32\ngraph false\nclip_norm 0x1p+1\nmeasure accuracy loss \n"
-             "optimizer {\nname sgd\nlr 0x1p-1\nmomentum 0x1.8p-1\n"
-             "weight_decay 0x1p-2\nnesterov true\n}\n"
-             "lr_schedule {\nname cosine\nwarmup_rounds 3\nover 50\nleast 0x1p-3\n}\n"
-             "loss {\nname cross_entropy\nlabel_smoothing 0x1p-2\nclass_weights 0x1p+0 0x1p-1 \nbalanced false\n}\n"
-             "}\n"
-             "sampling {\nname fixed\nclients 0x1p+3 0x1.cp+2 0x1.8p+2 0x1.4p+2 0x1p+2 0x1.8p+1 0x1p+1 0x0p+0 \n}\n"
-             "strategy {\nname fedadam\nweighting uniform\nlocal plain\naggregator median\nserver adam\nserver_lr "
-             "0x1p+1\nbeta1 0x0p+0\n"
-             "beta2 0x1p-1\ntau 0x1p+2\n}\n"
-             "privacy {\nepsilon none\ndelta none\n}\nmode {\nname synchronous\nquorum none\n}\n"
-             "evaluation {\nevery 3\nchunk_size 50\nmetrics macro_f1 \nconfusion true\nclients {\nevery 6\nsample "
-             "7\npersonalized true\n}\n}\n"
-             "stop {\ntest_accuracy 0x1p-1\ntest_top5_accuracy none\ntest_balanced_accuracy none\ntest_macro_f1 none\n}\n"
-             "failures {\npolicy retry\nattempts 4\nmin_updates 2\ndeadline_s none\nmax_update_norm 0x1p+3\n"
-             "}\n"
-             "checkpoint {\nevery 5\nkeep 3\n}\n"
-             "faults {\nkind slow\nround 2\nclient 3\nrate 0x1p-1\nattempts all\nat update\nseconds 0x1p+2\n"
-             "}\n"
-             "faults {\nkind nan\nround none\nclient none\nrate 0x1p+0\nattempts first\n}\n"
-             "devices {\ntrace \ncompute {\ndistribution zipf\nexponent 0x1p+1\nseconds_per_example 0x1p-1\n"
-             "}\n"
-             "link {\ndistribution lognormal\nsigma 0x1p-2\nupload 0x1p+4\ndownload 0x1p+6\n}\n"
-             "availability {\nscheme probability\nprobability 0x1p-1\nperiod_s 0x1p+3\n}\n"
-             "}\n");
+    CHECK_EQ(
+        dump(run),
+        "name n\nseed 18446744073709551615\nrounds 2\ndevice cpu\nworkers 0\nmps off\nthreads 3\nclient_state file\nclock "
+        "virtual\ntask "
+        "classification\n"
+        "seeds {\ndata 0\npartition 18446744073709551615\nmodel 3\nsampling 4\ntraining 5\n}\n"
+        "data {\nformat idx\nroot /r\nclasses 7\nshared rank0\nnormalize {\nmean 0x1p-2 -0x1p+0 \nstd 0x1p-1 0x1p+1 \n"
+        "}\n"
+        "augment {\ncrop_padding 4\nflip horizontal\n}\nskew {\nrotation none\nnoise 0x0p+0\n}\n"
+        "partition {\nscheme dirichlet\nclients 9\nholdout 0x1p-2\nalpha 0x1p-3\nmin_examples 5\n}\npoison {\nname none\n}\n"
+        "}\n"
+        "model {\nname cnn_m\ndropout false\ninit \nfrozen conv* fc1.bias \nlocal \n}\n"
+        "training {\ncohort 8\nparticipation none\nlocal_epochs 4\nlocal_steps none\nbatch_size 16\nclients_per_slot 1\n"
+        "clients_at_once 1\nengine direct\nprecision f32\ngraph false\nclip_norm 0x1p+1\nmeasure accuracy loss \n"
+        "optimizer {\nname sgd\nlr 0x1p-1\nmomentum 0x1.8p-1\n"
+        "weight_decay 0x1p-2\nnesterov true\n}\n"
+        "lr_schedule {\nname cosine\nwarmup_rounds 3\nover 50\nleast 0x1p-3\n}\n"
+        "loss {\nname cross_entropy\nlabel_smoothing 0x1p-2\nclass_weights 0x1p+0 0x1p-1 \nbalanced false\n}\n"
+        "}\n"
+        "sampling {\nname fixed\nclients 0x1p+3 0x1.cp+2 0x1.8p+2 0x1.4p+2 0x1p+2 0x1.8p+1 0x1p+1 0x0p+0 \n}\n"
+        "strategy {\nname fedadam\nweighting uniform\nlocal plain\npre_aggregation none\naggregator median\nserver "
+        "adam\nserver_lr "
+        "0x1p+1\nbeta1 0x0p+0\n"
+        "beta2 0x1p-1\ntau 0x1p+2\n}\n"
+        "privacy {\nepsilon none\ndelta none\n}\nmode {\nname synchronous\nquorum none\n}\n"
+        "evaluation {\nevery 3\nchunk_size 50\nmetrics macro_f1 \nconfusion true\nclients {\nevery 6\nsample "
+        "7\npersonalized true\n}\n}\n"
+        "stop {\ntest_accuracy 0x1p-1\ntest_top5_accuracy none\ntest_balanced_accuracy none\ntest_macro_f1 none\n}\n"
+        "failures {\npolicy retry\nattempts 4\nmin_updates 2\ndeadline_s none\nmax_update_norm 0x1p+3\n"
+        "}\n"
+        "checkpoint {\nevery 5\nkeep 3\n}\n"
+        "faults {\nkind slow\nround 2\nclient 3\nrate 0x1p-1\nattempts all\nat update\nseconds 0x1p+2\n"
+        "}\n"
+        "faults {\nkind nan\nround none\nclient none\nrate 0x1p+0\nattempts first\n}\n"
+        "devices {\ntrace \ncompute {\ndistribution zipf\nexponent 0x1p+1\nseconds_per_example 0x1p-1\n"
+        "}\n"
+        "link {\ndistribution lognormal\nsigma 0x1p-2\nupload 0x1p+4\ndownload 0x1p+6\n}\n"
+        "availability {\nscheme probability\nprobability 0x1p-1\nperiod_s 0x1p+3\n}\n"
+        "}\n");
     const RunConfig other = loaded(
         "data:\n  format: synthetic\n  num_train: 11\n  num_test: 12\n  num_classes: 13\n  num_features: 14\n  shape: [3, 4, "
         "5]\n  separation: 8\n"
@@ -254,21 +256,18 @@ TEST_CASE("ResolvedFormToTheLetter") {
     CHECK_EQ(
         to_yaml(loaded(kMinimal + "strategy: {name: fedadam}\nstop: {test_accuracy: 0.9}\n", {"training.participation=0.5"})),
         "name: c\nseed: 1\nrounds: 10\ndevice: auto\nworkers: auto\nmps: auto\nthreads: 1\nclient_state: memory\nclock: "
-        "virtual\ntask: "
-        "classification\n\n"
+        "virtual\ntask: classification\n\n"
         "data:\n    format: glyphs\n    num_train: 6000\n    num_test: 1000\n    shared: own\n    augment: {crop_padding: 0, "
-        "flip: none}\n    "
-        "skew: {rotation: none, noise: 0}\n    "
-        "partition: {scheme: iid, clients: 4, holdout: "
-        "0}\n\n"
-        "model: {name: lr}\n\n"
+        "flip: none}\n    skew: {rotation: none, noise: 0}\n    "
+        "partition: {scheme: iid, clients: 4, holdout: 0}\n    poison: {name: none}\n\nmodel: {name: lr}\n\n"
         "training:\n    participation: 0.5\n    local_epochs: 1\n    batch_size: 32\n    clients_per_slot: auto\n    "
         "clients_at_once: 1\n    engine: auto\n    precision: f32\n    graph: false\n"
         "    optimizer: {name: sgd, lr: 0.01, momentum: 0, weight_decay: 0, nesterov: false}\n"
         "    lr_schedule: {name: constant, warmup_rounds: 0}\n"
         "    loss: {name: cross_entropy, label_smoothing: 0, balanced: false}\n\n"
         "sampling: {name: uniform}\n"
-        "strategy: {name: fedadam, weighting: examples, local: plain, aggregator: mean, server: adam, server_lr: 0.01, beta1: "
+        "strategy: {name: fedadam, weighting: examples, local: plain, pre_aggregation: none, aggregator: mean, server: adam, "
+        "server_lr: 0.01, beta1: "
         "0.9, beta2: 0.99, tau: "
         "0.001}\n"
         "mode: {name: synchronous}\n\nevaluation:\n    every: 1\n    chunk_size: 500\n    confusion: false\n    clients: "
@@ -320,6 +319,7 @@ TEST_CASE("QuickstartSpellsOutEveryKeyThatApplies") {
             path += field.name;
             // The parts that belong to the strategy follow its name.
             static const std::set<std::string> alternatives = {"strategy.local",
+                                                               "strategy.pre_aggregation",
                                                                "strategy.aggregator",
                                                                "strategy.server",
                                                                "training.participation",

@@ -47,6 +47,9 @@ inline std::vector<std::string> one_for_each_choice() {
     for (const clients::PartitionScheme& scheme : clients::partition_catalog())
         texts.push_back(
             fmt::format("data: {{format: glyphs, partition: {{{}}}}}\nmodel: {{name: lr}}\n", choice_of("scheme", scheme)));
+    for (const clients::PoisonSpec& spec : clients::poison_catalog())
+        texts.push_back(fmt::format("data: {{format: glyphs, poison: {{name: {}{}}}}}\nmodel: {{name: lr}}\n", spec.name,
+                                    spec.name == "label_map" ? ", labels: [1, 0, 2, 3, 4, 5, 6, 7, 8, 9]" : ""));
     for (const AvailabilityScheme& scheme : availability_catalog())
         texts.push_back(start + fmt::format("devices: {{availability: {{{}}}}}\n", choice_of("scheme", scheme)));
     for (const Spread& spread : spread_catalog())
@@ -65,6 +68,8 @@ inline std::vector<std::string> one_for_each_choice() {
                                             spec.name == "fixed" ? ", clients: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]" : ""));
     for (const StrategySpec& spec : strategy_catalog())
         texts.push_back(start + fmt::format("strategy: {{name: {}}}\n", spec.name));
+    for (const aggregation::PreAggregationSpec& spec : aggregation::pre_aggregation_catalog())
+        texts.push_back(start + fmt::format("strategy: {{aggregator: median, pre_aggregation: {}}}\n", spec.name));
     for (const aggregation::AggregatorSpec& spec : aggregation::aggregator_catalog())
         texts.push_back(start + fmt::format("strategy: {{aggregator: {}}}\n", spec.name));
     for (const clients::UploadSpec& spec : clients::upload_catalog())

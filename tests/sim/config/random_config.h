@@ -138,10 +138,11 @@ inline void fit_to_mode(RunConfig& run, const ModeSpec& mode, unsigned seed) {
     if (on_clients.sample) *on_clients.sample = 1 + *on_clients.sample % clients;
     const std::int64_t arrivals = mode.steps_by_arrival ? 1 : run.mode.quorum().value_or(run.cohort_size());
     run.failures.min_updates = std::min(run.failures.min_updates, arrivals);
-    Chosen& rule = run.strategy.parts.aggregator;
-    const aggregation::AggregatorSpec& spec = aggregation::aggregator_spec(rule.name);
-    if (aggregation::least_updates(spec, completed(rule.values, spec.keys)) > static_cast<std::size_t>(arrivals))
-        rule = {"mean"};
+    StrategyParts& parts = run.strategy.parts;
+    if (!aggregation::aggregator_spec(parts.aggregator.name).of_groups ||
+        least_updates(parts) > static_cast<std::size_t>(arrivals))
+        parts.pre_aggregation = {"none"};
+    if (least_updates(parts) > static_cast<std::size_t>(arrivals)) parts.aggregator = {"mean"};
 }
 
 /// Up to 12 layers of any kind with any arguments; their shapes need not fit.
@@ -216,6 +217,7 @@ inline void fit_privacy(RunConfig& run) {
 /// Makes dependent values consistent.
 inline void reconcile(RunConfig& run, unsigned seed) {
     fit_task(run);
+    if (run.data.poison.kind.name == "label_map") run.data.poison.kind.values.set("labels", std::vector<double>{1.0, 0.0});
     if (seed % 2 == 0 || !run.data.partition.clients) run.data.partition.clients = 1 + seed % 7;
     const std::int64_t clients = run.num_clients();
     if (run.data.partition.values.find("groups") != nullptr)

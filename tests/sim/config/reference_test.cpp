@@ -96,6 +96,7 @@ TEST_CASE("DefaultIsWhatShowConfigPrints") {
                                               "training.cohort",
                                               "strategy.weighting",
                                               "strategy.local",
+                                              "strategy.pre_aggregation",
                                               "strategy.aggregator",
                                               "strategy.server",
                                               "training.loss.name"};

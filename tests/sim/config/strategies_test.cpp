@@ -45,7 +45,8 @@ TEST_CASE("CatalogInOrder") {
     CHECK(names == std::vector<std::string>{
                        "fedavg", "fedavgm", "fedprox", "fedadam",      "fedyogi", "fedadagrad",   "scaffold",
                        "feddyn", "median",  "krum",    "trimmed_mean", "bulyan",  "rfa",          "centered_clipping",
-                       "fedexp", "fednova", "qfedavg", "term",         "afl",     "fedmgda_plus", "fedadp"});
+                       "fedexp", "fednova", "qfedavg", "term",         "afl",     "fedmgda_plus", "fedadp",
+                       "fedfv",  "dnc",     "feddisco"});
     CHECK(names_of(mode_catalog()) == std::vector<std::string>{"synchronous", "semi_async", "async", "gradient_averaging",
                                                                "parameter_server", "hogwild", "split"});
     CHECK(names_of(local_rule_catalog()) == std::vector<std::string>{"plain", "prox", "scaffold", "dynamic"});
@@ -55,7 +56,7 @@ TEST_CASE("CatalogInOrder") {
 TEST_CASE("EveryStrategyIsDescribedAndBuilds") {
     for (const StrategySpec& spec : strategy_catalog()) {
         CAPTURE(spec.name);
-        CHECK(spec.source.find("arXiv:") != std::string::npos);
+        CHECK((spec.source.find("arXiv:") != std::string::npos || spec.source.find("NDSS") != std::string::npos));
         CHECK_FALSE(spec.note.empty());
         CHECK_FALSE(modes_of(parts_of(spec.name)).empty());
         const RunConfig run = loaded(kMinimal, {"strategy.name=" + spec.name, "data.partition.clients=8"});
@@ -90,6 +91,7 @@ TEST_CASE("EveryPartIsDescribed") {
         }
     };
     check_keys(local_rule_catalog());
+    check_keys(aggregation::pre_aggregation_catalog());
     check_keys(aggregation::aggregator_catalog());
     check_keys(aggregation::server_optimizer_catalog());
 }
@@ -133,6 +135,9 @@ TEST_CASE("EveryParameterIsReadAndChecked") {
         {"afl", "server_lr", 1.0, "above 0", "0.5", "0"},
         {"fedmgda_plus", "server_lr", 1.0, "above 0", "0.5", "0"},
         {"fedadp", "server_lr", 1.0, "above 0", "0.5", "0"},
+        {"fedfv", "server_lr", 1.0, "above 0", "0.5", "0"},
+        {"dnc", "server_lr", 1.0, "above 0", "0.5", "0"},
+        {"feddisco", "server_lr", 1.0, "above 0", "0.5", "0"},
     };
     std::size_t in_catalog = 0;
     for (const StrategySpec& spec : strategy_catalog())
@@ -214,9 +219,19 @@ TEST_CASE("PartsAreTheStrategysOwnOrOthersWithTheirKeys") {
     CHECK_EQ(run.strategy.parts.local.values.number("proximal_mu"), 0.5);
     CHECK_EQ(run.strategy.parts.server.values.number("beta1"), 0.5);
     CHECK_EQ(run.strategy.parts.server.values.number("server_lr"), 0.01);
-    CHECK(to_yaml(run).find("local: prox, proximal_mu: 0.5, aggregator: median, server: adam, server_lr: 0.01, beta1: 0.5") !=
-          std::string::npos);
+    CHECK(to_yaml(run).find("local: prox, proximal_mu: 0.5, pre_aggregation: none, aggregator: median, server: adam, "
+                            "server_lr: 0.01, beta1: 0.5") != std::string::npos);
     CHECK_ERROR_AT(error_of(kMinimal + "strategy: {server: adamm}\n"), "c.yaml:7: strategy.server");
+    CHECK_ERROR_AT(error_of(kMinimal + "strategy: {aggregator: median, pre_aggregation: buckets}\n"),
+                   "c.yaml:7: strategy.pre_aggregation");
+    CHECK_ERROR_AT(error_of(kMinimal + "strategy: {aggregator: median, bucket_size: 3}\n"), "c.yaml:7: strategy.bucket_size");
+    check_message("config", "bucketing before the mean", error_of(kMinimal + "strategy: {pre_aggregation: bucketing}\n"),
+                  "c.yaml:7: strategy.pre_aggregation");
+    check_message("config", "more buckets than updates",
+                  error_of(kMinimal + "strategy: {name: krum, pre_aggregation: bucketing, bucket_size: 3, byzantine: 0}\n"),
+                  "c.yaml: training.cohort");
+    CHECK_ERROR_AT(error_of(kMinimal + "strategy: {name: median, pre_aggregation: nearest_neighbors, mixed_without: 4}\n"),
+                   "c.yaml: training.cohort");
     CHECK_ERROR_AT(error_of(kMinimal + "strategy: {local: proxy}\n"), "c.yaml:7: strategy.local");
     CHECK_ERROR_AT(error_of(kMinimal + "strategy: {name: fedadam, server: sgd, beta1: 0.5}\n"), "c.yaml:7: strategy.beta1");
     check_message("config", "adam in async", error_of(kMinimal + "strategy: {server: adam}\nmode: {name: async}\n"),
