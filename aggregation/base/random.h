@@ -37,6 +37,7 @@ enum class Purpose : std::uint32_t {
     MissingNoise = 21,
     Bucketing = 22,
     Poison = 23,
+    RootExamples = 24,
 };
 
 /// Counter-based stream: block i of the stream is Philox4x32-10(key = seed, counter = (i, purpose, round, client)).

@@ -27,6 +27,7 @@ struct AggregatorSpec {
     bool weighs = true;                   // it keeps the updates' scales, hence a mode's discount of late ones
     bool products = false;                // `weigh` needs inner products of the updates
     bool of_groups = false;               // may combine means of groups of the updates (cohort/pre_aggregation.h)
+    bool root = false;                    // `weigh` takes the root client's update as one more row of the products
     bool keeps_last = false;              // `weigh` and the combination take the last aggregate as one more row
     bool label_discrepancies = false;     // `weigh` needs how far each client's labels are from evenly spread
     std::vector<std::string> measures{};  // what clients report of the model that they are sent, for `weigh`

@@ -34,12 +34,15 @@ struct LocalSteps {
 /// The updates of a round in cohort order.
 struct RoundUpdates {
     std::span<const Sender> senders;  // one for each update, ascending ids
-    const InnerProducts* products =
-        nullptr;                    // of the updates, then of the last aggregate if the rule keeps it; null unless needed
+    /// Of the updates, then of the root client's update if the rule has `root`, then of the last aggregate if it keeps that; null
+    /// unless needed.
+    const InnerProducts* products = nullptr;
     std::uint64_t num_clients = 0;  // of the run
     LocalSteps local{};
 
     std::size_t size() const { return senders.size(); }
+    /// The row of the root client's update, for a rule with `root`.
+    std::size_t root_row() const { return size(); }
 };
 
 /// What a weight rule gives to the rule that combines the updates: c_k and w_k of Σ c_k u_k / Σ w_k, or, where that does not

@@ -1,6 +1,7 @@
 #include "aggregation/math/aggregator.h"
 
 #include "aggregation/base/error.h"
+#include "aggregation/math/deviation.h"
 #include "aggregation/math/mean.h"
 #include "aggregation/math/median.h"
 #include "aggregation/math/sign_rules.h"
@@ -24,6 +25,8 @@ std::unique_ptr<Aggregator> make_aggregator(ColumnRule rule, double number) {
             return make_sign_majority();
         case ColumnRule::RobustRate:
             return make_robust_rate(number);
+        case ColumnRule::Deviation:
+            return make_deviation();
         case ColumnRule::None:
             break;
     }

@@ -38,6 +38,7 @@ enum class ColumnRule : std::uint32_t {
     MeanAroundMedian,
     SignMajority,
     RobustRate,
+    Deviation,
 };
 
 /// The aggregate is a sum of the updates with coefficients.

@@ -1,4 +1,4 @@
-// The CUDA side of median, trimmed_mean, sign_rules and gram; kernels.h says what all kernels have in common.
+// The CUDA side of median, trimmed_mean, sign_rules, deviation and gram; kernels.h says what all kernels have in common.
 #include "aggregation/math/column_ops.h"
 #include "aggregation/math/gram_lane.h"
 #include "aggregation/math/kernels.h"
@@ -94,6 +94,15 @@ CudaError by_signs(float* out, const float* const* updates, std::size_t count, f
         for (std::size_t k = 0; k < count; ++k) signs += element::sign(values[k][i]);
         out[i] = majority ? element::sign(signs) : element::robust_rate(out[i], signs, threshold);
     });
+}
+
+CudaError deviation(float* out, const float* const* updates, std::size_t count, std::size_t size) {
+    Scratch scratch;
+    if (const CudaError failed = scratch.reserve(count * sizeof(float*)); failed != nullptr) return failed;
+    const cudaError_t error = cudaMemcpy(scratch.at<void>(0), updates, count * sizeof(float*), cudaMemcpyHostToDevice);
+    if (error != cudaSuccess) return error_text(error);
+    const auto* values = scratch.at<const float*>(0);
+    return for_each(size, [=] __device__(std::size_t i) { out[i] = element::column_deviation(values, count, i); });
 }
 
 CudaError gram(double* values, const float* const* rows, std::size_t count, std::size_t base, std::size_t columns) {

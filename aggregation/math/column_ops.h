@@ -1,5 +1,5 @@
-// Mean and median of a column of updates, as one CUDA thread computes them in registers. The host works on blocks of columns
-// and gets the same bits (mean.cpp, median.cpp). These functions also compile for the host,
+// Mean, median and deviation of a column of updates, as one CUDA thread computes them in registers. The host works on blocks of
+// columns and gets the same bits (mean.cpp, median.cpp, deviation.cpp). These functions also compile for the host,
 // so that they are tested without a GPU.
 #pragma once
 
@@ -185,6 +185,16 @@ FEDHIVE_HOST_DEVICE float trimmed_mean(const TreeTerms& terms, std::size_t below
     }
     for (; depth > 1; --depth) sums[depth - 2] += sums[depth - 1];
     return divided(sums[0], static_cast<double>(kept));
+}
+
+/// One column of deviation.h: the work of one CUDA thread.
+FEDHIVE_HOST_DEVICE float column_deviation(const float* const* values, std::size_t count, std::size_t column) {
+    const auto total = static_cast<double>(count);
+    double sum = 0.0, squares = 0.0;
+    for (std::size_t k = 0; k < count; ++k) sum += static_cast<double>(values[k][column]);
+    const double mean = sum / total;
+    for (std::size_t k = 0; k < count; ++k) squares += squared_deviation(values[k][column], mean);
+    return deviation(squares, total);
 }
 
 }  // namespace fedhive::aggregation::element

@@ -217,4 +217,16 @@ FEDHIVE_HOST_DEVICE float robust_rate(float mean, float count, float threshold) 
     return (count < 0.0F ? -count : count) < threshold ? -mean : mean;
 }
 
+// --- deviation
+// --------------------------------------------------------------------------------------------------------------------
+
+/// (value - mean)^2 in f64.
+FEDHIVE_HOST_DEVICE double squared_deviation(float value, double mean) {
+    const double difference = static_cast<double>(value) - mean;
+    return difference * difference;
+}
+
+/// squares: the sum of squared_deviation over a column of `count` values.
+FEDHIVE_HOST_DEVICE float deviation(double squares, double count) { return static_cast<float>(std::sqrt(squares / count)); }
+
 }  // namespace fedhive::aggregation::element

@@ -64,6 +64,7 @@ CudaError trimmed_mean(float* out, const element::TreeTerms& terms, std::size_t 
 /// out: the mean before, what sign_rules.h makes of it after.
 CudaError by_signs(float* out, const float* const* updates, std::size_t count, float threshold, bool majority,
                    std::size_t size);
+CudaError deviation(float* out, const float* const* updates, std::size_t count, std::size_t size);
 
 /// values: host memory, [gram_values(count)]; rows: as `updates`. Waits.
 CudaError gram(double* values, const float* const* rows, std::size_t count, std::size_t base, std::size_t columns);

@@ -77,7 +77,7 @@ struct UpdateSummary {
     std::uint64_t hash = 0;  // of the bits, by chunks and lanes like the norm; any single changed element changes it
 };
 
-/// update[i] = local[i] - global[i], and its summary. `update` may be `local`.
+/// update[i] = local[i] - global[i], and its summary. `update` may be `local` or `global`.
 ///
 /// Order    squares are summed in double over fixed chunks of 1,024 elements in 32 lanes, chunks in order: same bits anywhere.
 /// Stream   synchronises (it returns values).

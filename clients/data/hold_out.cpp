@@ -30,10 +30,11 @@ std::vector<bool> draw_places(std::size_t examples, std::size_t held_out, Stream
 }  // namespace
 
 std::uint64_t Split::fingerprint() const {
-    if (held_out.indices.empty()) return trained.fingerprint();
+    if (held_out.indices.empty() && root.empty()) return trained.fingerprint();
     ContentHash hash;
     hash.word(trained.fingerprint());
     hash.word(held_out.fingerprint());
+    if (!root.empty()) hash.bytes(root);
     return hash.state();
 }
 

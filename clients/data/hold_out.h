@@ -1,17 +1,20 @@
-// Splits each client's examples: those it trains on, and those held out for evaluation on its own data.
+// Splits each client's examples: those it trains on, and those held out for evaluation on its own data. Beside them stand the
+// server's own examples, which no client has (root_examples.h).
 #pragma once
 
 #include "clients/data/partition.h"
 
 #include <cstdint>
+#include <vector>
 
 namespace fedhive::clients {
 
 struct Split {
     Partition trained;
-    Partition held_out;  // of the same clients; no indices at all if nothing is held out
+    Partition held_out;                 // of the same clients; no indices at all if nothing is held out
+    std::vector<std::uint32_t> root{};  // of no client; ascending
 
-    /// Hash of both parts; equals trained.fingerprint() if nothing is held out.
+    /// Hash of all parts; equals trained.fingerprint() if nothing is held out and there are no root examples.
     std::uint64_t fingerprint() const;
 };
 

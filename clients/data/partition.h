@@ -51,6 +51,7 @@ struct PartitionScheme {
     bool by_label = false;       // reads labels
     bool names_clients = false;  // the data or a file determine the clients: their number may be left out
     bool by_owner = false;       // each client is one owner of examples
+    bool by_number = false;      // a file names examples by their numbers in the training set
     /// Checks values that are each valid by themselves; null: no combination is wrong.
     std::optional<KeyProblem> (*check)(const Values& values, std::int64_t clients) = nullptr;
     /// `values`: of all its keys. Throws ConfigError, with the numbers, if the examples cannot be dealt so.

@@ -32,6 +32,7 @@ SharedDataset SharedDataset::create(const Dataset& dataset, const Split& split) 
                          .rounded = dataset.rounded,
                          .owners_left_out = dataset.owners_left_out,
                          .num_held_out = split.held_out.indices.size(),
+                         .num_root = split.root.size(),
                          .target = dataset.train.target};
     SharedDataset shared = make_room(map);
     std::byte* base = shared.base_;
@@ -47,6 +48,7 @@ SharedDataset SharedDataset::create(const Dataset& dataset, const Split& split) 
         store(base + map.held_out_indices(), split.held_out.indices);
         store(base + map.held_out_offsets(), split.held_out.offsets);
     }
+    store(base + map.root_indices(), split.root);
     return shared;
 }
 
@@ -116,6 +118,7 @@ std::span<const std::uint32_t> SharedDataset::list(std::size_t client_id, std::u
 }
 
 std::span<const std::uint32_t> SharedDataset::shard(std::size_t client_id) const {
+    if (map_.is_root(client_id)) return part<std::uint32_t>(map_.root_indices(), map_.num_root);
     return list(client_id, map_.offsets(), map_.indices(), map_.num_indices);
 }
 

@@ -1,7 +1,7 @@
 // The data set and its partition in one shared segment: written once by the coordinator, mapped by every worker without a copy.
 //
 //   [ train values | train targets | test values | test targets |           examples: also in a block of device memory (GPU)
-//     shard indices | shard offsets | held-out indices | held-out offsets ]
+//     shard indices | shard offsets | held-out indices | held-out offsets | root indices ]
 //
 // Offsets are in DatasetMap; there are no pointers.
 #pragma once
@@ -29,6 +29,7 @@ struct DatasetMap {
     bool rounded = false;               // values were rounded from f64 to f32
     std::uint32_t owners_left_out = 0;  // owners without a training example
     std::uint64_t num_held_out = 0;     // indices, of all clients
+    std::uint64_t num_root = 0;         // indices, of the server's root client
     TargetShape target{};
     Augmentation augmentation{};
 
@@ -42,9 +43,15 @@ struct DatasetMap {
     std::uint64_t offsets() const { return indices() + aligned(num_indices * sizeof(std::uint32_t)); }
     std::uint64_t held_out_indices() const { return offsets() + aligned((num_clients + 1) * sizeof(std::uint64_t)); }
     std::uint64_t held_out_offsets() const { return held_out_indices() + aligned(num_held_out * sizeof(std::uint32_t)); }
-    std::uint64_t total_bytes() const {
+    std::uint64_t root_indices() const {
         return num_held_out == 0 ? held_out_indices() : held_out_offsets() + aligned((num_clients + 1) * sizeof(std::uint64_t));
     }
+    std::uint64_t total_bytes() const { return root_indices() + aligned(num_root * sizeof(std::uint32_t)); }
+
+    /// The root client has the id that follows the clients'. Only the server knows it; num_clients does not count it.
+    bool is_root(std::uint64_t client_id) const { return num_root > 0 && client_id == num_clients; }
+    /// The clients and the root client: ids of shards are 0 to num_shards() - 1.
+    std::uint64_t num_shards() const { return num_clients + (num_root > 0 ? 1 : 0); }
 
 private:
     std::uint64_t target_bytes() const { return target.width * sizeof(std::int32_t); }  // 4 bytes per label or number
@@ -86,7 +93,7 @@ public:
     ExamplesView train(aggregation::MemorySpace space = aggregation::MemorySpace::Host) const;
     /// Triggered ones are at the end.
     ExamplesView test(aggregation::MemorySpace space = aggregation::MemorySpace::Host) const;
-    /// Indices of the examples that a client trains on.
+    /// Indices of the examples that a client, or the root client, trains on.
     std::span<const std::uint32_t> shard(std::size_t client_id) const;
     /// Indices of a client's held-out training examples; may be empty.
     std::span<const std::uint32_t> held_out(std::size_t client_id) const;

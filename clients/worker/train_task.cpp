@@ -187,8 +187,10 @@ void TrainTask::write_update(const Task& task, std::uint64_t place, aggregation:
         trained = control_->update_of(local, start);
         if (!aggregation::all_finite(trained)) throw worker_.not_finite("the update", member);
     }
-    upload_.apply(local, start, training.seed, task.round, client_id, task.num_together, memories);
-    if (!upload_.empty()) local_part.hide(local, start);  // noise lies on every value
+    if (!worker_.dataset.map().is_root(client_id)) {  // the root client's update never leaves the server
+        upload_.apply(local, start, training.seed, task.round, client_id, task.num_together, memories);
+        if (!upload_.empty()) local_part.hide(local, start);  // noise lies on every value
+    }
     if (task.count > 1)
         slot_sum_.add_update(local, start, worker_.block.members()[member].weight, figures_[place].update);
     else

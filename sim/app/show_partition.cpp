@@ -124,6 +124,7 @@ std::string partition_table(const RunConfig& run, const ExperimentData& data) {
     }
     if (shown < map.num_clients) rows += fmt::format("{:>8} and {} more\n", "…", map.num_clients - shown);
     const std::string held_out = map.num_held_out == 0 ? "" : fmt::format("; the clients hold out {} more", map.num_held_out);
+    const std::string root = map.num_root == 0 ? "" : fmt::format("; {} are the server's", map.num_root);
     const std::string of_labels = has_labels(map)
                                       ? fmt::format(
                                             "; labels of a client: {} of {}\nlabel skew {:.3f}: mean distance of a client's "
@@ -131,10 +132,10 @@ std::string partition_table(const RunConfig& run, const ExperimentData& data) {
                                             range_of(labels), classes, skew)
                                       : "\n";
     return fmt::format(
-        "{}: {} of {} training examples to {} clients by {}{}, seed {}\n{}{}{}"
+        "{}: {} of {} training examples to {} clients by {}{}{}, seed {}\n{}{}{}"
         "examples of a client: {}{}"
         "partition fingerprint {:016x}, data fingerprint {:016x}\n",
-        run.name, map.num_indices, map.num_train, map.num_clients, run.data.partition.scheme, held_out,
+        run.name, map.num_indices, map.num_train, map.num_clients, run.data.partition.scheme, held_out, root,
         run.all_seeds().partition, partition_head(map, skew_head(features), data.owners.empty() ? "\n" : "  owner\n"), rows,
         partition_row(map, "all", map.num_indices, all, map.num_held_out, std::string(skew_head(features).size(), ' ')),
         range_of(sizes), of_labels, data.partition_fingerprint, data.fingerprint);

@@ -1,5 +1,6 @@
 #include "sim/config/fields.h"
 
+#include "aggregation/attacks/attack_catalog.h"
 #include "aggregation/cohort/aggregator_catalog.h"
 #include "aggregation/math/client_optimizer.h"
 #include "clients/models/catalog.h"
@@ -203,6 +204,15 @@ void describe_upload(Visitor& visitor, Chosen& step) {
     describe_keys(visitor, "name", step.name, step.values, choices_of(catalog));
 }
 
+void describe_attack(Visitor& visitor, Chosen& attack) {
+    const auto& catalog = aggregation::attack_catalog();
+    visitor.begin({.name = "attack", .flow = true,
+                   .doc = "Colluding clients that see all honest updates of a round: what all of them send takes the place of their own updates at the server, before these are weighed. Only in mode synchronous. Steps of `upload` are attacks of clients that see only their own update. docs/strategies.md."});
+    visitor.field({.name = "name", .target = &attack.name, .choices = names_of(catalog), .doc = summaries_of(catalog)});
+    describe_keys(visitor, "name", attack.name, attack.values, choices_of(catalog));
+    visitor.end();
+}
+
 void describe_privacy(Visitor& visitor, PrivacyConfig& privacy) {
     visitor.begin({.name = "privacy", .flow = true,
                    .doc = "The accountant of differential privacy of clients, for an upload chain that ends with clip and gaussian_noise: the column `epsilon` of rounds.csv, and the noise that a given ε needs. docs/privacy.md says what is assumed."});
@@ -225,16 +235,16 @@ void describe_failures(Visitor& visitor, FailuresConfig& failures) {
     visitor.begin({.name = "failures", .flow = true,
                    .doc = "What happens when a client's worker dies, hangs, throws or returns numbers that are not finite. With every policy, a client that runs out of memory is first tried again with fewer workers."});
     visitor.field({.name = "policy", .target = &failures.policy, .may_change = true,
-                   .doc = "abort: ends the run and names the failure; drop: goes on without the client's update and renormalises the weights; retry: trains the client again, with the same result as without the failure."});
+                   .doc = "abort: ends the run and names the failure; drop: goes on without the client's update and renormalises the weights (the server's own client, data.root_examples, is tried again instead); retry: trains the client again, with the same result as without the failure."});
     visitor.field({.name = "attempts", .target = &failures.attempts, .range = between(1, 1000), .may_change = true,
-                   .doc = "With retry: how often a client is tried in one round before the run ends. With drop and retry: the same for a chunk of the evaluation."});
+                   .doc = "With retry: how often a client is tried in one round before the run ends. With drop and retry: the same for a chunk of the evaluation, and for the server's own client."});
     visitor.field({.name = "min_updates", .target = &failures.min_updates, .range = between(1, kMost),
                    .doc = "A round with fewer accepted updates is skipped: it counts as a round, but the model does not change."});
     visitor.field({.name = "deadline_s", .target = &failures.deadline_s, .range = {.low = 0, .high = 1e6, .low_excluded = true},
                    .empty_word = "auto", .may_change = true,
                    .doc = "Seconds that one client or one chunk of the evaluation may take. After that its worker counts as hung, or as late if it is still making steps. A worker that does not answer for this time counts as hung, too. auto: 30 s plus twenty times the time that the slowest step so far predicts. A starting worker has 60 s, or this time if it is longer. Time while the coordinator is stopped does not count."});
     visitor.field({.name = "max_update_norm", .target = &failures.max_update_norm, .range = above(0), .default_note = "–",
-                   .doc = "Largest Euclidean norm of an update; a larger update is refused like one with a NaN."});
+                   .doc = "Largest Euclidean norm of a client's update; a larger update is refused like one with a NaN."});
     visitor.end();
 }
 
@@ -244,7 +254,7 @@ void describe_fault(Visitor& visitor, FaultConfig& fault) {
     visitor.field({.name = "round", .target = &fault.round, .range = between(1, kMost), .default_note = "every round",
                    .doc = "The round, counted from 1 as in rounds.csv."});
     visitor.field({.name = "client", .target = &fault.client, .range = between(0, kMost), .default_note = "every client",
-                   .doc = "The client, counted from 0 as in clients.csv."});
+                   .doc = "The client, counted from 0 as in clients.csv; the number of clients stands for the server's own, with data.root_examples. Without this key: every client, but not the server's."});
     visitor.field({.name = "rate", .target = &fault.rate, .range = fraction(),
                    .doc = "Probability of the fault for each matching client in each matching round, drawn from the seed."});
     visitor.field({.name = "attempts", .target = &fault.attempts,
@@ -372,6 +382,7 @@ void describe(Visitor& visitor, RunConfig& run) {
                            Chosen step;
                            describe_upload(each, step);
                        }});
+    describe_attack(visitor, run.attack);
     describe_privacy(visitor, run.privacy);
     describe_loop(visitor, run);
     describe_devices(visitor, run);

@@ -26,6 +26,18 @@ void check_candidates(const RunConfig& run, const ConfigSource& source) {
                                    mode.name));
 }
 
+/// Checks that cohorts do not depend on measured seconds: no run could be repeated.
+void check_seconds(const RunConfig& run, const ConfigSource& source) {
+    const SamplerSpec& spec = sampler_spec(run.sampling.name);
+    if (run.clock == Clock::Virtual || spec.by_seconds == nullptr) return;
+    if (!spec.by_seconds(completed(run.sampling.values, spec.keys))) return;
+    throw source.error(
+        "sampling.name",
+        fmt::format("'{}' chooses clients by how long they took, which differs from run to run on the wall clock; "
+                    "allowed: clock: virtual, or another sampler{}",
+                    spec.name, spec.name == "oort" ? ", or oort without preferred_s" : ""));
+}
+
 }  // namespace
 
 void check_measures(const RunConfig& run, const ConfigSource& source) {
@@ -45,6 +57,7 @@ void check_measures(const RunConfig& run, const ConfigSource& source) {
                 "({}); remove it, or use mode {}",
                 run.mode.name, fmt::join(run.measures(), ", "), fmt::join(modes, " or ")));
     check_candidates(run, source);
+    check_seconds(run, source);
 }
 
 }  // namespace fedhive::sim

@@ -92,7 +92,9 @@ const std::vector<OtherWords>& other_words() {
         {"privacy.delta", "target_delta .target_delta"},
         {"upload",
          "compression compressor compress quantization quantize sparsification differential_privacy dp "
-         "noise_multiplier attack attacks"}};
+         "noise_multiplier"},
+        {"attack.name", "attacks attacker attackers adversary byzantine_attack attack_type attack_name .type .kind"},
+        {"attack.share", ".fraction .ratio .rate attack_ratio byzantine_fraction byzantine_ratio malicious_fraction"}};
     return rows;
 }
 
@@ -168,6 +170,11 @@ const std::vector<OtherValues>& other_values() {
         {"upload.name", "sparsify sparsification", "top_k"},
         {"upload.name", "ef residual", "error_feedback"},
         {"upload.name", "noise dp", "gaussian_noise"},
+        {"upload.name", "scaling scale model_replacement boosting", "scaled_update"},
+        {"attack.name", "lie little a_little_is_enough little_is_enough", "alie"},
+        {"attack.name", "ipm inner_product_manipulation", "inner_product"},
+        {"attack.name", "sign_flip sign_flipping", "", "for attackers that see only their own update write",
+         "upload: [{name: sign_flip}]; docs/strategies.md"},
         {"mode.name", "sync", "synchronous"},
         {"mode.name", "mode asynchronous fedasync", "async"},
         {"mode.name", "fedbuff buffered", "semi_async"},

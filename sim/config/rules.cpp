@@ -6,11 +6,13 @@
 #include "clients/data/partition.h"
 #include "clients/tasks/learning_task.h"
 #include "clients/tasks/loss.h"
+#include "sim/config/attack_rules.h"
 #include "sim/config/fields.h"
 #include "sim/config/local_part_rules.h"
 #include "sim/config/measure_rules.h"
 #include "sim/config/mistakes.h"
 #include "sim/config/privacy.h"
+#include "sim/config/root_rules.h"
 #include "sim/config/upload_rules.h"
 #include "sim/modes/mode_spec.h"
 #include "sim/selection/sampler.h"
@@ -335,11 +337,13 @@ void check_failures(const RunConfig& run, const ConfigSource& source) {
         throw source.error("failures.min_updates",
                            fmt::format("{} is more than the updates that arrive in a round; allowed: 1 to {}",
                                        run.failures.min_updates, most));
+    const bool root = aggregation::aggregator_spec(run.strategy.parts.aggregator.name).root;
+    const std::int64_t last = root ? run.num_clients() : run.num_clients() - 1;
     for (std::size_t i = 0; i < run.faults.size(); ++i) {
         const FaultConfig& fault = run.faults[i];
-        if (fault.client && *fault.client >= run.num_clients())
-            throw source.error("faults", fmt::format("item {}: client {} does not exist; allowed: 0 to {}", i, *fault.client,
-                                                     run.num_clients() - 1));
+        if (fault.client && *fault.client > last)
+            throw source.error("faults", fmt::format("item {}: client {} does not exist; allowed: 0 to {}{}", i, *fault.client,
+                                                     last, root ? ", the server's own client" : ""));
         if (fault.round && *fault.round > run.rounds)
             throw source.error("faults",
                                fmt::format("item {}: round {} does not exist; allowed: 1 to {}", i, *fault.round, run.rounds));
@@ -371,9 +375,11 @@ void check_rules(const RunConfig& run, const StrategySpec& strategy, const Confi
     collect([&] { check_clients_at_once(run.training, run.mode, source); });
     collect([&] { check_strategy(run, strategy, source); });
     collect([&] { check_mode(run, source); });
+    collect([&] { check_root(run, strategy, source); });
     collect([&] { check_holdout(run, source); });
     collect([&] { check_evaluation(run, source); });
     collect([&] { check_upload(run, who_keeps_state(run, strategy), source); });
+    collect([&] { check_attack(run, source); });
     collect([&] { check_privacy(run, source); });
     collect([&] { check_local_part(run, source); });
     collect([&] { check_failures(run, source); });

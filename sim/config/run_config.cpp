@@ -1,5 +1,6 @@
 #include "sim/config/run_config.h"
 
+#include "aggregation/attacks/attack_catalog.h"
 #include "aggregation/cohort/aggregator_catalog.h"
 #include "clients/data/partition.h"
 #include "clients/uploads/upload.h"
@@ -42,6 +43,8 @@ std::vector<std::string> RunConfig::measures() const {
         want(measure);
     return wanted;
 }
+
+bool RunConfig::has_attackers() const { return aggregation::attack_spec(attack.name).craft != nullptr; }
 
 bool RunConfig::keeps_residual() const {
     return std::any_of(upload.begin(), upload.end(), [](const Chosen& step) {

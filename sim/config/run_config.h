@@ -61,6 +61,7 @@ struct DataConfig {
     std::string format;  // of clients/data/data_format.h
     Values values;       // of the format's keys; complete once loaded, paths absolute
     DataSharing shared = DataSharing::Own;
+    std::optional<std::int64_t> root_examples;  // only the server has them; empty: none
     clients::Normalization normalize;
     AugmentConfig augment;
     SkewConfig skew;
@@ -231,6 +232,7 @@ struct RunConfig {
     CheckpointConfig checkpoint;
     std::vector<FaultConfig> faults;
     std::vector<Chosen> upload;  // steps of the chain (clients/uploads/upload.h)
+    Chosen attack{"none"};       // of colluding clients (aggregation/attacks)
     PrivacyConfig privacy;
     DevicesConfig devices;  // clock virtual
 
@@ -240,6 +242,9 @@ struct RunConfig {
     /// What clients measure of the model that they are sent (clients/tasks/measures.h), each once: training.measure. A part of a run
     /// that needs a measure adds it here.
     std::vector<std::string> measures() const;
+
+    /// Some clients send what `attack` makes of the honest updates.
+    bool has_attackers() const;
 
     /// Clients keep a residual of their upload chain for the next update.
     bool keeps_residual() const;

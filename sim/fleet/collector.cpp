@@ -27,7 +27,15 @@ Arrivals Collector::collect(const Expected& arrivals, ServerState& server) {
             leave_behind(arrived, slot, server);
     }
     board_.withdraw(flights_.withdrawn());
+    add_root(arrived);
     return arrived;
+}
+
+void Collector::add_root(Arrivals& arrived) const {
+    const std::optional<std::size_t> slot = flights_.root();
+    if (!slot) return;
+    deadlines_.learn(board_.result(flights_.at(*slot).task.first));
+    arrived.root = aggregation::Update{.values = arena_.slot(*slot), .position = *slot, .slot = *slot};
 }
 
 void Collector::add_arrival(Arrivals& arrived, std::size_t position, std::size_t slot, const ServerState& server) {

@@ -23,10 +23,11 @@ public:
           flights_(flights) {}
 
     /// Collects these flights, in the order of their arrival, and advances simulated time to the last arrival. If the mode does
-    /// not let the other flights go on, they are left behind.
+    /// not let the other flights go on, they are left behind. Adds the root client's update, if it trained: no time, no bytes.
     Arrivals collect(const Expected& arrivals, ServerState& server);
 
 private:
+    void add_root(Arrivals& arrived) const;
     void add_arrival(Arrivals& arrived, std::size_t position, std::size_t slot, const ServerState& server);
     std::size_t take_results(Arrivals& arrived, std::size_t slot, std::uint64_t staleness);
     void add_update(Arrivals& arrived, std::size_t position, std::size_t slot, std::uint64_t staleness);

@@ -44,8 +44,11 @@ public:
     /// A task is done: resets the row of deaths.
     void work_goes_on() { counts_.deaths_in_a_row = 0; }
 
-    /// Attempts of one client in one round.
-    std::int64_t most_attempts() const { return failures_.policy == OnFailure::Retry ? failures_.attempts : 1; }
+    /// Attempts of one client in one round; may_drop: it is one that may be dropped.
+    std::int64_t most_attempts(bool may_drop) const {
+        const bool again = failures_.policy == OnFailure::Retry || (failures_.policy == OnFailure::Drop && !may_drop);
+        return again ? failures_.attempts : 1;
+    }
 
     /// The first failure ends the run.
     bool aborts() const { return failures_.policy == OnFailure::Abort; }

@@ -63,7 +63,16 @@ Expected Fleet::arrive_together(const ServerState& server) {
     Expected arrivals = order_->first(std::move(candidates), quorum, flights_.turn(), wait);
     order_->complete(arrivals, wait);
     flights_.count_arrivals(arrivals.size());
+    await_root(arrivals.size());
     return arrivals;
+}
+
+/// The root client trains beside the cohort, of which `arrived` flights have arrived, and is waited for whatever the quorum.
+void Fleet::await_root(std::size_t arrived) {
+    const std::optional<std::size_t> slot = flights_.root();
+    if (!slot) return;
+    Expected root{{.slot = *slot, .client_id = flights_.at(*slot).clients.front().client_id}};
+    waits_after(arrived)(root, 1);
 }
 
 /// Arrivals one after the other. A flight that arrives before the last one is replaced, and its replacement may arrive within
@@ -114,6 +123,7 @@ void Fleet::await(const Expected& flights, std::size_t quorum, std::size_t befor
 
 bool Fleet::release(const Arrivals& arrived, ServerState& server) {
     for (const std::size_t slot : arrived.slots) flights_.release(slot, server);
+    flights_.release_root(server);
     flights_.pull_waiting(server);
     try {
         // A worker that was left behind notices it after its local step; until then it may write into its slot.

@@ -65,9 +65,9 @@ public:
     using Replace = std::function<void(std::size_t arrived)>;
 
     /// Waits for the mode's quorum of arrivals, or as many as the failure policy and availability leave, and advances simulated
-    /// time to the last of them. If clients may join later rounds, flights that arrive before the last one are replaced; all
-    /// updates stay in their slots until release(). Throws RunAborted for a failure that the policy does not tolerate,
-    /// Interrupted after a signal.
+    /// time to the last of them. Then waits for the root client, if the slot plan has one; it takes no simulated time. If clients
+    /// may join later rounds, flights that arrive before the last one are replaced; all updates stay in their slots until
+    /// release(). Throws RunAborted for a failure that the policy does not tolerate, Interrupted after a signal.
     Arrivals barrier(ServerState& server, const Replace& replace = {});
 
     /// Frees the slots of arrived and left-behind flights; their updates may not be read any more. If every step arrives by
@@ -141,6 +141,7 @@ public:
 
 private:
     Expected arrive_together(const ServerState& server);
+    void await_root(std::size_t arrived);
     Expected arrive_and_be_replaced(ServerState& server, const Replace& replace);
     ArrivalOrder::Wait waits_after(std::size_t before);
     bool workers_may_sum() const;

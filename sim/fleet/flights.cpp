@@ -21,14 +21,10 @@ void Flights::pull_down(const Cohort& cohort, ServerState& server, const Strateg
     for (std::uint64_t first = 0, count = 0; first < cohort.size(); first += count) {
         while (flights_.at(slot)) ++slot;
         count = options_.slots.clients_of_next(cohort.size() - first);
-        Flight flight;
+        Flight flight = new_flight(server, strategy);
         flight.task.first = options_.slots.shared() ? first : slot;
         for (std::uint64_t i = first; i < first + count; ++i)
             flight.clients.push_back({.client_id = cohort[i], .weight = strategy.weight(workload_.num_examples(cohort[i]))});
-        flight.sent_round = server.round;
-        flight.version = server.version;
-        flight.task.objective = strategy.objective_in(server.round);
-        flight.task.global_index = server.global_index;
         flight.task.num_together = options_.mode.num_together(cohort.size());
         if (options_.mode.late_join) flight.task.repeat = sent_in_round_[cohort[first]]++;
         if (options_.mode.by_steps) flight.steps_left = workload_.steps_of(cohort[first]) - 1;
@@ -36,7 +32,29 @@ void Flights::pull_down(const Cohort& cohort, ServerState& server, const Strateg
         flight.rank = rank_of(slot, cohort[first], first, cohort.size());
         send(slot, flight, server);
     }
+    if (options_.slots.root > 0 && !cohort.empty()) send_root(server, strategy);
     pull_waiting(server);
+}
+
+/// From the present model, without clients.
+Flight Flights::new_flight(const ServerState& server, const Strategy& strategy) const {
+    Flight flight;
+    flight.sent_round = server.round;
+    flight.version = server.version;
+    flight.task.objective = strategy.objective_in(server.round);
+    flight.task.global_index = server.global_index;
+    return flight;
+}
+
+/// The last rank trains it: none has fewer clients.
+void Flights::send_root(ServerState& server, const Strategy& strategy) {
+    const std::size_t slot = board_.num_slots() - 1;
+    Flight flight = new_flight(server, strategy);
+    flight.task.first = slot;
+    flight.clients.push_back({.client_id = static_cast<std::uint32_t>(workload_.num_clients())});
+    flight.arrives_s = server.now_s;
+    flight.rank = options_.ranks->size() - 1;
+    send(slot, flight, server);
 }
 
 void Flights::take_up(const InFlight& client, ServerState& server, const Strategy& strategy) {
@@ -96,6 +114,7 @@ bool Flights::put_new() {
     std::vector<std::size_t> slots;
     for (const ExpectedArrival& one : flying)
         if (!at(one.slot).was_put()) slots.push_back(one.slot);
+    if (const auto slot = root(); slot && !at(*slot).was_put()) slots.push_back(*slot);
     put(slots);
     return !slots.empty();
 }
@@ -117,7 +136,7 @@ void Flights::take_part(std::size_t slot, std::size_t participant) {
     const auto [round, repeat] = std::pair(at(slot).task.round, at(slot).task.repeat);
     clients::Member& member = board_.member(at(slot).task.first + participant);
     for (;;) {
-        const FaultConfig* fault = options_.faults.at(round, client.client_id, repeat, client.attempts.attempt);
+        const FaultConfig* fault = options_.faults.at(round, client.client_id, repeat, client.attempts.attempt, is_root(slot));
         member.fault = injected(fault);
         if (fault == nullptr || member.fault.kind != clients::FaultKind::None) return;  // None: the client does not take part
         ClientFailure failure;
@@ -125,7 +144,7 @@ void Flights::take_part(std::size_t slot, std::size_t participant) {
         failure.round = round + std::int64_t{1};
         failure.client_id = client.client_id;
         failure.message = "injected: did not take part";
-        policy_.resolve(client.attempts, failure, true);
+        policy_.resolve(client.attempts, failure, !is_root(slot));
         leave_out_if_dropped(slot, participant);
         if (client.attempts.dropped) return;
     }
@@ -172,10 +191,15 @@ std::vector<std::size_t> Flights::cells_of_group(std::size_t slot) const {
     return cells;
 }
 
+std::optional<std::size_t> Flights::root() const {
+    if (options_.slots.root == 0 || !flights_.back()) return std::nullopt;
+    return flights_.size() - 1;
+}
+
 Expected Flights::expected() const {
     Expected all;
     for (std::size_t slot = 0; slot < flights_.size(); ++slot)
-        if (const auto& flight = flights_[slot]; flight && flight->flies())
+        if (const auto& flight = flights_[slot]; flight && flight->flies() && !is_root(slot))
             all.push_back({slot, flight->clients.front().client_id, flight->version, flight->arrives_s});
     return all;
 }
@@ -195,6 +219,10 @@ void Flights::release(std::size_t slot, ServerState& server) {
         take_next_step(slot, server);
     else
         flights_[slot].reset();
+}
+
+void Flights::release_root(ServerState& server) {
+    if (const auto slot = root()) release(*slot, server);
 }
 
 void Flights::take_next_step(std::size_t slot, const ServerState& server) {

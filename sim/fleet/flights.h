@@ -53,7 +53,10 @@ public:
     std::vector<std::size_t> cells_of_group(std::size_t slot) const;
 
     // Arrival.
-    /// The flights that have a model and have not arrived, by slot.
+    /// The slot of the root client's flight, from the hand-out of a cohort to release_root(); it is no arrival and never expected.
+    std::optional<std::size_t> root() const;
+    bool is_root(std::size_t slot) const { return root() == slot; }
+    /// The clients' flights that have a model and have not arrived, by slot.
     Expected expected() const;
     /// The cells of this rank's board in which the slot's task is, or would be; none if all of its clients were dropped.
     std::vector<std::size_t> wanted_cells(std::size_t slot) const;
@@ -66,6 +69,8 @@ public:
     // The end.
     /// Frees the slot; a client with steps left waits for the next model instead.
     void release(std::size_t slot, ServerState& server);
+    /// Frees the root client's slot, if it has one.
+    void release_root(ServerState& server);
     /// Waiting clients pull the present model, longest wait first, as many as the bound on staleness allows.
     void pull_waiting(ServerState& server);
     /// Frees the slot, though a worker may still write into it: its cells are in withdrawn() until all have let go.
@@ -78,6 +83,8 @@ public:
     Cohort on_their_way() const;              // without those that wait in their slots; ascending
 
 private:
+    Flight new_flight(const ServerState& server, const Strategy& strategy) const;
+    void send_root(ServerState& server, const Strategy& strategy);
     void send(std::size_t slot, const Flight& flight, ServerState& server);
     std::uint32_t rank_of(std::size_t slot, std::uint32_t client_id, std::uint64_t position, std::uint64_t cohort) const;
     void put(std::span<const std::size_t> slots);

@@ -63,11 +63,14 @@ Patience RankReports::patience(const Expected& arrivals) {
     const Ranks& ranks = *options_.ranks;
     std::vector<std::uint64_t> tasks(ranks.size());
     std::vector<std::uint64_t> steps(ranks.size());
-    for (const ExpectedArrival& one : arrivals) {
-        const Flight& flight = flights_.at(one.slot);
+    const auto add = [&](const Flight& flight) {
         tasks[flight.rank] += flight.clients.size();
         steps[flight.rank] += workload_.local_steps(flight);
-    }
+    };
+    const std::optional<std::size_t> root = flights_.root();
+    for (const ExpectedArrival& one : arrivals)
+        if (one.slot != root) add(flights_.at(one.slot));
+    if (root) add(flights_.at(*root));  // its rank trains it meanwhile
     std::uint64_t most_tasks = 1;
     std::uint64_t most_steps = 1;
     for (std::uint32_t rank = 0; rank < ranks.size(); ++rank) {
@@ -75,7 +78,7 @@ Patience RankReports::patience(const Expected& arrivals) {
         most_tasks = std::max(most_tasks, divide_up(tasks[rank], workers));
         most_steps = std::max(most_steps, divide_up(steps[rank], workers));
     }
-    const auto attempts = static_cast<std::uint64_t>(policy_.most_attempts());
+    const auto attempts = static_cast<std::uint64_t>(policy_.most_attempts(!root));
     return patience(most_tasks * attempts, most_steps * attempts);
 }
 

@@ -56,12 +56,13 @@ void Recovery::resolve_client(std::size_t slot, ClientFailure failure, bool forg
     FEDHIVE_CHECK(blamed != flight.clients.end(), "client {} is not in slot {}", failure.client_id, slot);
     const auto participant = static_cast<std::size_t>(blamed - flight.clients.begin());
     failure.attempt = blamed->attempts.attempt;
+    if (flights_.is_root(slot)) failure.message = "the server's root client: " + failure.message;
     if (failure.kind == FailureKind::NonFinite) require_finite_model(flight, failure);
     if (forgiven) {
         ++blamed->attempts.attempt;
         ++blamed->attempts.forgiven;
     } else {
-        policy_.resolve(blamed->attempts, std::move(failure), true);
+        policy_.resolve(blamed->attempts, std::move(failure), !flights_.is_root(slot));
         flights_.leave_out_if_dropped(slot, participant);
     }
     if (!blamed->attempts.dropped) flights_.take_part(slot, participant);

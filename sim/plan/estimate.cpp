@@ -147,7 +147,8 @@ double steps_per_round(const Experiment& run) {
     if (run.worker_plan.all_examples) return clients * steps(data.num_train);
     double of_all = 0.0;
     for (std::size_t client = 0; client < data.num_clients; ++client) of_all += steps(run.data.dataset.shard(client).size());
-    return clients * of_all / static_cast<double>(data.num_clients);
+    const double of_root = run.server.strategy.root_client ? steps(data.num_root) : 0.0;
+    return clients * of_all / static_cast<double>(data.num_clients) + of_root;
 }
 
 StepTime time_of_step(const Experiment& run, double short_s) {

@@ -108,6 +108,7 @@ void fit_device(Experiment& run, const LoadedConfig& loaded, bool trains) {
         // Allocate the coordinator's memory now: later the workers use up the rest.
         const Strategy& strategy = run.server.strategy;
         strategy.aggregator->zero_init(run.model.travels.num_floats(), resources.space);
+        run.server.attackers.reserve(run.model.travels.num_floats(), resources.space);
         strategy.server_optimizer->moments(run.model.travels.num_floats(), resources.space);
         one = rehearse_worker(run, free_bytes, trains);
     });
@@ -197,7 +198,8 @@ void Experiment::begin_anew(const LoadedConfig& loaded) const {
 
 std::vector<std::string> Experiment::warnings() const {
     std::vector<std::string> lines = all_warnings(data.warnings, model.spec);
-    if (const std::string warning = delta_warning(config); !warning.empty()) lines.push_back(warning);
+    for (const std::string& warning : {delta_warning(config), root_warning(config)})
+        if (!warning.empty()) lines.push_back(warning);
     return lines;
 }
 

@@ -6,6 +6,7 @@
 #include "clients/data/hold_out.h"
 #include "clients/data/ignored.h"
 #include "clients/data/poison.h"
+#include "clients/data/root_examples.h"
 #include "clients/protocol/watcher.h"
 #include "clients/tasks/learning_task.h"
 #include "clients/trainers/worker_plan.h"
@@ -64,12 +65,31 @@ void check_target(const LoadedConfig& loaded, const clients::Dataset& dataset) {
                                            run.data.partition.scheme, why, fmt::join(others, ", ")));
 }
 
-clients::Partition deal(const RunConfig& run, const clients::Dataset& dataset) {
+/// The examples that the partition leaves to the server, if it asks for some. Each client needs one of the others.
+clients::RootSplit take_root(const LoadedConfig& loaded, const clients::Dataset& dataset) {
+    const RunConfig& run = loaded.run;
+    if (!run.data.root_examples) return {};
+    const auto examples = static_cast<std::int64_t>(dataset.train.size());
+    const std::int64_t clients = run.data.partition.clients.value_or(1);
+    const std::int64_t root = *run.data.root_examples, most = examples - clients;
+    if (root > most)
+        throw loaded.source->error(
+            "data.root_examples",
+            fmt::format(
+                "{} examples for the server alone are too many of {} training examples, of which each of {} client{} needs "
+                "one; {}",
+                root, examples, clients, clients == 1 ? "" : "s",
+                most > 0 ? fmt::format("allowed: 1 to {}", most) : "use more data, or fewer clients"));
+    return clients::draw_root(dataset.train.size(), static_cast<std::size_t>(root), run.all_seeds().partition);
+}
+
+clients::Partition deal(const RunConfig& run, const clients::Dataset& dataset, const clients::RootSplit& root) {
     const clients::PartitionScheme& scheme = clients::partition_scheme(run.data.partition.scheme);
-    return scheme.deal(
-        {dataset.train.labels, dataset.num_classes, static_cast<std::size_t>(run.data.partition.clients.value_or(0)),
-         run.all_seeds().partition, dataset.train.owners, dataset.train.size()},
-        completed(run.data.partition.values, scheme.keys));
+    const clients::Deal all{
+        dataset.train.labels,      dataset.num_classes,  static_cast<std::size_t>(run.data.partition.clients.value_or(0)),
+        run.all_seeds().partition, dataset.train.owners, dataset.train.size()};
+    const Values values = completed(run.data.partition.values, scheme.keys);
+    return root.root.empty() ? scheme.deal(all, values) : clients::deal_others(scheme, all, values, root.others);
 }
 
 /// The name as one line of UTF-8 of about 200 bytes at most, for tables and screens.
@@ -112,11 +132,13 @@ ExperimentData load_own(const LoadedConfig& loaded) {
     check_target(loaded, read);
     const NamedFiles dealt{"data.partition", clients::partition_scheme(given.partition.scheme).keys, given.partition.values,
                            "data.partition"};
-    const clients::Partition partition = blame(loaded, dealt, [&] { return deal(config, read); });
+    const clients::RootSplit root = take_root(loaded, read);
+    const clients::Partition partition = blame(loaded, dealt, [&] { return deal(config, read, root); });
     for (std::size_t client = 0; client < partition.num_clients(); ++client)
         if (partition.num_examples(client) == 0)
             throw loaded.source->error("data.partition",
-                                       fmt::format("client {} would have no examples; use fewer clients or more data", client));
+                                       fmt::format("client {} would have no examples; use fewer clients or more data{}", client,
+                                                   root.root.empty() ? "" : ", or smaller data.root_examples"));
     blame(loaded, "data.normalize", [&] {
         clients::NormalizationPlan::of(config.data.normalize);
         return clients::BatchGather(read.train.shape, config.data.normalize);
@@ -125,7 +147,8 @@ ExperimentData load_own(const LoadedConfig& loaded) {
     std::vector<clients::DataWarning> warnings = data_warnings(config.data, read);
     blame(loaded, "data.skew",
           [&] { clients::skew_features(read, partition, config.data.skew.resolved(), config.all_seeds().partition); });
-    const clients::Split split = hold_out(partition, config.data.partition.holdout, config.all_seeds().partition);
+    clients::Split split = hold_out(partition, config.data.partition.holdout, config.all_seeds().partition);
+    split.root = root.root;
     const PoisonConfig& poison = config.data.poison;
     blame(loaded, "data.poison", [&] {
         const auto attacks = [&](std::size_t client) {

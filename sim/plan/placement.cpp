@@ -1,6 +1,7 @@
 #include "sim/plan/placement.h"
 
 #include "aggregation/base/error.h"
+#include "aggregation/cohort/aggregator_catalog.h"
 #include "sim/machine/cuda_refusal.h"
 #include "sim/machine/machine.h"
 #include "sim/round/slot_plan.h"
@@ -39,7 +40,8 @@ Device resolve_device(const LoadedConfig& loaded) { return device_of(choose_devi
 std::int64_t num_tasks(const RunConfig& run, const Mode& mode) {
     const auto each = static_cast<std::uint64_t>(run.training.least_per_slot());
     const auto slots = static_cast<std::int64_t>(SlotPlan::even(each).num_slots(static_cast<std::uint64_t>(mode.in_flight)));
-    return static_cast<std::int64_t>(mode.tasks.size()) * slots;
+    const std::int64_t root = aggregation::aggregator_spec(run.strategy.parts.aggregator.name).root ? 1 : 0;
+    return static_cast<std::int64_t>(mode.tasks.size()) * slots + root;
 }
 
 std::uint32_t workers_by_cores(const LoadedConfig& loaded) {

@@ -1,5 +1,6 @@
 #include "sim/plan/resources.h"
 
+#include "aggregation/attacks/attack_catalog.h"
 #include "aggregation/base/divide_up.h"
 #include "aggregation/base/error.h"
 #include "aggregation/cohort/aggregator_catalog.h"
@@ -35,7 +36,11 @@ bool needs_products(const StrategyParts& parts) {
 ArenaGeometry geometry_of(const RunConfig& run, const Placement& placement, const SlotPlan& slots, const ModelSetup& model,
                           const Mode& mode) {
     const aggregation::AggregatorSpec& rule = aggregation::aggregator_spec(run.strategy.parts.aggregator.name);
-    const std::uint64_t num_slots = slots.num_slots(mode) + (rule.keeps_last ? 1 : 0);
+    const aggregation::AttackSpec& attack = aggregation::attack_spec(run.attack.name);
+    const aggregation::ExtraRow extra = aggregation::extra_row(attack, completed(run.attack.values, attack.keys));
+    // Of the clients, then of the attack's extra row, then of the last aggregate.
+    const std::uint64_t num_slots =
+        slots.num_slots(mode) + (extra != aggregation::ExtraRow::None ? 1 : 0) + (rule.keeps_last ? 1 : 0);
     const std::uint64_t num_floats = model.travels.num_floats();
     // For workers that are idle after the barrier, and slots large enough to be worth it.
     const bool shared = placement.space == MemorySpace::Host && placement.num_workers > 1 && mode.workers_may_sum() &&
@@ -47,7 +52,7 @@ ArenaGeometry geometry_of(const RunConfig& run, const Placement& placement, cons
             .num_aggregates = shared ? 1U : 0U,
             .frozen_floats = model.frozen.num_floats(),
             .kept_floats = model.memories.floats_beside(),
-            .num_products = shared && needs_products(run.strategy.parts)
+            .num_products = shared && (needs_products(run.strategy.parts) || attack.products)
                                 ? divide_up(num_floats, aggregation::kGramColumns) * aggregation::gram_values(num_slots)
                                 : 0};
 }

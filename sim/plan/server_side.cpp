@@ -25,11 +25,16 @@ ServerSide ServerSide::make(const LoadedConfig& loaded, const ModelSetup& model,
                                         run.training.optimizer.values.number_or("momentum", 0.0),
                                         static_cast<double>(strategy.objective.proximal_mu)};
     const Weighing weighing(strategy, local, reports_of(run), arena, num_clients, run.all_seeds().sampling);
+    const bool keeps_last = aggregation::aggregator_spec(run.strategy.parts.aggregator.name).keeps_last;
+    const std::size_t extra_slot = arena.geometry().num_slots - 1 - (keeps_last ? 1 : 0);
+    Attackers attackers(run.attack, {.sampling_seed = run.all_seeds().sampling, .num_clients = num_clients}, arena, extra_slot,
+                        model.memories);
     return {.strategy = std::move(strategy),
             .client_states = make_client_states(loaded, model.memories, num_clients, ranks, folder),
             .state = ServerState(arena, mode.velocity_index, model.memories),
             .missing_noise =
                 MissingNoise(upload_plan(run, num_clients), run.all_seeds().training, model.layout, model.local_part, mode),
+            .attackers = std::move(attackers),
             .weighing = weighing,
             .least_updates = least,
             .accountant =

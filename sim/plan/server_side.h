@@ -8,6 +8,7 @@
 #include "sim/plan/model_setup.h"
 #include "sim/privacy/accountant.h"
 #include "sim/ranks/ranks.h"
+#include "sim/round/attackers.h"
 #include "sim/round/flight.h"
 #include "sim/round/missing_noise.h"
 #include "sim/round/mode.h"
@@ -27,6 +28,7 @@ struct ServerSide {
     aggregation::ClientStates client_states;  // if clients keep state
     ServerState state;
     MissingNoise missing_noise;
+    Attackers attackers;
     Weighing weighing;
     std::uint64_t least_updates = 1;                // with fewer of them a round makes no server step
     std::optional<PrivacyAccountant> accountant{};  // with `privacy`

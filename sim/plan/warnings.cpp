@@ -1,9 +1,11 @@
 #include "sim/plan/warnings.h"
 
+#include "aggregation/cohort/aggregator_catalog.h"
 #include "clients/data/data_format.h"
 #include "clients/data/warnings.h"
 #include "clients/exported/ends.h"
 #include "clients/models/model_plan.h"
+#include "sim/config/root_rules.h"
 
 #include <fmt/format.h>
 
@@ -55,6 +57,14 @@ std::string delta_warning(const RunConfig& config) {
         "privacy.delta: {} is not below 1 / clients = {:.3g}, so the guarantee holds for a server that publishes "
         "one client's update; use a much smaller number",
         *config.privacy.delta, least);
+}
+
+std::string root_warning(const RunConfig& config) {
+    const aggregation::AggregatorSpec& rule = aggregation::aggregator_spec(config.strategy.parts.aggregator.name);
+    if (!config.data.root_examples || rule.root) return "";
+    return fmt::format(
+        "data.root_examples: nobody trains on the server's {} examples, because aggregator '{}' does not use them; {} do",
+        *config.data.root_examples, rule.name, aggregators_with_root());
 }
 
 std::vector<clients::DataWarning> data_warnings(const DataConfig& config, const clients::Dataset& dataset) {

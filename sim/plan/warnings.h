@@ -13,6 +13,9 @@ namespace fedhive::sim {
 /// "privacy.delta: …" if δ is so large that it allows to publish a client as it is; else empty.
 std::string delta_warning(const RunConfig& config);
 
+/// "data.root_examples: …" if the server has examples that its strategy does not use; else empty.
+std::string root_warning(const RunConfig& config);
+
 /// Warnings about loaded data: those of their format, classes without examples, large values that nothing normalises.
 std::vector<clients::DataWarning> data_warnings(const DataConfig& config, const clients::Dataset& dataset);
 

@@ -37,6 +37,7 @@ std::string help_for_model(const RunConfig& run) {
     add_parameter(keys, "strategy", values, "server_lr", aggregation::server_optimizer_spec(server).adaptive ? 0.0 : 1.0);
     add_parameter(keys, "strategy", values, "server_momentum");
     for (const std::string& of_clients : client_keys(run)) keys.push_back(of_clients);
+    if (run.has_attackers()) return smaller(keys) + fmt::format("; attack '{}' may be the cause", run.attack.name);
     return smaller(keys) + "; failures.max_update_norm can refuse too large updates";
 }
 

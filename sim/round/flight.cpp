@@ -59,6 +59,13 @@ void Flight::end_step(std::uint64_t examples, std::uint64_t present) {
     wait(present);
 }
 
+std::size_t Arrivals::sender_of(const aggregation::Update& update) const {
+    const auto report = std::ranges::find_if(
+        clients, [&](const ClientReport& client) { return client.slot == update.slot && !client.failure; });
+    FEDHIVE_CHECK(report != clients.end() && update.clients == 1, "slot {} has no single client", update.slot);
+    return static_cast<std::size_t>(report - clients.begin());
+}
+
 std::size_t Arrivals::accepted() const {
     return static_cast<std::size_t>(
         std::count_if(clients.begin(), clients.end(), [](const ClientReport& client) { return !client.failure; }));
@@ -87,6 +94,7 @@ double Arrivals::staleness_mean() const {
 
 void Arrivals::append(const Arrivals& turn) {
     updates = turn.updates;
+    root = turn.root;
     clients.insert(clients.end(), turn.clients.begin(), turn.clients.end());
     slots = turn.slots;
     order.insert(order.end(), turn.order.begin(), turn.order.end());

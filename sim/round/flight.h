@@ -103,6 +103,7 @@ struct ClientReport {
 /// What the barrier returns.
 struct Arrivals {
     std::vector<aggregation::Update> updates;  // one per slot with an accepted client, by client id
+    std::optional<aggregation::Update> root;   // of the server's root client, if it trains; no count includes it
     std::vector<ClientReport> clients;         // those that arrived and those left behind, by client id
     std::vector<std::size_t> slots;            // slots in the order of arrival …
     std::vector<std::uint32_t> order;          // … and the first client of each
@@ -113,6 +114,9 @@ struct Arrivals {
 
     /// Appends a later turn's arrivals.
     void append(const Arrivals& turn);
+
+    /// The place in `clients` of the only client of this update. Throws Fault where its slot has none or several.
+    std::size_t sender_of(const aggregation::Update& update) const;
 
     std::size_t accepted() const;  // clients whose updates are in `updates`
     std::size_t left_behind() const;

@@ -23,10 +23,29 @@ constexpr std::uint64_t kCachedBytes = std::uint64_t{16} << 20;
 /// slot again.
 constexpr std::int64_t kManyClients = 32;
 
-/// True if the cohort arrives as a whole, the aggregator takes no single updates, and clients keep no state.
+/// True if the cohort arrives as a whole, neither aggregator nor attackers take single updates, and clients keep no state.
 bool may_share(const RunConfig& run) {
-    return run.waits_for_all() && !aggregation::aggregator_spec(run.strategy.parts.aggregator.name).single_updates &&
-           !run.keeps_client_state();
+    return run.waits_for_all() && !run.has_attackers() &&
+           !aggregation::aggregator_spec(run.strategy.parts.aggregator.name).single_updates && !run.keeps_client_state();
+}
+
+SlotPlan plan_of_cohort(const RunConfig& run, aggregation::MemorySpace space, std::uint64_t num_floats, std::uint64_t workers,
+                        bool in_blocks) {
+    const TrainingConfig& training = run.training;
+    if (training.clients_per_slot) return SlotPlan::even(static_cast<std::uint64_t>(*training.clients_per_slot));
+    SlotPlan plan = SlotPlan::even(static_cast<std::uint64_t>(training.clients_at_once));
+    const std::uint64_t bytes = static_cast<std::uint64_t>(run.cohort_size()) * aggregation::ArenaGeometry::padded(num_floats);
+    if (in_blocks && may_share(run)) {
+        plan.most = clients::kBlocksAtOnce;
+        plan.workers = std::max<std::uint64_t>(1, workers);
+        plan.parts = 1;
+        return plan;
+    }
+    const bool worth_it = bytes > kCachedBytes || run.cohort_size() >= kManyClients;
+    if (space != aggregation::MemorySpace::Host || !worth_it || !may_share(run)) return plan;
+    plan.most = std::max(plan.least, kMostShared);
+    plan.workers = std::max<std::uint64_t>(1, workers);
+    return plan;
 }
 
 }  // namespace
@@ -43,25 +62,13 @@ std::uint64_t SlotPlan::num_slots(std::uint64_t clients) const {
 }
 
 std::uint64_t SlotPlan::num_slots(const Mode& mode) const {
-    return std::max<std::uint64_t>(num_slots(mode.clients_in_slots()), mode.bring == Bring::OneUpdate ? 2 : 1);
+    return std::max<std::uint64_t>(num_slots(mode.clients_in_slots()), mode.bring == Bring::OneUpdate ? 2 : 1) + root;
 }
 
 SlotPlan plan_slots(const RunConfig& run, aggregation::MemorySpace space, std::uint64_t num_floats, std::uint64_t workers,
                     bool in_blocks) {
-    const TrainingConfig& training = run.training;
-    if (training.clients_per_slot) return SlotPlan::even(static_cast<std::uint64_t>(*training.clients_per_slot));
-    SlotPlan plan = SlotPlan::even(static_cast<std::uint64_t>(training.clients_at_once));
-    const std::uint64_t bytes = static_cast<std::uint64_t>(run.cohort_size()) * aggregation::ArenaGeometry::padded(num_floats);
-    if (in_blocks && may_share(run)) {
-        plan.most = clients::kBlocksAtOnce;
-        plan.workers = std::max<std::uint64_t>(1, workers);
-        plan.parts = 1;
-        return plan;
-    }
-    const bool worth_it = bytes > kCachedBytes || run.cohort_size() >= kManyClients;
-    if (space != aggregation::MemorySpace::Host || !worth_it || !may_share(run)) return plan;
-    plan.most = std::max(plan.least, kMostShared);
-    plan.workers = std::max<std::uint64_t>(1, workers);
+    SlotPlan plan = plan_of_cohort(run, space, num_floats, workers, in_blocks);
+    plan.root = aggregation::aggregator_spec(run.strategy.parts.aggregator.name).root ? 1 : 0;
     return plan;
 }
 

@@ -18,6 +18,7 @@ struct SlotPlan {
     std::uint64_t most = 1;     // most clients of a slot, a power of two, at least `least`
     std::uint64_t workers = 1;  // a slot takes (clients left) / (parts * workers), as a power of two in [least, most]
     std::uint64_t parts = 2;    // 2: half of a worker's share; 1: all of it
+    std::uint64_t root = 0;     // slots behind the cohort's: 1 if the server's root client trains beside it
 
     /// Every slot has `clients_per_slot` clients.
     static SlotPlan even(std::uint64_t clients_per_slot) { return {clients_per_slot, clients_per_slot}; }
@@ -38,7 +39,7 @@ struct SlotPlan {
 
 /// The plan of a config: training.clients_per_slot. auto: clients_at_once; but if the cohort may share slots: on the host up to
 /// kMostShared, if its updates exceed the caches or it has kManyClients or more; in_blocks (a GPU trains whole clients side by
-/// side): a worker's share, up to kBlocksAtOnce.
+/// side): a worker's share, up to kBlocksAtOnce. One more slot if the strategy needs the root client's update.
 SlotPlan plan_slots(const RunConfig& run, aggregation::MemorySpace space, std::uint64_t num_floats, std::uint64_t workers,
                     bool in_blocks = false);
 

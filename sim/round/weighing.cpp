@@ -21,14 +21,12 @@ namespace {
 std::vector<Sender> senders_of(const Arrivals& arrived, std::optional<std::size_t> sent_loss) {
     std::vector<Sender> senders;
     for (const Update& update : arrived.updates) {
-        const auto report = std::ranges::find_if(
-            arrived.clients, [&](const ClientReport& client) { return client.slot == update.slot && !client.failure; });
-        FEDHIVE_CHECK(report != arrived.clients.end() && update.clients == 1, "slot {} has no single client", update.slot);
-        senders.push_back({.client_id = report->client_id,
-                           .steps = report->result.steps,
-                           .update_norm = report->result.update_norm,
+        const ClientReport& report = arrived.clients[arrived.sender_of(update)];
+        senders.push_back({.client_id = report.client_id,
+                           .steps = report.result.steps,
+                           .update_norm = report.result.update_norm,
                            .weight = update.weight,
-                           .sent_loss = sent_loss ? report->result.reports[*sent_loss] : 0.0});
+                           .sent_loss = sent_loss ? report.result.reports[*sent_loss] : 0.0});
     }
     return senders;
 }
@@ -64,6 +62,7 @@ Weighing::Weighing(const Strategy& strategy, const aggregation::LocalSteps& loca
       seed_(seed),
       needs_products_(strategy.inner_products),
       of_sum_(strategy.aggregator->column_rule() == aggregation::ColumnRule::Sum),
+      needs_root_(strategy.root_client),
       local_(local),
       lr_schedule_(strategy.lr_schedule),
       arena_(arena),
@@ -72,11 +71,6 @@ Weighing::Weighing(const Strategy& strategy, const aggregation::LocalSteps& loca
     if (!strategy.keeps_last_aggregate) return;
     last_slot_ = arena.geometry().num_slots - 1;
     aggregation::set_zero(arena.slot(*last_slot_));
-}
-
-std::vector<Update> Weighing::with_last(std::vector<Update> updates) const {
-    if (last_slot_) updates.push_back({arena_.slot(*last_slot_), updates.back().position + 1, 1.0, 1.0, 1, *last_slot_});
-    return updates;
 }
 
 Coefficients Weighing::weighed(const std::vector<Sender>& senders, const InnerProducts* products, std::int64_t round) const {
@@ -94,7 +88,7 @@ std::vector<Update> Weighing::of_groups(const std::vector<Update>& rows, const s
     const Stream stream(seed_, Purpose::Bucketing, static_cast<std::uint32_t>(round));
     Groups groups = grouping_.groups(of_grouping_, senders.size(), products, stream);
     InnerProducts of_means;
-    if (products != nullptr) of_means = products->of_means(with_rows_behind(groups, senders.size(), rows.size()));
+    if (products != nullptr) of_means = products->of_means(with_rows_behind(groups, senders.size(), products->rows()));
     const InnerProducts* means = products != nullptr ? &of_means : nullptr;
     const Coefficients given = weighed(aggregation::senders_of(groups, senders, means), means, round);
     if (group_means_ == nullptr) return aggregation::weighed(rows, aggregation::spread(groups, given, senders.size()), of_sum_);
@@ -105,15 +99,30 @@ std::vector<Update> Weighing::of_groups(const std::vector<Update>& rows, const s
 std::vector<Update> Weighing::weighed(const Arrivals& arrived, std::int64_t round, const TakeProducts& products) const {
     const bool groups = grouping_.groups != nullptr;
     if (rule_ == nullptr && !groups) return arrived.updates;
-    const std::vector<Update> rows = with_last(arrived.updates);
     std::vector<Sender> senders = senders_of(arrived, sent_loss_);
     if (!label_discrepancies_.empty())
         for (Sender& sender : senders) sender.label_discrepancy = label_discrepancies_.at(sender.client_id);
-    InnerProducts taken;
-    if (needs_products_) taken = products(rows, aggregation::base_row(norms_of(senders)));
+    const std::size_t base = needs_root_ ? senders.size() : aggregation::base_row(norms_of(senders));
+    const InnerProducts taken = needs_products_ ? products(rows_of_products(arrived), base) : InnerProducts();
     const InnerProducts* of_rows = needs_products_ ? &taken : nullptr;
+    std::vector<Update> rows = arrived.updates;
+    if (last_slot_) rows.push_back(last_aggregate(arrived));
     if (groups) return of_groups(rows, senders, of_rows, round);
     return aggregation::weighed(rows, weighed(senders, of_rows, round), of_sum_);
+}
+
+Update Weighing::last_aggregate(const Arrivals& arrived) const {
+    return {arena_.slot(*last_slot_), arrived.updates.back().position + 1, 1.0, 1.0, 1, *last_slot_};
+}
+
+/// The updates, then what the rule asks for of the root client's update and the last aggregate. The root client's is the base: it is
+/// honest, and most updates need not be.
+std::vector<Update> Weighing::rows_of_products(const Arrivals& arrived) const {
+    std::vector<Update> rows = arrived.updates;
+    FEDHIVE_CHECK(!needs_root_ || arrived.root, "the root client's update is missing");
+    if (needs_root_) rows.push_back(*arrived.root);
+    if (last_slot_) rows.push_back(last_aggregate(arrived));
+    return rows;
 }
 
 void Weighing::keep(const aggregation::Aggregate& aggregate) const {

@@ -52,13 +52,14 @@ public:
     bool restore(const std::string& state) const { return rule_ == nullptr ? state.empty() : rule_->restore(state); }
 
 private:
-    std::vector<aggregation::Update> with_last(std::vector<aggregation::Update> updates) const;
     /// What the rule gives to `senders` and their products.
     aggregation::Coefficients weighed(const std::vector<aggregation::Sender>& senders,
                                       const aggregation::InnerProducts* products, std::int64_t round) const;
     std::vector<aggregation::Update> of_groups(const std::vector<aggregation::Update>& rows,
                                                const std::vector<aggregation::Sender>& senders,
                                                const aggregation::InnerProducts* products, std::int64_t round) const;
+    std::vector<aggregation::Update> rows_of_products(const Arrivals& arrived) const;
+    aggregation::Update last_aggregate(const Arrivals& arrived) const;
 
     aggregation::WeightRule* rule_;
     const aggregation::PreAggregationSpec& grouping_;
@@ -69,6 +70,7 @@ private:
     std::vector<double> label_discrepancies_{};  // by client; empty: the rule does not ask
     std::optional<std::size_t> sent_loss_{};     // its place among the clients' reports
     bool of_sum_;                                // the aggregator does not divide by the sum of the weights
+    bool needs_root_;                            // the rule takes products with the root client's update
     std::optional<std::size_t> last_slot_{};     // the last aggregate, if the rule keeps it
     aggregation::LocalSteps local_;
     LrSchedule lr_schedule_;

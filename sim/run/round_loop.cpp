@@ -5,6 +5,7 @@
 #include "sim/run/evaluate.h"
 
 #include <algorithm>
+#include <span>
 
 namespace fedhive::sim {
 
@@ -29,7 +30,7 @@ bool on_clients_due(const RunConfig& config, std::int64_t round, bool stop) {
 }
 
 /// Makes the next model from the arrivals, unless they are fewer than least_updates().
-void take_in(Experiment& run, Fleet& fleet, const Arrivals& arrived, RoundRecord& round) {
+void take_in(Experiment& run, Fleet& fleet, Arrivals& arrived, RoundRecord& round) {
     Strategy& strategy = run.server.strategy;
     ServerState& server = run.server.state;
     if (run.mode.in_place()) {
@@ -38,11 +39,16 @@ void take_in(Experiment& run, Fleet& fleet, const Arrivals& arrived, RoundRecord
     }
     if (arrived.num_arrived < run.server.least_updates) return;
     const auto products = [&](const auto& rows, std::size_t base) { return fleet.inner_products(rows, base); };
+    const auto combine = [&](aggregation::Aggregator& rule, std::span<const aggregation::Update> updates) {
+        aggregation::Aggregator& sum = fleet.with_workers(rule, updates.size());
+        sum.zero_init(run.model.travels.num_floats(), run.resources.space);
+        for (const aggregation::Update& update : updates) sum.aggregate(update);
+        return sum.finish();
+    };
+    run.server.attackers.replace_updates(arrived, products, combine);
     const std::vector<aggregation::Update> updates = run.server.weighing.weighed(arrived, server.round, products);
-    aggregation::Aggregator& sum = fleet.with_workers(*strategy.aggregator, updates.size());
-    sum.zero_init(run.model.travels.num_floats(), run.resources.space);
-    for (const aggregation::Update& update : updates) sum.aggregate(update);
-    const aggregation::Aggregate aggregate = run.server.missing_noise.completed(sum.finish(), arrived, server.round);
+    const aggregation::Aggregate aggregate =
+        run.server.missing_noise.completed(combine(*strategy.aggregator, updates), arrived, server.round);
     run.server.weighing.keep(aggregate);
     round.lap(Phase::Aggregate);
     server.server_step(*strategy.server_optimizer, aggregate);  // theta <- theta + eta * delta; ++version
@@ -66,7 +72,7 @@ Arrivals run_round(Experiment& run, Fleet& fleet, RoundRecord& round) {
     for (bool more = true; more;) {  // one turn; one for each step if steps arrive by themselves
         fleet.train();               // local steps -> update slots
         round.lap(Phase::PullDown);
-        const Arrivals turn = fleet.barrier(server, send);  // the turn's only wait; early arrivals may be replaced
+        Arrivals turn = fleet.barrier(server, send);  // the turn's only wait; early arrivals may be replaced
         round.waited(turn);
         take_in(run, fleet, turn, round);    // zero_init, aggregate, server_step
         more = fleet.release(turn, server);  // slots are free again

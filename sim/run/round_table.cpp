@@ -120,11 +120,12 @@ constexpr Column<Client> kClients[]{
     {"train_loss", "as in rounds.csv", "over all examples seen this round, each under the model of its moment",
      [](const Client& row) { return if_accepted(row, row.client.result.train_loss); }},
     {"update_norm", "–",
-     "Euclidean norm of the update (local − global), with buffers; of the last gradient in `parameter_server`, 0 in `hogwild`",
+     "Euclidean norm of the update (local − global), with buffers; of the last gradient in `parameter_server`, 0 in `hogwild`; "
+     "with `attack`, of what the server received, so of what attackers send",
      [](const Client& row) { return if_accepted(row, row.client.result.update_norm); }},
     {"update_hash", "64 bits, 16 hexadecimal digits",
      "of the update's bits; any single different element changes it. Summed over all gradients in `parameter_server`, 0 in "
-     "`hogwild`. [How it is computed](README.md#clientscsv)",
+     "`hogwild`; with `attack`, of what was trained, also by attackers. [How it is computed](README.md#clientscsv)",
      [](const Client& row) { return if_accepted(row, Hex{row.client.result.update_hash}); }},
     {"seconds", "s",
      "from copying the global model, or measuring it, to writing the update; clients trained at once "

@@ -220,8 +220,9 @@ std::string describe_plan(const Experiment& run, const std::string& folder) {
                         data.num_test, describe_type(data), describe_targets(data), describe_ignored(run.data.dataset),
                         describe_left_out(data));
     const std::string held_out = data.num_held_out == 0 ? "" : fmt::format(" · {} held-out examples", data.num_held_out);
-    text += fmt::format("clients     {} by {} · {}{} · {} per round\n", data.num_clients, config.data.partition.scheme,
-                        shard_sizes(run.data.dataset), held_out, run.mode.in_flight);
+    const std::string root = data.num_root == 0 ? "" : fmt::format(" · {} examples at the server", data.num_root);
+    text += fmt::format("clients     {} by {} · {}{}{} · {} per round\n", data.num_clients, config.data.partition.scheme,
+                        shard_sizes(run.data.dataset), held_out, root, run.mode.in_flight);
     const std::string histogram = histogram_rows(run.data.dataset, run.data.owners);
     if (!histogram.empty()) text += fmt::format("partition   {}", histogram);
     text += describe_upload(run);

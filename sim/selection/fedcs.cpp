@@ -81,6 +81,7 @@ SamplerSpec fedcs_sampler() {
               .doc = "Seconds of a round trip above which a client is not asked, simulated on the virtual clock. Left out: no "
                      "limit."}},
         .learns = true,
+        .by_seconds = [](const Values&) { return true; },
         .build = [](const SamplerInput& input) -> std::unique_ptr<Sampler> { return std::make_unique<FedCsSampler>(input); }};
 }
 

@@ -186,6 +186,7 @@ SamplerSpec oort_sampler() {
                   .range = at_least(0),
                   .doc = "Power of T / time of a slower client (α)."}},
         .learns = true,
+        .by_seconds = [](const Values& values) { return values.optional_number("preferred_s").has_value(); },
         .build = [](const SamplerInput& input) -> std::unique_ptr<Sampler> { return std::make_unique<OortSampler>(input); }};
 }
 

@@ -61,6 +61,8 @@ struct SamplerSpec {
     bool learns = false;  // its cohorts depend on what clients tell, of earlier training or of the present model
     /// The most clients whose losses it asks for (Candidates::losses_of) to choose a cohort; null: it never asks.
     std::uint64_t (*measured)(const Values& values, std::uint64_t cohort) = nullptr;
+    /// Its cohorts depend on how long clients took, so on the wall clock no two runs have the same; null: they never do.
+    bool (*by_seconds)(const Values& values) = nullptr;
     /// Of values that are right each by itself; null: nothing can be wrong.
     std::optional<KeyProblem> (*check)(const Values& values, std::int64_t clients, std::int64_t cohort) = nullptr;
     std::unique_ptr<Sampler> (*build)(const SamplerInput& input) = nullptr;

@@ -27,6 +27,8 @@ StrategySpec fedadp();
 StrategySpec fedfv();
 StrategySpec dnc();
 StrategySpec feddisco();
+StrategySpec fltrust();
+StrategySpec zeno();
 
 LocalRuleSpec local_plain();
 LocalRuleSpec local_prox();
@@ -38,7 +40,7 @@ const std::vector<StrategySpec>& strategy_catalog() {
         fedavg(), fedavgm(), fedprox(),  fedadam(),      fedyogi(), fedadagrad(),   scaffold(),
         feddyn(), median(),  krum(),     trimmed_mean(), bulyan(),  rfa(),          centered_clipping(),
         fedexp(), fednova(), qfedavg(),  term(),         afl(),     fedmgda_plus(), fedadp(),
-        fedfv(),  dnc(),     feddisco(),
+        fedfv(),  dnc(),     feddisco(), fltrust(),      zeno(),
     };
     return catalog;
 }
@@ -78,6 +80,7 @@ Strategy make_strategy(const std::string& name, Weighting weighting, const Strat
     const auto& rule = aggregation::aggregator_spec(aggregator.name);
     const Values of_rule = completed(aggregator.values, rule.keys);
     if (rule.weigh != nullptr) strategy.weight_rule = rule.weigh(of_rule);
+    strategy.root_client = rule.root;
     strategy.keeps_last_aggregate = rule.keeps_last;
     strategy.aggregator = rule.build(of_rule);
     const auto& groups = aggregation::pre_aggregation_spec(grouping.name);

@@ -33,6 +33,7 @@ struct Strategy {
     Weighting weighting = Weighting::Examples;
     std::unique_ptr<aggregation::WeightRule> weight_rule;  // null: updates keep their weights
     bool inner_products = false;                           // the weight rule or the grouping needs them
+    bool root_client = false;                              // the weight rule needs its update
     bool keeps_last_aggregate = false;                     // the weight rule needs it
     Chosen pre_aggregation{"none"};                        // whose values are complete
     std::unique_ptr<aggregation::Aggregator> aggregator;

@@ -1,4 +1,4 @@
-#include "aggregation/cohort/leading_direction.h"
+#include "aggregation/math/leading_direction.h"
 #include "tests/aggregation/combine.h"
 
 #include <doctest/doctest.h>
@@ -72,6 +72,7 @@ TEST_SUITE("CohortRules") {
             for (const json& round : one["rounds"]) {
                 const auto updates = round["updates"].get<std::vector<Floats>>();
                 const auto expected = round["aggregate"].get<std::vector<double>>();
+                if (round.contains("root")) rule.set_root(round["root"].get<Floats>());
                 double largest = 0.0;
                 for (const double value : expected) largest = std::max(largest, std::abs(value));
                 const Floats aggregate = rule(updates, MemorySpace::Host, senders_of(round), local);
@@ -82,7 +83,7 @@ TEST_SUITE("CohortRules") {
                 ++compared;
             }
         }
-        CHECK(compared == 39 + 3 + 2 + 8 + 3 + 3 + 3 + 3 + 4);
+        CHECK(compared == 39 + 3 + 2 + 8 + 3 + 3 + 3 + 3 + 4 + 7);
     }
 
     TEST_CASE("SpecialCasesHaveTheBitsOfTheMean") {
@@ -104,6 +105,9 @@ TEST_SUITE("CohortRules") {
         for (Sender& sender : with_losses) sender.sent_loss = sender.weight;
         CHECK(testing::same_bits(CombinedRule("loss_power", {{"q", 0.0}})(updates, MemorySpace::Host, with_losses, {0.1}),
                                  plain));
+        CombinedRule all_by_score("root_score", {{"byzantine", std::int64_t{0}}});
+        all_by_score.set_root(random_update(99));
+        CHECK(testing::same_bits(all_by_score(updates), plain));
         // Equal updates are not extrapolated.
         const std::vector<Floats> equal(5, random_update(3));
         CHECK(testing::same_bits(CombinedRule("extrapolated", {})(equal), mean(equal)));
@@ -115,6 +119,8 @@ TEST_SUITE("CohortRules") {
         CHECK(CombinedRule("mean_around_median", {{"byzantine", std::int64_t{4}}}).least_updates() == 9);
         CHECK(CombinedRule("geometric_median", {}).least_updates() == 1);
         CHECK(CombinedRule("trimmed_mean", {}).least_updates() == 1);
+        CHECK(CombinedRule("root_trust", {}).least_updates() == 1);
+        CHECK(CombinedRule("root_score", {{"byzantine", std::int64_t{4}}}).least_updates() == 5);
     }
 
     TEST_CASE("CenteredClippingBeginsAtZeroAndIsBounded") {

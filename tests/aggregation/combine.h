@@ -8,6 +8,7 @@
 #include "tests/aggregation/spans.h"
 
 #include <cmath>
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <utility>
@@ -34,6 +35,8 @@ public:
     WeightRule* rule() { return rule_.get(); }
     /// Of the last round.
     const Groups& groups() const { return groups_; }
+    /// The root client's update in the next rounds, for a rule that needs it.
+    void set_root(Floats root) { root_ = std::move(root); }
 
     /// The aggregate of the next round. senders: one for each update; left out, of equal weight.
     Floats operator()(const std::vector<Floats>& updates, MemorySpace space = MemorySpace::Host,
@@ -45,6 +48,7 @@ public:
         std::vector<ParamBuffer> slots;
         std::vector<Update> rows;
         for (const Floats& update : updates) slots.push_back(upload(update, space));
+        if (spec_.root) slots.push_back(upload(root_, space));
         if (spec_.keeps_last) slots.push_back(upload(last_, space));
         std::vector<ConstParamSpan> spans;
         std::vector<double> norms;
@@ -59,8 +63,9 @@ public:
             if (k < norms.size()) senders[k].update_norm = norms[k];
             spans.push_back(slots[k]);
         }
+        if (spec_.root) rows.erase(rows.begin() + static_cast<std::ptrdiff_t>(updates.size()));
         const bool of_sum = aggregator_->column_rule() == ColumnRule::Sum;
-        const InnerProducts products = inner_products_of(spans, base_row(norms));
+        const InnerProducts products = inner_products_of(spans, spec_.root ? updates.size() : base_row(norms));
         const auto coefficients = [&](const std::vector<Sender>& of_rows, const InnerProducts& of) {
             if (!rule_) return Coefficients{.of_updates = std::vector<double>(of_rows.size(), 1.0)};
             return rule_->weigh({.senders = of_rows,
@@ -95,7 +100,7 @@ private:
     GroupMeans* group_means_ = nullptr;
     Groups groups_;
     std::unique_ptr<WeightRule> rule_;
-    Floats last_;
+    Floats root_, last_;
 };
 
 }  // namespace fedhive::aggregation::testing

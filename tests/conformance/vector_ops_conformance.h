@@ -162,7 +162,10 @@ inline void write_update_conforms(MemorySpace space) {
             CHECK(summary_of(totals[i]).norm == expected.norm);
             CHECK(summary_of(totals[i]).hash == expected.hash);
         }
-        CHECK(write_update(on_local, on_local, on_global).hash == expected.hash);  // in place
+        const ParamBuffer in_place = testing::upload(testing::download(on_global), space);
+        CHECK(write_update(in_place, on_local, in_place).hash == expected.hash);
+        CHECK(testing::same_bits(testing::download(in_place), update));
+        CHECK(write_update(on_local, on_local, on_global).hash == expected.hash);
         CHECK(testing::same_bits(testing::download(on_local), update));
     }
     const ParamBuffer some(16, space);

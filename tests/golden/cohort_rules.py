@@ -168,20 +168,34 @@ def even_labels(u, weights, discrepancies, a, b):  # Ye et al. 2023 (FedDisco)
     return np.average(u, axis=0, weights=p if p.sum() > 0 else weights)
 
 
+def root_trust(u, root):  # Cao et al. 2021 (FLTrust)
+    lengths, length = np.linalg.norm(u, axis=1), np.linalg.norm(root)
+    trust = np.maximum(0, u @ root / (lengths * length))
+    return (trust * length / lengths) @ u / trust.sum()
+
+
+def root_score(u, root, byzantine, penalty):  # Xie et al. 2019 (Zeno), the decrease of the loss to first order by the root's update
+    scores = u @ root - penalty * (u ** 2).sum(axis=1)
+    return u[np.argsort(-scores, kind="stable")[:max(1, len(u) - byzantine)]].mean(axis=0)
+
+
 cases = []
 
 
-def case(rule, keys, formula, clients=9, floats=23, rounds=1, local=None, wild=0, common=1.0):
+def case(rule, keys, formula, clients=9, floats=23, rounds=1, local=None, wild=0, common=1.0, with_root=False):
     local = local or {"lr": 0.05, "momentum": 0.0, "proximal_mu": 0.0}
     rows, last = [], np.zeros(floats)
     for _ in range(rounds):
-        u = (common * draws.normal(size=floats) + 0.3 * draws.normal(size=(clients, floats))).astype(np.float32)
+        common_part = draws.normal(size=floats)
+        u = (common * common_part + 0.3 * draws.normal(size=(clients, floats))).astype(np.float32)
         u[:wild] *= -30
         u = u.astype(np.float64)
         senders = {"examples": draws.integers(1, 100, clients), "steps": draws.integers(1, 9, clients),
                    "loss": draws.uniform(0.1, 3.0, clients)}
-        last = formula(u, senders["examples"].astype(float), senders["steps"], last, senders["loss"])
-        rows.append({"updates": u.tolist(), **{name: values.tolist() for name, values in senders.items()}, "aggregate": last.tolist()})
+        root = (0.7 * common + 0.5 * draws.normal(size=floats)).astype(np.float32).astype(np.float64) if with_root else None
+        last = formula(u, senders["examples"].astype(float), senders["steps"], root if with_root else last, senders["loss"])
+        rows.append({"updates": u.tolist(), **{name: values.tolist() for name, values in senders.items()}, "aggregate": last.tolist(),
+                     **({"root": root.tolist()} if with_root else {})})
     cases.append({"rule": rule, "keys": keys, "local": local, "rounds": rows})
 
 
@@ -227,6 +241,12 @@ for f, filtered in ((0, 1.0), (2, 1.0), (2, 1.5)):
 for a, b in ((0.0, 0.0), (0.5, 0.1), (0.5, 1.0), (9.0, 0.0)):
     # The losses stand for the distances.
     case("even_labels", {"disco_a": a, "disco_b": b}, lambda u, n, s, last, loss, a=a, b=b: even_labels(u, n, loss, a, b))
+
+for wild in (0, 4, 8):
+    case("root_trust", {}, lambda u, n, s, root, loss: root_trust(u, root), wild=wild, with_root=True)
+for b, penalty, wild in ((0, 0.0, 0), (3, 0.005, 3), (8, 1.0, 0), (12, 0.5, 0)):
+    case("root_score", {"byzantine": b, "penalty": penalty},
+         lambda u, n, s, root, loss, b=b, p=penalty: root_score(u, root, b, p), wild=wild, with_root=True)
 
 json.dump({"numpy": np.__version__, "cases": cases}, sys.stdout)
 print()

@@ -15,8 +15,11 @@ namespace {
 /// A model whose aggregate the workers share: 11 updates of 0.5 million floats.
 const std::string kLarge = "model={name: mlp, hidden: 640}";
 
+/// `rule`: its name, and its keys behind a comma.
 Options with_rule(const std::string& rule, const Options& more = {}) {
-    return Options{"strategy={name: fedavg, weighting: uniform, aggregator: " + rule + "}"} + more;
+    const bool root = aggregation::aggregator_spec(rule.substr(0, rule.find(','))).root;
+    return Options{"strategy={name: fedavg, weighting: uniform, aggregator: " + rule + "}"} +
+           (root ? Options{"data.root_examples=20"} : Options{}) + more;
 }
 
 void finished(FedhiveRun& run) { REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output()); }

@@ -48,9 +48,10 @@ const std::map<std::string, std::string> kCuts{{"mlp", "fc1"}, {"mnist_cnn", "co
 
 /// Strategies recorded among the other cases: the direct engine's bits are equal on all machines, and one mode suffices to test
 /// a server step.
-const std::set<std::string> kByDirect{"fedyogi", "fedadagrad",        "feddyn", "krum",    "trimmed_mean", "bulyan",
-                                      "rfa",     "centered_clipping", "fedexp", "fednova", "qfedavg",      "term",
-                                      "afl",     "fedmgda_plus",      "fedadp", "fedfv",   "dnc",          "feddisco"};
+const std::set<std::string> kByDirect{
+    "fedyogi", "fedadagrad", "feddyn",  "krum", "trimmed_mean", "bulyan",       "rfa",    "centered_clipping",
+    "fedexp",  "fednova",    "qfedavg", "term", "afl",          "fedmgda_plus", "fedadp", "fedfv",
+    "dnc",     "feddisco",   "fltrust", "zeno"};
 
 struct Case {
     std::string name;
@@ -130,9 +131,17 @@ std::vector<Case> other_cases() {
         {"training.engine=direct", "strategy={name: feddisco}"},
         {"training.engine=direct", "strategy={name: median, pre_aggregation: bucketing}"},
         {"training.engine=direct", "strategy={name: rfa, pre_aggregation: nearest_neighbors}"},
+        {"training.engine=direct", "strategy={name: fltrust}", "data.root_examples=20"},
+        {"training.engine=direct", "strategy={name: zeno}", "data.root_examples=20"},
         {"training.engine=direct", "strategy={name: fedavg, aggregator: mean_around_median}"},
         {"training.engine=direct", "strategy={name: fedavg, aggregator: sign_majority, server_lr: 0.01}"},
         {"training.engine=direct", "strategy={name: fedavg, aggregator: robust_rate, threshold: 2}"},
+        {"training.engine=direct", "attack={name: alie, share: 0.25, z: 1.5}"},
+        {"training.engine=direct", "attack={name: inner_product, share: 0.25, epsilon: 0.5}"},
+        {"training.engine=direct", "attack={name: mimic, share: 0.25}"},
+        {"training.engine=direct", "attack={name: min_max, share: 0.25, direction: std}"},
+        {"training.engine=direct", "attack={name: min_sum, share: 0.25, direction: sign}"},
+        {"training.engine=direct", "upload=[{name: scaled_update, share: 0.25, factor: 4}]"},
         {"training.engine=direct", "training.optimizer={name: adam}", "training.clip_norm=1"},
         {"training.engine=direct", "training.optimizer={name: adamw}", "training.lr_schedule={name: cosine, over: 2}"},
         {"training.engine=direct", "training.optimizer={name: adagrad}", "training.lr_schedule={warmup_rounds: 1}"},

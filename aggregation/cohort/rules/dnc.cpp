@@ -1,6 +1,6 @@
 // DnC: the mean of the updates that differ least along the direction in which they differ most.
 #include "aggregation/cohort/aggregator_catalog.h"
-#include "aggregation/cohort/leading_direction.h"
+#include "aggregation/math/leading_direction.h"
 #include "aggregation/math/mean.h"
 
 #include <algorithm>

@@ -114,6 +114,7 @@ PartitionScheme from_file() {
                       .doc = "A CSV file: the header `client,example`, then one row for each used example, with clients and "
                              "examples numbered from 0, in any order; relative to the config file."}},
             .names_clients = true,
+            .by_number = true,
             .deal = read_partition};
 }
 

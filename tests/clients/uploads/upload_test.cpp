@@ -88,6 +88,22 @@ TEST_SUITE("Uploads") {
         }
     }
 
+    TEST_CASE("TheSameClientsScaleTheirUpdatesThatWouldReverseThem") {
+        const Trained scaled({upload_step("scaled_update", {{"share", 0.4}, {"factor", 10.0}})}, 10);
+        const Trained flipped({upload_step("sign_flip", {{"share", 0.4}})}, 10);
+        const std::vector<float> bare = scaled.bare();
+        std::size_t attackers = 0;
+        for (std::uint32_t client = 0; client < 10; ++client) {
+            const std::vector<float> update = scaled.update(client);
+            CHECK((update != bare) == (flipped.update(client) != bare));
+            if (update == bare) continue;
+            ++attackers;
+            for (std::size_t i = 0; i < update.size(); ++i)
+                CHECK(std::abs(static_cast<double>(update[i]) - 10.0 * static_cast<double>(bare[i])) < 2e-6);
+        }
+        CHECK(attackers == 4);
+    }
+
     TEST_CASE("OtherSeedsHaveOtherAttackers") {
         Trained attacked({upload_step("sign_flip", {{"share", 0.5}})}, 100);
         const auto attackers = [&](std::uint64_t seed) {

@@ -1,6 +1,7 @@
 // Config files for tests: a folder per test, and loading that returns the error's text.
 #pragma once
 
+#include "aggregation/attacks/attack_catalog.h"
 #include "aggregation/cohort/aggregator_catalog.h"
 #include "aggregation/math/aggregator.h"
 #include "clients/data/data_format.h"
@@ -95,6 +96,7 @@ inline std::string without_catalogs(const std::string& message) {
                                               {names_in(mode_catalog()), "{modes}"},
                                               {names_in(sampler_catalog()), "{samplers}"},
                                               {names_in(aggregation::aggregator_catalog()), "{aggregators}"},
+                                              {names_in(aggregation::attack_catalog()), "{attacks}"},
                                               {names_in(clients::upload_catalog()), "{upload steps}"}});
 }
 

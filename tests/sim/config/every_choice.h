@@ -1,6 +1,7 @@
 // Configs that together have every key: one per choice of a catalog.
 #pragma once
 
+#include "aggregation/attacks/attack_catalog.h"
 #include "aggregation/math/client_optimizer.h"
 #include "clients/data/data_format.h"
 #include "clients/data/partition.h"
@@ -66,15 +67,21 @@ inline std::vector<std::string> one_for_each_choice() {
     for (const SamplerSpec& spec : sampler_catalog())
         texts.push_back(start + fmt::format("sampling: {{name: {}{}}}\n", spec.name,
                                             spec.name == "fixed" ? ", clients: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]" : ""));
+    const auto start_of = [&](const std::string& aggregator) {
+        const bool root = aggregation::aggregator_spec(aggregator).root;
+        return root ? "data: {format: glyphs, root_examples: 9}\nmodel: {name: lr}\n" : start;
+    };
     for (const StrategySpec& spec : strategy_catalog())
-        texts.push_back(start + fmt::format("strategy: {{name: {}}}\n", spec.name));
+        texts.push_back(start_of(spec.aggregator) + fmt::format("strategy: {{name: {}}}\n", spec.name));
     for (const aggregation::PreAggregationSpec& spec : aggregation::pre_aggregation_catalog())
         texts.push_back(start + fmt::format("strategy: {{aggregator: median, pre_aggregation: {}}}\n", spec.name));
     for (const aggregation::AggregatorSpec& spec : aggregation::aggregator_catalog())
-        texts.push_back(start + fmt::format("strategy: {{aggregator: {}}}\n", spec.name));
+        texts.push_back(start_of(spec.name) + fmt::format("strategy: {{aggregator: {}}}\n", spec.name));
     for (const clients::UploadSpec& spec : clients::upload_catalog())
         texts.push_back(start + fmt::format("strategy: {{weighting: uniform}}\nupload: [{{name: clip}}, {{{}}}{}]\n",
                                             choice_of("name", spec), spec.keeps_residual() ? ", {name: sign}" : ""));
+    for (const aggregation::AttackSpec& spec : aggregation::attack_catalog())
+        texts.push_back(start + fmt::format("attack: {{name: {}}}\n", spec.name));
     texts.push_back(
         start +
         "strategy: {weighting: uniform}\nupload: [{name: clip}, {name: gaussian_noise, multiplier: 9}]\nprivacy: {epsilon: 8, "

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "clients/data/data_format.h"
+#include "clients/data/partition.h"
 #include "clients/models/layer_kind.h"
 #include "clients/tasks/learning_task.h"
 #include "clients/tasks/loss.h"
@@ -11,6 +12,7 @@
 #include "sim/modes/mode_spec.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <numeric>
 #include <optional>
@@ -100,7 +102,9 @@ inline void fit_to_mode(RunConfig& run, const ModeSpec& mode, unsigned seed) {
         std::iota(all.rbegin(), all.rend(), 0.0);
         run.sampling.values.set("clients", all);
     }
-    if (mode.all_clients) run.sampling = {"uniform"};
+    const SamplerSpec& sampler = sampler_spec(run.sampling.name);
+    const bool by_seconds = sampler.by_seconds != nullptr && sampler.by_seconds(completed(run.sampling.values, sampler.keys));
+    if (mode.all_clients || (by_seconds && run.clock == Clock::Wall)) run.sampling = {"uniform"};
     const Mode value = mode.build({.values = run.mode.values});
     if (run.sampling.name == "power_of_choice" && (!value.trains_alone() || value.overlaps()))
         run.sampling.values.set("losses", "reported");
@@ -214,6 +218,32 @@ inline void fit_privacy(RunConfig& run) {
     run.devices.availability = {};
 }
 
+/// Root examples where the aggregator needs them, and nowhere that clients would train on them; nothing that only clients keep.
+inline void fit_root(RunConfig& run) {
+    const bool needed = aggregation::aggregator_spec(run.strategy.parts.aggregator.name).root;
+    const bool own = mode_spec(run.mode.name).build({.values = run.mode.values}).pass == Pass::Own;
+    const bool by_number = clients::partition_scheme(run.data.partition.scheme).by_number;
+    if (needed && by_number) run.strategy.parts.aggregator = {"mean"};
+    if (!own || by_number) run.data.root_examples.reset();
+    if (!needed || by_number) return;
+    run.data.root_examples = run.data.root_examples.value_or(3);
+    run.model.local.clear();
+    std::erase_if(run.upload, [](const Chosen& step) { return step.name == "error_feedback"; });
+}
+
+/// Leaves an attack only where there are attackers and honest clients, and the rest of the run allows it.
+inline void fit_attack(RunConfig& run) {
+    if (!run.has_attackers()) return;
+    const std::int64_t clients = run.num_clients();
+    const std::int64_t attackers = std::llround(run.attack.values.number("share") * static_cast<double>(clients));
+    const bool noise = std::ranges::any_of(run.upload, [](const Chosen& step) { return step.name == "gaussian_noise"; });
+    const bool possible = run.mode.name == "synchronous" && !noise && attackers > 0 && attackers < clients;
+    if (!possible) run.attack = {"none"};
+    if (!possible) return;
+    run.failures.max_update_norm.reset();
+    run.training.clients_per_slot = run.training.clients_at_once = 1;
+}
+
 /// Makes dependent values consistent.
 inline void reconcile(RunConfig& run, unsigned seed) {
     fit_task(run);
@@ -284,6 +314,8 @@ inline void reconcile(RunConfig& run, unsigned seed) {
         }
     }
     fit_privacy(run);
+    fit_root(run);
+    fit_attack(run);
     for (FaultConfig& fault : run.faults) {
         if (fault.client) *fault.client %= clients;
         if (fault.round) *fault.round = 1 + *fault.round % run.rounds;

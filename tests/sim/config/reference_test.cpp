@@ -71,8 +71,8 @@ std::map<std::string, std::string> defaults_of(const std::string& page) {
         defaults[place + key] = cells[2];
         // A key that several choices have with different defaults is also listed per choice: "training.optimizer.lr of adam".
         const std::string only = cells[3].substr(0, cells[3].find(".*"));
-        const bool of_optimizer = only.starts_with("*Only with name ") && section.starts_with("training.");
-        if (!of_optimizer && !only.starts_with("*Only with server ")) continue;
+        const bool of_name = only.starts_with("*Only with name ") && (section.starts_with("training.") || section == "upload");
+        if (!of_name && !only.starts_with("*Only with server ")) continue;
         for (std::size_t at = only.find('`'); at != std::string::npos; at = only.find('`', only.find('`', at + 1) + 1))
             defaults[place + key + " of " + only.substr(at + 1, only.find('`', at + 1) - at - 1)] = cells[2];
     }
@@ -110,7 +110,9 @@ TEST_CASE("DefaultIsWhatShowConfigPrints") {
             const std::string& chosen_name = leaf.key.starts_with("training.optimizer.") ? run.training.optimizer.name
                                              : leaf.key.starts_with("training.loss.")    ? run.training.loss.name
                                              : leaf.key.starts_with("strategy.")         ? run.strategy.parts.server.name
-                                                                                         : run.training.lr_schedule.name;
+                                             : leaf.key.starts_with("upload[")
+                                                 ? run.upload.at(std::stoul(leaf.key.substr(7))).name
+                                                 : run.training.lr_schedule.name;
             if (defaults.contains(key + " of " + chosen_name)) {
                 printed.insert(key);
                 key += " of " + chosen_name;
@@ -119,7 +121,7 @@ TEST_CASE("DefaultIsWhatShowConfigPrints") {
             REQUIRE(defaults.contains(key));
             const std::string& told = defaults.at(key);
             printed.insert(key);
-            const std::string last = key.substr(key.rfind('.') + 1);
+            const std::string last = leaf.key.substr(leaf.key.rfind('.') + 1);
             const bool chosen =
                 text.find(last + ": " + leaf.text) != std::string::npos;  // given in the text, so that other keys apply
             if (!chosen && !worked_out.contains(key)) CHECK_EQ(told, "`" + leaf.text + "`");

@@ -25,9 +25,12 @@ TEST_CASE("SamplersThatCannotSample") {
             {"sampling: {name: fixed, clients: [2]}\n", "c.yaml:7: sampling.clients"},
             {"sampling: {name: fixed, clients: [2, 3]}\ntraining: {cohort: 3}\n", "c.yaml:7: sampling.clients"},
             {"sampling: {name: examples}\nmode: {name: gradient_averaging}\n", "c.yaml:7: sampling.name"},
+            {"sampling: {name: fedcs}\nclock: wall\n", "c.yaml:7: sampling.name"},
+            {"sampling: {name: oort, preferred_s: 2}\nclock: wall\n", "c.yaml:7: sampling.name"},
         },
         kMinimal);
     CHECK_EQ(error_of(kMinimal + "sampling: {name: fixed, clients: [3, 0]}\ntraining: {cohort: 2}\n"), "");
+    CHECK_EQ(error_of(kMinimal + "sampling: {name: oort}\nclock: wall\n"), "");
     for (const char* mode : {"synchronous", "{name: semi_async, quorum: 1}", "async", "hogwild", "parameter_server"}) {
         CAPTURE(mode);
         const std::string text = *mode == '{' ? mode : fmt::format("{{name: {}}}", mode);

@@ -43,10 +43,10 @@ TEST_CASE("CatalogInOrder") {
     std::vector<std::string> names;
     for (const StrategySpec& spec : strategy_catalog()) names.push_back(spec.name);
     CHECK(names == std::vector<std::string>{
-                       "fedavg", "fedavgm", "fedprox", "fedadam",      "fedyogi", "fedadagrad",   "scaffold",
-                       "feddyn", "median",  "krum",    "trimmed_mean", "bulyan",  "rfa",          "centered_clipping",
-                       "fedexp", "fednova", "qfedavg", "term",         "afl",     "fedmgda_plus", "fedadp",
-                       "fedfv",  "dnc",     "feddisco"});
+                       "fedavg", "fedavgm", "fedprox",  "fedadam",      "fedyogi", "fedadagrad",   "scaffold",
+                       "feddyn", "median",  "krum",     "trimmed_mean", "bulyan",  "rfa",          "centered_clipping",
+                       "fedexp", "fednova", "qfedavg",  "term",         "afl",     "fedmgda_plus", "fedadp",
+                       "fedfv",  "dnc",     "feddisco", "fltrust",      "zeno"});
     CHECK(names_of(mode_catalog()) == std::vector<std::string>{"synchronous", "semi_async", "async", "gradient_averaging",
                                                                "parameter_server", "hogwild", "split"});
     CHECK(names_of(local_rule_catalog()) == std::vector<std::string>{"plain", "prox", "scaffold", "dynamic"});
@@ -59,7 +59,8 @@ TEST_CASE("EveryStrategyIsDescribedAndBuilds") {
         CHECK((spec.source.find("arXiv:") != std::string::npos || spec.source.find("NDSS") != std::string::npos));
         CHECK_FALSE(spec.note.empty());
         CHECK_FALSE(modes_of(parts_of(spec.name)).empty());
-        const RunConfig run = loaded(kMinimal, {"strategy.name=" + spec.name, "data.partition.clients=8"});
+        const RunConfig run =
+            loaded(kMinimal, {"strategy.name=" + spec.name, "data.partition.clients=8", "data.root_examples=9"});
         CHECK((run.strategy.weighting == spec.default_weighting));
         CHECK_EQ(run.strategy.parts.local.name, spec.local);
         CHECK_EQ(run.strategy.parts.aggregator.name, spec.aggregator);
@@ -138,6 +139,8 @@ TEST_CASE("EveryParameterIsReadAndChecked") {
         {"fedfv", "server_lr", 1.0, "above 0", "0.5", "0"},
         {"dnc", "server_lr", 1.0, "above 0", "0.5", "0"},
         {"feddisco", "server_lr", 1.0, "above 0", "0.5", "0"},
+        {"fltrust", "server_lr", 1.0, "above 0", "0.5", "0"},
+        {"zeno", "server_lr", 1.0, "above 0", "0.5", "0"},
     };
     std::size_t in_catalog = 0;
     for (const StrategySpec& spec : strategy_catalog())
@@ -153,10 +156,12 @@ TEST_CASE("EveryParameterIsReadAndChecked") {
                 .number(row.parameter);
         };
         const std::string enough = "data.partition.clients=8";  // for Bulyan
-        CHECK_EQ(value(loaded(kMinimal, {"strategy.name=" + row.strategy, enough})), row.default_value);
-        CHECK_EQ(value(loaded(with(row.strategy, row.parameter, row.good), {enough})), std::stod(row.good));
+        const std::string root = "data.root_examples=9";        // for FLTrust and Zeno
+        CHECK_EQ(value(loaded(kMinimal, {"strategy.name=" + row.strategy, enough, root})), row.default_value);
+        CHECK_EQ(value(loaded(with(row.strategy, row.parameter, row.good), {enough, root})), std::stod(row.good));
         check_message("config", row.strategy + " " + row.parameter,
-                      error_of(with(row.strategy, row.parameter, row.bad), {enough}), "c.yaml:7: strategy." + row.parameter);
+                      error_of(with(row.strategy, row.parameter, row.bad), {enough, root}),
+                      "c.yaml:7: strategy." + row.parameter);
     }
 }
 
@@ -255,6 +260,11 @@ TEST_CASE("QuickstartRunsByEveryStrategyThatItsNameAloneAsksFor") {
     };
     for (const StrategySpec& spec : strategy_catalog()) {
         CAPTURE(spec.name);
+        if (aggregation::aggregator_spec(spec.aggregator).root) {
+            CHECK_THROWS_WITH_AS(loads(spec, {}), doctest::Contains("add data.root_examples: 100"), ConfigError);
+            loads(spec, {"data.root_examples=100"});
+            continue;
+        }
         if (!local_rule_spec(spec.local).client_state()) {
             loads(spec, {});
             continue;

@@ -113,6 +113,7 @@ TEST_SUITE("ConfigWords") {
 
     TEST_CASE("KeysOfCatalogsHaveTheWordsOfTheirEnums") {
         const std::map<std::string, std::vector<std::string>> expected = {
+            {"attack.direction", {"unit", "std", "sign"}},
             {"data.channels", {"auto", "1", "3"}},
             {"data.labels", {"fine", "coarse"}},
             {"data.owners", {"speakers", "blocks"}},

@@ -1,4 +1,4 @@
-#include "aggregation/cohort/leading_direction.h"
+#include "aggregation/math/leading_direction.h"
 
 #include "aggregation/base/error.h"
 

@@ -1,0 +1,71 @@
+#include "sim/config/root_rules.h"
+
+#include "aggregation/cohort/aggregator_catalog.h"
+#include "clients/data/partition.h"
+#include "sim/modes/mode_spec.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <vector>
+
+namespace fedhive::sim {
+
+namespace {
+
+/// What the root client, which has no state between rounds, cannot take part in.
+void check_state(const RunConfig& run, const std::string& rule, const ConfigSource& source) {
+    if (run.model.has_local_part())
+        throw source.error(
+            "model.local",
+            fmt::format("the server trains the whole model on its own examples for aggregator '{}', so that no part "
+                        "of it can stay on the clients; remove model.local, or choose another aggregator",
+                        rule));
+    if (run.keeps_residual())
+        throw source.error("upload",
+                           fmt::format("'error_feedback' stores a remainder of each client, but the server's own update, which "
+                                       "aggregator '{}' needs, has none; remove error_feedback, or choose another aggregator",
+                                       rule));
+}
+
+/// Clients must not train on the server's examples.
+void check_examples(const RunConfig& run, const ConfigSource& source) {
+    const clients::PartitionScheme& scheme = clients::partition_scheme(run.data.partition.scheme);
+    if (scheme.by_number)
+        throw source.error("data.root_examples",
+                           fmt::format("scheme '{}' gives every example to its client by number, so none can be drawn for the "
+                                       "server; use another scheme, or remove root_examples",
+                                       scheme.name));
+    const ModeSpec& mode = mode_spec(run.mode.name);
+    const auto cohort = static_cast<std::size_t>(run.cohort_size());
+    if (mode.build({.values = completed(run.mode.values, mode.keys), .cohort = cohort}).pass != Pass::Own)
+        throw source.error(
+            "data.root_examples",
+            fmt::format("in mode {} every client trains on all examples, so none can be the server's alone; remove "
+                        "the key, or use a mode whose clients train on their own examples",
+                        mode.name));
+}
+
+}  // namespace
+
+std::string aggregators_with_root() {
+    std::vector<std::string> names;
+    for (const aggregation::AggregatorSpec& rule : aggregation::aggregator_catalog())
+        if (rule.root) names.push_back(rule.name);
+    return fmt::format("{}", fmt::join(names, ", "));
+}
+
+void check_root(const RunConfig& run, const StrategySpec& strategy, const ConfigSource& source) {
+    if (run.data.root_examples) check_examples(run, source);
+    const aggregation::AggregatorSpec& rule = aggregation::aggregator_spec(run.strategy.parts.aggregator.name);
+    if (!rule.root) return;
+    if (!run.data.root_examples)
+        throw source.error(
+            rule.name == strategy.aggregator ? "strategy.name" : "strategy.aggregator",
+            fmt::format("aggregator '{}' compares updates with one that the server trains on examples of its own, but "
+                        "it has none; add data.root_examples: 100, or another number from 1 on",
+                        rule.name));
+    check_state(run, rule.name, source);
+}
+
+}  // namespace fedhive::sim

@@ -1,0 +1,19 @@
+// Rules for data.root_examples and the aggregators that need them.
+#pragma once
+
+#include "sim/config/loaded_config.h"
+#include "sim/config/run_config.h"
+#include "sim/strategies/strategy.h"
+
+#include <string>
+
+namespace fedhive::sim {
+
+/// "root_trust, root_score": the aggregators that need root examples.
+std::string aggregators_with_root();
+
+/// Throws ConfigError: an aggregator lacks its root examples, or the root client cannot train; root examples that clients would train
+/// on, too. `strategy`: the catalog's entry for run.strategy.
+void check_root(const RunConfig& run, const StrategySpec& strategy, const ConfigSource& source);
+
+}  // namespace fedhive::sim
