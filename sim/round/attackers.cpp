@@ -1,6 +1,7 @@
 #include "sim/round/attackers.h"
 
 #include "aggregation/base/error.h"
+#include "aggregation/cohort/aggregator_catalog.h"
 #include "aggregation/math/deviation.h"
 #include "aggregation/math/mean.h"
 #include "aggregation/math/sign_rules.h"
@@ -18,19 +19,9 @@ using aggregation::Update;
 
 namespace {
 
-/// The rows of Σ_k a_k u_k + b · e with their coefficients, without those of coefficient 0; if all are 0, the first row.
+/// The rows of Σ_k a_k u_k + b · e with their coefficients.
 std::vector<Update> with_coefficients(std::span<const Update> rows, const Crafted& crafted) {
-    std::vector<Update> terms;
-    for (std::size_t k = 0; k < rows.size(); ++k) {
-        Update term = rows[k];
-        term.scale = k < crafted.of_updates.size() ? crafted.of_updates[k] : crafted.of_extra;
-        term.weight = 1.0;
-        if (term.scale != 0.0) terms.push_back(term);
-    }
-    if (!terms.empty()) return terms;
-    terms.push_back(rows.front());
-    terms.front().scale = 0.0;
-    return terms;
+    return aggregation::weighed(rows, {.of_updates = crafted.of_updates, .of_last_aggregate = crafted.of_extra}, true);
 }
 
 }  // namespace
