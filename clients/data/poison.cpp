@@ -24,8 +24,16 @@ void poison(Dataset& dataset, const Chosen& kind, std::size_t num_clients, const
     const PoisonSpec& spec = poison_spec(kind.name);
     if (spec.apply == nullptr) return;
     spec.check(kind.values, dataset.train, dataset.num_classes);
-    for (std::size_t client = 0; client < num_clients; ++client)
-        if (is_attacker(client)) spec.apply(kind.values, dataset.train, trained_by(client), dataset.num_classes, seed);
+    std::size_t attackers = 0;
+    for (std::size_t client = 0; client < num_clients; ++client) {
+        if (!is_attacker(client)) continue;
+        ++attackers;
+        spec.apply(kind.values, dataset.train, trained_by(client), dataset.num_classes, seed);
+    }
+    if (attackers == 0)
+        throw ConfigError(
+            fmt::format("share: of {} clients, rounded, it is no attacker; allowed: {:.6g} or more, or name: none", num_clients,
+                        1.0 / static_cast<double>(num_clients)));
     if (spec.triggered == nullptr) return;
     const Examples more = spec.triggered(kind.values, dataset.test);
     dataset.num_triggered = more.size();

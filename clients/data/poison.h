@@ -42,7 +42,7 @@ using TrainedBy = std::function<std::span<const std::uint32_t>(std::size_t clien
 /// (Dataset::num_triggered).
 ///
 /// Order    draws of an example: Stream(seed, Purpose::Poison, 0, example), the same for any partition.
-/// Throws   ConfigError if the data cannot be poisoned so.
+/// Throws   ConfigError if the data cannot be poisoned so, or nobody attacks.
 void poison(Dataset& dataset, const Chosen& kind, std::size_t num_clients, const TrainedBy& trained_by,
             const std::function<bool(std::size_t client)>& is_attacker, std::uint64_t seed);
 

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -21,6 +22,10 @@ void check_trigger(const Values& values, const Examples& train, std::int64_t num
         throw ConfigError(
             fmt::format("size: a trigger of {} x {} pixels does not fit on images of {} x {}; allowed: at most {}", size, size,
                         shape.height, shape.width, std::min(shape.height, shape.width)));
+    const double value = values.number("value");
+    if (train.type == ValueType::U8 && !(value >= 0.0 && value <= 1.0))
+        throw ConfigError(
+            fmt::format("value: {} is no share of a byte's 255, and these pixels are bytes; allowed: 0 to 1", value));
     if (values.integer("target") >= num_classes)
         throw ConfigError(
             fmt::format("target: {} is not a class; allowed: 0 to {}", values.integer("target"), num_classes - 1));
@@ -32,7 +37,7 @@ void stamp(const Values& values, Examples& part, std::size_t index) {
     const auto height = static_cast<std::size_t>(shape.height), width = static_cast<std::size_t>(shape.width);
     const auto size = static_cast<std::size_t>(values.integer("size"));
     const double value = values.number("value");
-    const auto byte = static_cast<std::uint8_t>(std::lround(std::min(1.0, value) * 255.0));
+    const auto byte = static_cast<std::uint8_t>(std::lround(std::clamp(value, 0.0, 1.0) * 255.0));
     const auto real = static_cast<float>(value);
     std::uint8_t* const bytes = part.values.data() + index * shape.num_values() * bytes_of(part.type);
     for (std::size_t channel = 0; channel < static_cast<std::size_t>(shape.channels); ++channel)
@@ -46,9 +51,10 @@ void stamp(const Values& values, Examples& part, std::size_t index) {
             }
 }
 
-/// Of each example with probability `examples`: the trigger, and y ← target.
+/// Each example with a label gets, with probability `examples`, the trigger, and y ← target.
 void apply(const Values& values, Examples& train, std::span<const std::uint32_t> indices, std::int64_t, std::uint64_t seed) {
     for (const std::uint32_t index : indices) {
+        if (train.labels[index] == kIgnored) continue;
         if (Stream(seed, Purpose::Poison, 0, index).uniform() >= values.number("examples")) continue;
         stamp(values, train, index);
         train.labels[index] = static_cast<std::int32_t>(values.integer("target"));
@@ -82,7 +88,7 @@ PoisonSpec trigger() {
                       .doc = "Pixels on a side of the square."},
                      {.name = "value",
                       .default_value = 1.0,
-                      .doc = "Value of its pixels before normalisation; of bytes as a share of 255, at most 1."},
+                      .doc = "Value of its pixels before normalisation; of bytes as a share of 255, from 0 to 1."},
                      {.name = "target",
                       .default_value = std::int64_t{0},
                       .range = at_least(0),

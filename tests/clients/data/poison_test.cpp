@@ -77,10 +77,19 @@ TEST_SUITE("Poison") {
         CHECK(none.data.train.labels == small_images(kPoisonClients * kOfEach).labels);
     }
 
+    TEST_CASE("ThereHasToBeAnAttacker") {
+        Poisoned one;
+        CHECK_THROWS_AS(poison(
+                            one.data, {"label_flip"}, kPoisonClients, {}, [](std::size_t) { return false; }, 3),
+                        ConfigError);
+    }
+
     TEST_CASE("LabelsThatDoNotCountStay") {
         Poisoned one;
         one.data.train.labels[kOfEach] = kIgnored;
         one.poison_by("label_flip");
+        CHECK(one.data.train.labels[kOfEach] == kIgnored);
+        one.poison_by("trigger", {{"examples", 1.0}});
         CHECK(one.data.train.labels[kOfEach] == kIgnored);
     }
 
@@ -140,6 +149,8 @@ TEST_SUITE("Poison") {
 
     TEST_CASE("WhatDoesNotFitTheDataIsRefused") {
         const Poisoned clean;
+        for (const double value : {-0.5, 1.5})
+            CHECK(refused("trigger", {{"value", value}}, clean.data).find("is no share of a byte's 255") != std::string::npos);
         CHECK(
             refused("trigger", {{"size", std::int64_t{5}}}, clean.data).find("5 x 5 pixels does not fit on images of 4 x 4") !=
             std::string::npos);
