@@ -67,7 +67,7 @@ Expected Fleet::arrive_together(const ServerState& server) {
     return arrivals;
 }
 
-/// The root client trains beside the cohort, of which `arrived` flights have arrived, and is waited for whatever the quorum.
+/// Waits for the root client, whatever the quorum. arrived: flights of the cohort that have arrived.
 void Fleet::await_root(std::size_t arrived) {
     const std::optional<std::size_t> slot = flights_.root();
     if (!slot) return;

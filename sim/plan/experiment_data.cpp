@@ -75,11 +75,10 @@ clients::RootSplit take_root(const LoadedConfig& loaded, const clients::Dataset&
     if (root > most)
         throw loaded.source->error(
             "data.root_examples",
-            fmt::format(
-                "{} examples for the server alone are too many of {} training examples, of which each of {} client{} needs "
-                "one; {}",
-                root, examples, clients, clients == 1 ? "" : "s",
-                most > 0 ? fmt::format("allowed: 1 to {}", most) : "use more data, or fewer clients"));
+            fmt::format("{} examples for the server alone are too many of {} training examples: each of {} client{} needs "
+                        "one; {}",
+                        root, examples, clients, clients == 1 ? "" : "s",
+                        most > 0 ? fmt::format("allowed: 1 to {}", most) : "use more data, or fewer clients"));
     return clients::draw_root(dataset.train.size(), static_cast<std::size_t>(root), run.all_seeds().partition);
 }
 

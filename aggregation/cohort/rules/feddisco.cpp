@@ -9,10 +9,10 @@ namespace fedhive::aggregation {
 namespace {
 
 /// out = Σ p_k u_k / Σ p_k with p_k = max(0, w_k / Σ w − a d_k + b), d_k = |share of each label at client k − 1 / labels|.
-/// If all p_k are 0: p_k = w_k.
 ///
 /// Shapes   n >= 1 updates, one client a slot.
 /// Source   Ye et al. 2023 (arXiv:2305.19229), with the L2 distance to the uniform distribution.
+/// Differs  if all p_k are 0, p_k = w_k, so that the round makes a step.
 class FedDisco final : public WeightRule {
 public:
     FedDisco(double a, double b) : a_(a), b_(b) {}

@@ -75,10 +75,9 @@ TEST_SUITE("RootPlan") {
     TEST_CASE("AnyNumberThatLeavesEachClientAnExample") {
         CHECK(refusal_with_root({"data.root_examples=27"}).empty());
         const std::string many = refusal_with_root({"data.root_examples=28"});
-        CHECK_MESSAGE(
-            many.find("data.root_examples: 28 examples for the server alone are too many of 30 training examples, of which "
-                      "each of 3 clients needs one; allowed: 1 to 27") != std::string::npos,
-            many);
+        CHECK_MESSAGE(many.find("data.root_examples: 28 examples for the server alone are too many of 30 training examples: "
+                                "each of 3 clients needs one; allowed: 1 to 27") != std::string::npos,
+                      many);
         const std::string least =
             refusal_with_root({"data.root_examples=20", "data.partition={scheme: dirichlet, clients: 3, min_examples: 4}"});
         CHECK_MESSAGE(least.find("data.partition") != std::string::npos, least);
