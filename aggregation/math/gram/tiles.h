@@ -74,8 +74,8 @@ FEDHIVE_GRAM_INLINE void tile(const Chunk& chunk, std::size_t i, std::size_t j) 
     const float* rows = chunk.rows + i * kChunk;
     const float* columns = chunk.rows + j * kChunk;
     Lanes sums[kTileRows][kTileColumns];
-    _Pragma("GCC unroll 4") for (std::size_t r = 0; r < kTileRows; ++r)
-        _Pragma("GCC unroll 4") for (std::size_t c = 0; c < kTileColumns; ++c) sums[r][c] = zero();
+    for (auto& row : sums)
+        for (Lanes& lanes : row) lanes = zero();
     for (std::size_t at = 0; at < kChunk; at += kLanes) {
         Lanes b[kTileColumns];
         _Pragma("GCC unroll 4") for (std::size_t c = 0; c < kTileColumns; ++c) b[c] = load(columns + c * kChunk + at);
