@@ -1,0 +1,221 @@
+#include "aggregation/formulas/executor.h"
+
+#include "aggregation/math/dispatch.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace fedhive::aggregation::formulas {
+
+namespace {
+
+using Kind = Operand::Kind;
+
+constexpr std::size_t kBlock = element::kChunk;
+constexpr std::size_t kLanes = element::kLanes;
+static_assert(kBlock % kChunk == 0);
+
+/// A block's lanes by halves, as on the device.
+double folded(std::array<double, kLanes>& lanes) {
+    for (std::size_t half = kLanes / 2; half > 0; half /= 2)
+        for (std::size_t lane = 0; lane < half; ++lane) lanes[lane] += lanes[lane + half];
+    return std::exchange(lanes, {})[0];
+}
+
+std::size_t number_bit(const Operand& operand, std::size_t place) {
+    return operand.kind == Kind::Number ? std::size_t{1} << place : 0;
+}
+
+}  // namespace
+
+Executor::Executor(Formulas formulas, const Loops* loops)
+    : program_(compile(std::move(formulas))),
+      tables_(loops != nullptr ? *loops : formulas::loops()),
+      values_(program_.formulas.nodes.size()),
+      vectors_(program_.vectors.size()),
+      targets_(program_.stored.size()),
+      narrowed_(program_.numbers.size()) {
+    for (const Pass& pass : program_.passes) {
+        std::vector<Loop>& of_pass = loops_.emplace_back();
+        for (const Instruction& instruction : pass.code) of_pass.push_back(loop_of(instruction));
+    }
+}
+
+Loop Executor::loop_of(const Instruction& one) const {
+    const std::size_t kinds = number_bit(one.a, 0) | number_bit(one.b, 1) | number_bit(one.c, 2);
+    if (one.is_pair)
+        return tables_
+            .pairs[((index_of(one.op) * kOpsPairable + index_of(one.outer)) * 2 + (one.is_swapped ? 1 : 0)) * 8 + kinds];
+    if (is_of_two(one.op)) return tables_.of_two[index_of(one.op) * 4 + kinds];
+    if (is_of_one(one.op)) return tables_.of_one[index_of(one.op) - kOpsOfTwo];
+    return tables_.where[kinds];
+}
+
+void Executor::set(std::string_view name, double number) { set(name, Numbers{number}); }
+
+void Executor::set(std::string_view name, Numbers of_updates) {
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+        const Node& node = program_.formulas.nodes[i];
+        if (node.op == Op::Name && node.shape != Shape::Vector && node.name == name) values_[i] = std::move(of_updates);
+    }
+}
+
+void Executor::set(std::string_view name, ConstParamSpan vector) {
+    for (std::size_t i = 0; i < vectors_.size(); ++i)
+        if (program_.vectors[i] == name) vectors_[i] = vector;
+}
+
+void Executor::write_to(std::string_view name, ParamSpan vector) {
+    for (std::size_t i = 0; i < targets_.size(); ++i)
+        if (program_.stored[i] == name) targets_[i] = vector;
+}
+
+const Numbers& Executor::numbers(std::string_view target) const {
+    for (const Target& one : program_.formulas.targets)
+        if (one.name == target && values_[one.node]) return *values_[one.node];
+    throw Fault(fmt::format("no number '{}'", target));
+}
+
+/// The nodes that can be computed once `level` passes have run.
+void Executor::evaluate_numbers(std::size_t level) {
+    const std::vector<Node>& nodes = program_.formulas.nodes;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        const Node& node = nodes[i];
+        if (node.shape == Shape::Vector || program_.levels[i] != level || is_reduction(node.op)) continue;
+        if (node.op == Op::Number) {
+            values_[i] = Numbers{node.number};
+        } else if (node.op == Op::Name) {
+            FEDHIVE_CHECK(values_[i].has_value(), "'{}' has no value", node.name);
+        } else {
+            std::array<const Numbers*, 3> arguments{};
+            for (std::size_t a = 0; a < node.num_args; ++a) arguments[a] = &*values_[node.args[a]];
+            values_[i] = evaluate(node, {arguments.data(), node.num_args});
+        }
+    }
+    for (std::size_t i = 0; i < narrowed_.size(); ++i)
+        if (const auto& value = values_[program_.numbers[i]]; value && program_.levels[program_.numbers[i]] <= level)
+            narrowed_[i] = static_cast<float>(value->front());
+}
+
+MemorySpace Executor::space() const {
+    return !targets_.empty() ? targets_.front().space : !vectors_.empty() ? vectors_.front().space : MemorySpace::Host;
+}
+
+const float* Executor::input(const Operand& operand, std::size_t first) const {
+    switch (operand.kind) {
+        case Kind::Register:
+            return registers_.data() + operand.index * kChunk;
+        case Kind::Vector:
+            return vectors_[operand.index].data + first;
+        case Kind::Number:
+            return &narrowed_[operand.index];
+        default: {
+            static constexpr float kNothing = 0.0F;  // the loop does not look at it
+            return &kNothing;
+        }
+    }
+}
+
+/// An operand of a sum: a chunk of it, also where it is one number.
+const float* Executor::spread(const Operand& operand, std::size_t first, std::size_t place) {
+    if (operand.kind != Kind::Number) return input(operand, first);
+    spread_[place].fill(narrowed_[operand.index]);
+    return spread_[place].data();
+}
+
+float* Executor::output(const Operand& operand, std::size_t first) {
+    return operand.kind == Kind::Register ? registers_.data() + operand.index * kChunk : targets_[operand.index].data + first;
+}
+
+void Executor::run_host(const Pass& pass, std::size_t first, std::size_t width) {
+    const std::vector<Loop>& loops = loops_[static_cast<std::size_t>(&pass - program_.passes.data())];
+    for (std::size_t i = 0; i < loops.size(); ++i) {
+        const Instruction& one = pass.code[i];
+        loops[i](output(one.out, first), input(one.a, first), input(one.b, first), input(one.c, first), width);
+    }
+}
+
+/// Adds what the pass sums over the range to `totals`.
+void Executor::sum_host(const Pass& pass, const Range& range, std::span<double> totals) {
+    std::vector<std::array<double, kLanes>> lanes(totals.size());
+    const std::size_t end = range.first + range.width;
+    for (std::size_t block = range.first; block < end; block += kBlock) {
+        const std::size_t block_end = std::min(block + kBlock, end);
+        for (std::size_t first = block; first < block_end; first += kChunk) {
+            const std::size_t width = std::min(kChunk, block_end - first);
+            run_host(pass, first, width);
+            for (std::size_t r = 0; r < totals.size(); ++r) {
+                const auto& [node, a, b] = pass.reductions[r];
+                tables_.add_products(lanes[r].data(), spread(a, first, 0),
+                                      b.kind == Kind::None ? nullptr : spread(b, first, 1), width);
+            }
+        }
+        for (std::size_t r = 0; r < totals.size(); ++r) totals[r] += folded(lanes[r]);
+    }
+}
+
+DevicePass Executor::on_device(const Pass& pass) const {
+    DevicePass device{};
+    std::copy(pass.code.begin(), pass.code.end(), device.code);
+    device.instructions = pass.code.size();
+    for (std::size_t i = 0; i < vectors_.size(); ++i) device.vectors[i] = vectors_[i].data;
+    for (std::size_t i = 0; i < targets_.size(); ++i) device.targets[i] = targets_[i].data;
+    std::copy(narrowed_.begin(), narrowed_.end(), device.numbers);
+    return device;
+}
+
+void Executor::sum_cuda(const Pass& pass, const Range& range, std::span<double> totals) const {
+    const DevicePass device = on_device(pass);
+    for (std::size_t r = 0; r < totals.size(); ++r) {
+        double sum = 0.0;
+        dispatch(
+            space(), [] {},
+            [&] {
+                return kernels::sum_of_products(sum, device, pass.reductions[r].a, pass.reductions[r].b, range.first,
+                                                range.width);
+            });
+        totals[r] += sum;
+    }
+}
+
+void Executor::reduce(const Pass& pass, std::span<const Range> ranges) {
+    std::vector<double> totals(pass.reductions.size(), 0.0);
+    std::size_t elements = 0;
+    for (const Range& range : ranges) {
+        elements += range.width;
+        space() == MemorySpace::Host ? sum_host(pass, range, totals) : sum_cuda(pass, range, totals);
+    }
+    for (std::size_t r = 0; r < totals.size(); ++r) {
+        const std::size_t node = pass.reductions[r].node;
+        const bool is_mean = program_.formulas.nodes[node].op == Op::Mean;
+        values_[node] = Numbers{is_mean ? totals[r] / static_cast<double>(elements) : totals[r]};
+    }
+}
+
+void Executor::run(std::span<const Range> ranges) {
+    registers_.resize(program_.registers * kChunk);
+    for (std::size_t level = 0; level < program_.passes.size(); ++level) {
+        evaluate_numbers(level);
+        if (level + 1 < program_.passes.size()) reduce(program_.passes[level], ranges);
+    }
+    if (!program_.writes_vectors()) return;
+    for (const Range& range : ranges) run_piece(range);
+}
+
+void Executor::begin_pieces() {
+    FEDHIVE_CHECK_EQ(program_.passes.size(), std::size_t{1});
+    registers_.resize(program_.registers * kChunk);
+    evaluate_numbers(0);
+}
+
+void Executor::run_piece(const Range& piece) {
+    const Pass& pass = program_.passes.back();
+    const auto on_host = [&] {
+        const std::size_t end = piece.first + piece.width;
+        for (std::size_t first = piece.first; first < end; first += kChunk)
+            run_host(pass, first, std::min(kChunk, end - first));
+    };
+    dispatch(space(), on_host, [&] { return kernels::run_pass(on_device(pass), piece.first, piece.width); });
+}
+
+}  // namespace fedhive::aggregation::formulas

@@ -1,0 +1,84 @@
+// Runs formulas on vectors of this process or of a CUDA device, in chunks that stay in the first cache.
+//
+//   Order    an element's operations round one by one, as written; a number is rounded to f32 where it meets a vector. A sum over
+//            elements adds f64 products by 32 lanes in blocks of 1,024 elements of a range, blocks and ranges in order. So the bits
+//            depend on no processor, no memory space and no chunk.
+#pragma once
+
+#include "aggregation/formulas/device_formulas.h"
+#include "aggregation/formulas/kernels.h"
+#include "aggregation/formulas/numbers.h"
+#include "aggregation/formulas/program.h"
+#include "aggregation/memory/param_span.h"
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fedhive::aggregation::formulas {
+
+/// Elements [first, first + width) of all vectors.
+struct Range {
+    std::size_t first = 0;
+    std::size_t width = 0;
+};
+
+class Executor {
+public:
+    /// loops: for tests; null: the fastest. Throws FormulaError as compile() does.
+    explicit Executor(Formulas formulas, const Loops* loops = nullptr);
+
+    const Program& program() const { return program_; }
+    bool reads(std::string_view name) const { return program_.formulas.reads(name); }
+
+    /// Values of names; a name that no formula reads is ignored. They count from the next run() on.
+    void set(std::string_view name, double number);
+    void set(std::string_view name, Numbers of_updates);
+    void set(std::string_view name, ConstParamSpan vector);
+    /// Where a vector target is written. It may be a vector that is read.
+    void write_to(std::string_view name, ParamSpan vector);
+
+    /// Evaluates all formulas over these ranges of the vectors, which are in one memory space and long enough. Elements outside of
+    /// the ranges stay as they are.
+    ///
+    /// Stream   CUDA: waits only where a value of the whole vector is needed.
+    /// Throws   Fault for a name without a value; as dispatch().
+    void run(std::span<const Range> ranges);
+
+    /// The same for formulas that do not reduce, over one piece after begin_pieces(), for which all numbers must be set.
+    void begin_pieces();
+    void run_piece(const Range& piece);
+
+    /// The value of a number target after run(); of a cohort target.
+    double number(std::string_view target) const { return numbers(target).front(); }
+    const Numbers& numbers(std::string_view target) const;
+
+private:
+    void evaluate_numbers(std::size_t level);
+    void reduce(const Pass& pass, std::span<const Range> ranges);
+    void sum_host(const Pass& pass, const Range& range, std::span<double> totals);
+    void sum_cuda(const Pass& pass, const Range& range, std::span<double> totals) const;
+    void run_host(const Pass& pass, std::size_t first, std::size_t width);
+    DevicePass on_device(const Pass& pass) const;
+    const float* input(const Operand& operand, std::size_t first) const;
+    const float* spread(const Operand& operand, std::size_t first, std::size_t place);
+    float* output(const Operand& operand, std::size_t first);
+    Loop loop_of(const Instruction& instruction) const;
+    MemorySpace space() const;
+
+    Program program_;
+    const Loops& tables_;
+    std::vector<std::vector<Loop>> loops_{};      // of each pass's instructions
+    std::vector<std::optional<Numbers>> values_;  // of each node that is no vector
+    std::vector<ConstParamSpan> vectors_;         // as program_.vectors
+    std::vector<ParamSpan> targets_;              // as program_.stored
+    std::vector<float> narrowed_;                 // as program_.numbers
+    std::vector<float> registers_;                // [registers][kChunk]
+    std::array<std::array<float, kChunk>, 2> spread_{};
+};
+
+}  // namespace fedhive::aggregation::formulas

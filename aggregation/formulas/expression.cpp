@@ -1,0 +1,327 @@
+#include "aggregation/formulas/expression.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <utility>
+
+namespace fedhive::aggregation::formulas {
+
+namespace {
+
+struct Function {
+    std::string_view name;
+    Op op;
+    std::size_t args;
+};
+
+constexpr std::array kFunctions = {
+    Function{"minimum", Op::Minimum, 2}, Function{"maximum", Op::Maximum, 2},  Function{"sqrt", Op::Sqrt, 1},
+    Function{"abs", Op::Abs, 1},         Function{"sign", Op::Sign, 1},        Function{"exp", Op::Exp, 1},
+    Function{"log", Op::Log, 1},         Function{"tanh", Op::Tanh, 1},        Function{"sigmoid", Op::Sigmoid, 1},
+    Function{"relu", Op::Relu, 1},       Function{"floor", Op::Floor, 1},      Function{"where", Op::Where, 3},
+    Function{"sum", Op::Sum, 1},         Function{"mean", Op::Mean, 1},        Function{"dot", Op::Dot, 2},
+    Function{"sum_k", Op::SumK, 1},      Function{"mean_k", Op::MeanK, 1},     Function{"max_k", Op::MaxK, 1},
+    Function{"min_k", Op::MinK, 1},      Function{"median_k", Op::MedianK, 1}, Function{"softmax_k", Op::SoftmaxK, 1},
+    Function{"sort_k", Op::SortK, 1},    Function{"rank_k", Op::RankK, 1},
+};
+// norm(a) = sqrt(dot(a, a)) and cos(a, b) = dot(a, b) / (norm(a) * norm(b)) are made of others.
+
+std::vector<std::string> function_names() {
+    std::vector<std::string> names{"norm", "cos"};
+    for (const Function& function : kFunctions) names.emplace_back(function.name);
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
+
+class Parser {
+public:
+    Parser(std::span<const std::string> lines, const Scope& scope) : lines_(lines), scope_(scope) {
+        std::size_t bytes = 0;
+        for (const std::string& line : lines) bytes += line.size() + 1;
+        if (bytes > kLongestText) fail(fmt::format("the formulas have {} characters, {} are allowed", bytes, kLongestText));
+    }
+
+    Formulas parse() {
+        for (line_ = 0; line_ < lines_.size(); ++line_) {
+            text_ = lines_[line_];
+            at_ = 0;
+            parse_line();
+        }
+        return std::move(formulas_);
+    }
+
+private:
+    void parse_line() {
+        std::string name = word();
+        const bool is_let = name == "let";
+        if (is_let) name = word();
+        expect('=');
+        const std::size_t value = comparison();
+        if (peek() != '\0') fail_here("the end of the line");
+        is_let ? name_value(name, value) : set_target(name, value);
+    }
+
+    void name_value(const std::string& name, std::size_t value) {
+        if (name.find('.') != std::string::npos) fail(fmt::format("`let {}`: a name without a dot is allowed", name));
+        if (scope_.given.contains(name) || scope_.targets.contains(name) || !lets_.emplace(name, value).second)
+            fail(fmt::format("`let {0}`: '{0}' already has a meaning; choose another name", name));
+    }
+
+    void set_target(const std::string& name, std::size_t value) {
+        const Shape shape = formulas_.nodes[value].shape;
+        const auto found = scope_.targets.find(name);
+        if (found == scope_.targets.end()) {
+            if (!scope_.numbers || scope_.given.contains(name) || lets_.contains(name) || name.find('.') != std::string::npos)
+                fail_unknown(name, "what can be set", scope_.targets);
+            if (shape != Shape::Number)
+                fail(fmt::format("'{}' is {}; a number is allowed here, as sum_k or mean_k give it", name, text_of(shape)));
+        } else if (shape != found->second && !(shape == Shape::Number && found->second != Shape::Number)) {
+            fail(fmt::format("'{}' is {}, but its formula gives {}", name, text_of(found->second), text_of(shape)));
+        }
+        for (const Target& other : formulas_.targets)
+            if (other.name == name) fail(fmt::format("'{}' is set twice", name));
+        formulas_.targets.push_back({name, value, line_, found != scope_.targets.end() && found->second == Shape::Vector});
+    }
+
+    // --- characters
+
+    char peek() {
+        while (at_ < text_.size() && text_[at_] == ' ') ++at_;
+        return at_ < text_.size() ? text_[at_] : '\0';
+    }
+    bool accept(std::string_view token) {
+        peek();
+        if (text_.substr(at_, token.size()) != token) return false;
+        at_ += token.size();
+        return true;
+    }
+    void expect(char token) {
+        if (!accept({&token, 1})) fail_here(fmt::format("'{}'", token));
+    }
+    std::string word() {
+        peek();
+        const std::size_t first = at_;
+        if (at_ < text_.size() && is_letter(text_[at_]))
+            while (at_ < text_.size() && (is_letter(text_[at_]) || is_digit(text_[at_]) || text_[at_] == '.')) ++at_;
+        if (first == at_) fail_here("a name");
+        return std::string(text_.substr(first, at_ - first));
+    }
+
+    // --- expressions, by precedence
+
+    std::size_t comparison() {
+        const std::size_t left = sum();
+        for (const auto& [token, op] : {std::pair{"<=", Op::AtMost},
+                                        {">=", Op::AtLeast},
+                                        {"==", Op::Equal},
+                                        {"!=", Op::NotEqual},
+                                        {"<", Op::Less},
+                                        {">", Op::Greater}})
+            if (accept(token)) return make(op, {left, sum()});
+        return left;
+    }
+    std::size_t sum() {
+        std::size_t left = product();
+        for (;;) {
+            if (accept("+"))
+                left = make(Op::Add, {left, product()});
+            else if (accept("-"))
+                left = make(Op::Subtract, {left, product()});
+            else
+                return left;
+        }
+    }
+    std::size_t product() {
+        std::size_t left = sign();
+        for (;;) {
+            if (accept("*"))
+                left = make(Op::Multiply, {left, sign()});
+            else if (accept("/"))
+                left = make(Op::Divide, {left, sign()});
+            else if (accept("%"))
+                left = make(Op::Remainder, {left, sign()});
+            else
+                return left;
+        }
+    }
+    std::size_t sign() {
+        const Deeper deeper(*this);
+        return accept("-") ? make(Op::Negative, {sign()}) : power();
+    }
+    std::size_t power() {
+        const std::size_t base = atom();
+        return accept("^") ? make(Op::Power, {base, sign()}) : base;
+    }
+    std::size_t atom() {
+        const Deeper deeper(*this);
+        if (accept("(")) {
+            const std::size_t inner = comparison();
+            expect(')');
+            return inner;
+        }
+        if (is_digit(peek()) || peek() == '.') return number();
+        const std::string name = word();
+        return accept("(") ? call(name) : value_of(name);
+    }
+
+    std::size_t number() {
+        double value = 0.0;
+        const auto [end, error] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), value);
+        if (error != std::errc()) fail_here("a number");
+        at_ = static_cast<std::size_t>(end - text_.data());
+        return add({.op = Op::Number, .number = value});
+    }
+    std::size_t value_of(const std::string& name) {
+        if (const auto let = lets_.find(name); let != lets_.end()) return let->second;
+        const auto found = scope_.given.find(name);
+        if (found == scope_.given.end()) {
+            Names known = scope_.given;
+            for (const auto& [let, node] : lets_) known.emplace(let, formulas_.nodes[node].shape);
+            fail_unknown(name, "a value", known);
+        }
+        return add({.op = Op::Name, .shape = found->second, .name = name});
+    }
+    std::size_t call(const std::string& name) {
+        std::vector<std::size_t> args{comparison()};
+        while (accept(",")) args.push_back(comparison());
+        expect(')');
+        const auto check = [&](std::size_t wanted) {
+            if (args.size() != wanted)
+                fail(fmt::format("{} takes {} value{}, {} are given", name, wanted, wanted == 1 ? "" : "s", args.size()));
+        };
+        if (name == "norm") {
+            check(1);
+            return norm(args[0]);
+        }
+        if (name == "cos") {
+            check(2);
+            return make(Op::Divide, {make(Op::Dot, {args[0], args[1]}), make(Op::Multiply, {norm(args[0]), norm(args[1])})});
+        }
+        const auto* function =
+            std::find_if(kFunctions.begin(), kFunctions.end(), [&](const Function& one) { return one.name == name; });
+        if (function == kFunctions.end()) {
+            FormulaError error(line_,
+                               fmt::format("'{}' is no function; there are: {}", name, fmt::join(function_names(), ", ")));
+            error.unknown = name;
+            error.known = function_names();
+            throw error;
+        }
+        check(function->args);
+        return make(function->op, args);
+    }
+    std::size_t norm(std::size_t of) { return make(Op::Sqrt, {make(Op::Dot, {of, of})}); }
+
+    // --- nodes
+
+    std::size_t make(Op op, std::span<const std::size_t> args) {
+        Node node{.op = op, .num_args = static_cast<std::uint8_t>(args.size())};
+        std::copy(args.begin(), args.end(), node.args.begin());
+        for (const std::size_t arg : args) {
+            const Shape shape = formulas_.nodes[arg].shape;
+            if ((shape == Shape::Cohort && node.shape == Shape::Vector) ||
+                (shape == Shape::Vector && node.shape == Shape::Cohort))
+                fail(fmt::format("{} meets {}; sum_k or mean_k make one number of a cohort", text_of(node.shape),
+                                 text_of(shape)));
+            node.shape = std::max(node.shape, shape);
+        }
+        if (op == Op::Power && node.shape == Shape::Vector) return power_of_vector(args[0], args[1]);
+        if (op == Op::Remainder && node.shape == Shape::Vector) fail("% is of numbers, not of vectors");
+        if (is_reduction(op)) {
+            for (const std::size_t arg : args)
+                if (formulas_.nodes[arg].shape != Shape::Vector)
+                    fail(fmt::format("sum, mean, norm, dot and cos are of vectors; here is {}",
+                                     text_of(formulas_.nodes[arg].shape)));
+            node.shape = Shape::Number;
+        }
+        if (op >= Op::SumK && op <= Op::RankK) {
+            if (node.shape != Shape::Cohort)
+                fail(fmt::format("functions that end with _k are of one number for each update; here is {}",
+                                 text_of(node.shape)));
+            node.shape = op < Op::SoftmaxK ? Shape::Number : Shape::Cohort;
+        }
+        return add(std::move(node));
+    }
+    std::size_t make(Op op, std::initializer_list<std::size_t> args) { return make(op, std::span(args.begin(), args.size())); }
+
+    /// By one multiplication or a root, else as exp(exponent * log(base)).
+    std::size_t power_of_vector(std::size_t base, std::size_t exponent) {
+        const Node& of = formulas_.nodes[exponent];
+        if (of.op == Op::Number && of.number == 2.0) return make(Op::Multiply, {base, base});
+        if (of.op == Op::Number && of.number == 0.5) return make(Op::Sqrt, {base});
+        return make(Op::Exp, {make(Op::Multiply, {exponent, make(Op::Log, {base})})});
+    }
+
+    std::size_t add(Node node) {
+        const auto same = std::find(formulas_.nodes.begin(), formulas_.nodes.end(), node);
+        if (same != formulas_.nodes.end()) return static_cast<std::size_t>(same - formulas_.nodes.begin());
+        if (formulas_.nodes.size() == kMostNodes) fail(fmt::format("more than {} operations", kMostNodes));
+        formulas_.nodes.push_back(std::move(node));
+        return formulas_.nodes.size() - 1;
+    }
+
+    // --- errors
+
+    [[noreturn]] void fail(const std::string& text) const { throw FormulaError(line_, text); }
+    [[noreturn]] void fail_here(const std::string& wanted) const {
+        fail(fmt::format("'{}': column {}: {} expected", text_, at_ + 1, wanted));
+    }
+    [[noreturn]] void fail_unknown(const std::string& name, std::string_view what, const Names& names) const {
+        std::vector<std::string> known;
+        for (const auto& [one, shape] : names) known.push_back(one);
+        FormulaError error(line_, fmt::format("'{}' is not {} here; there are: {}", name, what, fmt::join(known, ", ")));
+        error.unknown = name;
+        error.known = std::move(known);
+        throw error;
+    }
+
+    struct Deeper {
+        explicit Deeper(Parser& parser) : parser_(parser) {
+            if (++parser_.depth_ > 2 * kDeepest)
+                parser_.fail(fmt::format("more than {} levels of brackets and signs", kDeepest));
+        }
+        Deeper(const Deeper&) = delete;
+        Deeper& operator=(const Deeper&) = delete;
+        ~Deeper() { --parser_.depth_; }
+        Parser& parser_;
+    };
+
+    std::span<const std::string> lines_;
+    const Scope& scope_;
+    std::map<std::string, std::size_t, std::less<>> lets_{};
+    Formulas formulas_{};
+    std::string_view text_{};
+    std::size_t line_ = 0, at_ = 0, depth_ = 0;
+};
+
+}  // namespace
+
+Formulas parse(std::span<const std::string> lines, const Scope& scope) { return Parser(lines, scope).parse(); }
+
+bool Formulas::reads(std::string_view name) const {
+    return std::any_of(nodes.begin(), nodes.end(), [&](const Node& node) { return node.op == Op::Name && node.name == name; });
+}
+
+bool Formulas::reduces() const {
+    return std::any_of(nodes.begin(), nodes.end(), [](const Node& node) { return is_reduction(node.op); });
+}
+
+std::string_view text_of(Shape shape) {
+    switch (shape) {
+        case Shape::Number:
+            return "a number";
+        case Shape::Cohort:
+            return "a number for each update";
+        case Shape::Vector:
+            return "a vector of the model's shape";
+    }
+    return "";
+}
+
+}  // namespace fedhive::aggregation::formulas

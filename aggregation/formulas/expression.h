@@ -1,0 +1,87 @@
+// Formulas as text, parsed into checked expressions. A formula reads numbers (f64), vectors (f32, of the model's shape) and cohort
+// numbers (one f64 for each update of a round); the grammar is in docs/methods.md.
+//
+//   w = w + server_lr * u             sets a target
+//   let change = (w_t - w) / steps    names a value for the lines below
+//
+// On the right a name means its value before all lines; only `let` names are new. Equal expressions are one node.
+#pragma once
+
+#include "aggregation/formulas/op.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fedhive::aggregation::formulas {
+
+inline constexpr std::size_t kLongestText = 4096;  // bytes of all lines of a method
+inline constexpr std::size_t kDeepest = 64;        // brackets, signs and powers inside one another
+inline constexpr std::size_t kMostNodes = 400;
+
+enum class Shape : std::uint8_t { Number, Cohort, Vector };
+
+/// A node's arguments are indices of earlier nodes.
+struct Node {
+    Op op = Op::Number;
+    std::uint8_t num_args = 0;
+    Shape shape = Shape::Number;
+    std::array<std::size_t, 3> args{};
+    double number = 0.0;  // Op::Number
+    std::string name{};   // Op::Name
+
+    std::span<const std::size_t> arguments() const { return {args.data(), num_args}; }
+    bool operator==(const Node&) const = default;
+};
+
+/// What the lines cannot be: `line` is an index of the lines, from 0. If a name is not known, `unknown` is the name and `known`
+/// what there is.
+struct FormulaError : std::runtime_error {
+    FormulaError(std::size_t at_line, const std::string& text) : std::runtime_error(text), line(at_line) {}
+
+    std::size_t line;
+    std::string unknown{};
+    std::vector<std::string> known{};
+};
+
+using Names = std::map<std::string, Shape, std::less<>>;
+
+/// The names of a place, such as a client's gradient.
+struct Scope {
+    Names given;           // may be read
+    Names targets;         // may be set
+    bool numbers = false;  // any other name may be set to a number
+};
+
+struct Target {
+    std::string name;
+    std::size_t node = 0;
+    std::size_t line = 0;
+    bool is_vector = false;  // its formula may still give a number, which counts for each element
+};
+
+struct Formulas {
+    std::vector<Node> nodes;
+    std::vector<Target> targets;
+
+    const Node& of(const Target& target) const { return nodes[target.node]; }
+    /// Whether a formula reads that name.
+    bool reads(std::string_view name) const;
+    /// Whether a value of the whole vector is needed before the first element.
+    bool reduces() const;
+};
+
+/// Throws FormulaError for a line outside the grammar, a name that is not in the scope, a shape that does not fit, a name that is
+/// set twice, or lines that are too long, too deep or too many.
+Formulas parse(std::span<const std::string> lines, const Scope& scope);
+
+/// "a number", "a vector of the model's shape", "a number for each update"
+std::string_view text_of(Shape shape);
+
+}  // namespace fedhive::aggregation::formulas

@@ -1,0 +1,11 @@
+// Loops of formulas for AVX2 (x86-64-v3).
+#define FEDHIVE_FORMULA_SET avx2
+#include "aggregation/formulas/kernels/loops.h"
+
+namespace fedhive::aggregation::formulas {
+
+// constinit: no initialiser compiled with these instructions may run on a processor without them.
+extern constinit const Loops loops_avx2;
+constinit const Loops loops_avx2 = avx2::loops_named("avx2");
+
+}  // namespace fedhive::aggregation::formulas

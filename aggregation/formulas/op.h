@@ -1,0 +1,90 @@
+// The operations of formulas. C++17: device code reads it.
+#pragma once
+
+#include "aggregation/math/element_ops.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace fedhive::aggregation::formulas {
+
+/// The order is that of the kernels' tables (kernels.h).
+enum class Op : std::uint8_t {
+    // of two
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Minimum,
+    Maximum,
+    Less,
+    AtMost,
+    Greater,
+    AtLeast,
+    Equal,
+    NotEqual,
+    // of one
+    Negative,
+    Sqrt,
+    Abs,
+    Sign,
+    Exp,
+    Log,
+    Tanh,
+    Sigmoid,
+    Relu,
+    Floor,
+    // of three
+    Where,
+    // of numbers only
+    Power,
+    Remainder,
+    // of vectors, to a number
+    Sum,
+    Mean,
+    Dot,
+    // of cohort numbers: to a number, then to cohort numbers
+    SumK,
+    MeanK,
+    MaxK,
+    MinK,
+    MedianK,
+    SoftmaxK,
+    SortK,
+    RankK,
+    // leaves
+    Name,
+    Number,
+};
+
+constexpr std::size_t index_of(Op op) { return static_cast<std::size_t>(op); }
+inline constexpr std::size_t kOpsOfTwo = index_of(Op::Negative);
+inline constexpr std::size_t kOpsOfOne = index_of(Op::Where) - kOpsOfTwo;
+FEDHIVE_HOST_DEVICE constexpr bool is_of_two(Op op) { return op < Op::Negative; }
+FEDHIVE_HOST_DEVICE constexpr bool is_of_one(Op op) { return op >= Op::Negative && op < Op::Where; }
+FEDHIVE_HOST_DEVICE constexpr bool is_reduction(Op op) { return op >= Op::Sum && op <= Op::Dot; }
+
+/// A value of an instruction: a register, a vector that is read or written, or a number.
+struct Operand {
+    enum class Kind : std::uint8_t { None, Register, Vector, Number, Target };
+    Kind kind = Kind::None;
+    std::uint8_t index = 0;
+};
+
+/// out = op(a, b, c) for each element. A pair: out = outer(op(a, b), c), swapped: outer(c, op(a, b)).
+struct Instruction {
+    Op op = Op::Add;
+    Op outer = Op::Add;
+    bool is_pair = false;
+    bool is_swapped = false;
+    Operand a{}, b{}, c{}, out{};
+};
+
+inline constexpr std::size_t kOpsPairable = index_of(Op::Minimum);
+inline constexpr std::size_t kMostRegisters = 32;
+inline constexpr std::size_t kMostVectors = 24;
+inline constexpr std::size_t kMostTargets = 16;
+inline constexpr std::size_t kMostNumbers = 64;
+inline constexpr std::size_t kMostInstructions = 128;
+
+}  // namespace fedhive::aggregation::formulas

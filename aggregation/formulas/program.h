@@ -1,0 +1,39 @@
+// Checked expressions as instructions for a chunk of elements. Every pass but the last computes values of the whole vector (sums,
+// norms, inner products), of which the numbers of the next pass are made; the last writes the targets.
+#pragma once
+
+#include "aggregation/formulas/expression.h"
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace fedhive::aggregation::formulas {
+
+/// Σ a[i] b[i], the value of `node`; without b: Σ a[i].
+struct Reduction {
+    std::size_t node = 0;
+    Operand a{}, b{};
+};
+
+struct Pass {
+    std::vector<Instruction> code;
+    std::vector<Reduction> reductions;
+};
+
+struct Program {
+    Formulas formulas;
+    std::vector<std::size_t> levels;   // of each node: the first pass that may read it
+    std::vector<std::string> vectors;  // read, by Operand::Kind::Vector
+    std::vector<std::size_t> numbers;  // nodes that instructions read, by Operand::Kind::Number
+    std::vector<std::string> stored;   // vector targets, by Operand::Kind::Target
+    std::vector<Pass> passes;
+    std::size_t registers = 0;
+
+    bool writes_vectors() const { return !stored.empty(); }
+};
+
+/// Throws FormulaError for formulas that need more registers, vectors or instructions than there are.
+Program compile(Formulas formulas);
+
+}  // namespace fedhive::aggregation::formulas

@@ -1,0 +1,268 @@
+// Formulas: their grammar, their values beside loops written by hand, and that neither a processor, a range nor a chunk changes a bit.
+#include "aggregation/formulas/executor.h"
+
+#include "aggregation/formulas/elements.h"
+#include "tests/aggregation/spans.h"
+
+#include <doctest/doctest.h>
+
+#include <bit>
+#include <cmath>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace fedhive::aggregation::formulas {
+namespace {
+
+using Lines = std::vector<std::string>;
+
+const Scope& client_scope() {
+    static const Scope scope{
+        .given = {{"g", Shape::Vector},
+                  {"w", Shape::Vector},
+                  {"w_t", Shape::Vector},
+                  {"c", Shape::Vector},
+                  {"mu", Shape::Number},
+                  {"steps", Shape::Number},
+                  {"k.n", Shape::Cohort},
+                  {"k.loss", Shape::Cohort}},
+        .targets = {{"g", Shape::Vector}, {"c", Shape::Vector}, {"weight", Shape::Cohort}, {"d", Shape::Vector}},
+        .numbers = true};
+    return scope;
+}
+
+/// Vectors of one length by name; run() evaluates lines with mu = 0.1, steps = 7.
+struct Bench {
+    explicit Bench(std::size_t size) : ranges{{0, size}} {
+        for (const char* name : {"g", "w", "w_t", "c"}) {
+            std::vector<float>& values = vectors[name];
+            for (std::size_t i = 0; i < size; ++i)
+                values.push_back(0.01F * static_cast<float>(static_cast<int>((i * 37 + vectors.size() * 11) % 201) - 100));
+        }
+        vectors["d"].assign(size, 5.0F);
+    }
+
+    Executor run(const Lines& lines, const Loops* loops = nullptr) {
+        Executor executor(parse(lines, client_scope()), loops);
+        executor.set("mu", 0.1);
+        executor.set("steps", 7.0);
+        executor.set("k.n", Numbers{3.0, 1.0, 4.0, 2.0});
+        executor.set("k.loss", Numbers{0.5, 2.0, 1.0, 1.0});
+        for (auto& [name, values] : vectors) {
+            executor.set(name, ConstParamSpan(values));
+            executor.write_to(name, ParamSpan(values));
+        }
+        executor.run(ranges);
+        return executor;
+    }
+
+    std::map<std::string, std::vector<float>> vectors;
+    std::vector<Range> ranges;
+};
+
+bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+    return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+std::string refused(const Lines& lines) {
+    try {
+        compile(parse(lines, client_scope()));
+    } catch (const FormulaError& error) {
+        return fmt::format("{}: {}", error.line, error.what());
+    }
+    return "";
+}
+
+double value_of(const std::string& expression) { return Bench(64).run({"x = " + expression}).number("x"); }
+
+TEST_SUITE("Formulas") {
+    TEST_CASE("AFormulaHasTheBitsOfALoopThatSaysTheSame") {
+        Bench bench(1337);
+        const auto before = bench.vectors;
+        bench.run({"g = g + mu * (w - w_t)"});
+        for (std::size_t i = 0; i < 1337; ++i) {
+            const float expected = before.at("g")[i] + 0.1F * (before.at("w")[i] - before.at("w_t")[i]);
+            CHECK_EQ(std::bit_cast<std::uint32_t>(bench.vectors["g"][i]), std::bit_cast<std::uint32_t>(expected));
+        }
+        CHECK(same_bits(bench.vectors["w"], before.at("w")));
+    }
+
+    TEST_CASE("EveryNameOnTheRightIsTheValueBeforeAllLines") {
+        Bench bench(700);
+        const auto before = bench.vectors;
+        bench.run({"let change = (w_t - w) / (steps * mu) - c", "d = change", "c = c + change", "g = c - g"});
+        for (std::size_t i = 0; i < 700; ++i) {
+            const float change = (before.at("w_t")[i] - before.at("w")[i]) / static_cast<float>(7.0 * 0.1) - before.at("c")[i];
+            CHECK_EQ(bench.vectors["d"][i], change);
+            CHECK_EQ(bench.vectors["c"][i], before.at("c")[i] + change);
+            CHECK_EQ(bench.vectors["g"][i], before.at("c")[i] - before.at("g")[i]);
+        }
+    }
+
+    TEST_CASE("TargetsMayBeCopiesSwapsAndNumbers") {
+        Bench bench(600);
+        const auto before = bench.vectors;
+        bench.run({"g = c", "c = g", "d = 2"});
+        CHECK(same_bits(bench.vectors["g"], before.at("c")));
+        CHECK(same_bits(bench.vectors["c"], before.at("g")));
+        CHECK(same_bits(bench.vectors["d"], std::vector<float>(600, 2.0F)));
+    }
+
+    TEST_CASE("OnlyTheElementsOfTheRangesAreWrittenAndSummed") {
+        Bench bench(100);
+        bench.ranges = {{0, 10}, {16, 30}};
+        const Executor executor = bench.run({"d = 1", "x = sum(w)", "y = mean(w)"});
+        double sum = 0.0;
+        for (std::size_t i = 0; i < 100; ++i) {
+            const bool inside = i < 10 || (i >= 16 && i < 46);
+            CHECK_EQ(bench.vectors["d"][i], inside ? 1.0F : 5.0F);
+            if (inside) sum += static_cast<double>(bench.vectors["w"][i]);
+        }
+        CHECK_EQ(executor.number("x"), doctest::Approx(sum));
+        CHECK_EQ(executor.number("y"), doctest::Approx(sum / 40.0));
+    }
+
+    TEST_CASE("NumbersFollowTheUsualRules") {
+        CHECK_EQ(value_of("2 + 3 * 4 ^ 2 / 8"), 8.0);
+        CHECK_EQ(value_of("-2 ^ 2"), -4.0);
+        CHECK_EQ(value_of("2 ^ -1"), 0.5);
+        CHECK_EQ(value_of("2 ^ 3 ^ 2"), 512.0);
+        CHECK_EQ(value_of("(7 % 4) - -1"), 4.0);
+        CHECK_EQ(value_of("1 - 2 - 3"), -4.0);
+        CHECK_EQ(value_of("where(mu < 0.5, 10, 20) + (mu >= 1)"), 10.0);
+        CHECK_EQ(value_of("minimum(3, maximum(1, 2)) * sign(-5) * abs(-2) + floor(2.5)"), -2.0);
+        CHECK_EQ(value_of("1e-3 * 1000 + .5"), 1.5);
+        CHECK_EQ(value_of("relu(-1) + sqrt(16) + 16 ^ 0.5"), 8.0);
+        for (const double x : {-30.0, -1.0, -1e-9, 0.0, 0.3, 1.0, 50.0, 700.0}) {
+            CHECK_EQ(exponential(x), doctest::Approx(std::exp(x)).epsilon(1e-15));
+            CHECK_EQ(of_one<Op::Tanh>(x), doctest::Approx(std::tanh(x)).epsilon(1e-9));
+        }
+        for (const double x : {1e-300, 0.1, 0.70710678, 1.0, 3.0, 1e300})
+            CHECK_EQ(logarithm(x), doctest::Approx(std::log(x)).epsilon(1e-15));
+        CHECK_EQ(power(3.0, 2.5), doctest::Approx(std::pow(3.0, 2.5)).epsilon(1e-14));
+        CHECK_EQ(exponential(-800.0), 0.0);
+        CHECK(std::isinf(exponential(800.0)));
+        CHECK(std::isnan(logarithm(-1.0)));
+        CHECK(std::isinf(logarithm(0.0F)));
+    }
+
+    TEST_CASE("FunctionsOfVectorsAreThoseOfTheLibraryToTheirLastBits") {
+        struct Case {
+            const char* name;
+            std::function<double(double)> exact;
+        };
+        for (const Case& one : std::vector<Case>{{"exp", [](double x) { return std::exp(x); }},
+                                                 {"tanh", [](double x) { return std::tanh(x); }},
+                                                 {"sigmoid", [](double x) { return 1.0 / (1.0 + std::exp(-x)); }},
+                                                 {"relu", [](double x) { return std::max(x, 0.0); }},
+                                                 {"sign", [](double x) { return x > 0   ? 1.0
+                                                                                : x < 0 ? -1.0
+                                                                                        : 0.0; }}}) {
+            Bench bench(900);
+            const std::vector<float> before = bench.vectors["w"];
+            bench.run({fmt::format("d = {}(w)", one.name)});
+            for (std::size_t i = 0; i < 900; ++i)
+                CHECK_MESSAGE(bench.vectors["d"][i] == doctest::Approx(one.exact(static_cast<double>(before[i]))).epsilon(1e-6),
+                              one.name);
+        }
+        Bench bench(900);
+        bench.run({"d = log(w ^ 2 + 1e-3)", "g = (w ^ 2) ^ 1.5"});
+        for (std::size_t i = 0; i < 900; ++i) {
+            const double w = static_cast<double>(bench.vectors["w"][i]);
+            CHECK_EQ(bench.vectors["d"][i], doctest::Approx(std::log(w * w + 1e-3)).epsilon(1e-5));
+            if (w != 0.0) CHECK_EQ(bench.vectors["g"][i], doctest::Approx(std::pow(w * w, 1.5)).epsilon(1e-5));
+        }
+    }
+
+    TEST_CASE("ValuesOfTheWholeVectorMayStandInsideOneAnother") {
+        Bench bench(3000);
+        const auto before = bench.vectors;
+        const Executor executor = bench.run({"let unit = g / norm(g)", "d = unit * dot(unit, w)", "x = cos(g, w)"});
+        double gg = 0.0, gw = 0.0, ww = 0.0;
+        for (std::size_t i = 0; i < 3000; ++i) {
+            const double g = static_cast<double>(before.at("g")[i]), w = static_cast<double>(before.at("w")[i]);
+            gg += g * g;
+            gw += g * w;
+            ww += w * w;
+        }
+        CHECK_EQ(executor.number("x"), doctest::Approx(gw / std::sqrt(gg * ww)));
+        for (std::size_t i = 0; i < 3000; i += 100)
+            CHECK_EQ(bench.vectors["d"][i], doctest::Approx(static_cast<double>(before.at("g")[i]) * gw / gg).epsilon(1e-4));
+    }
+
+    TEST_CASE("CohortFunctionsGiveOneNumberOrOneForEachUpdate") {
+        const Executor executor =
+            Bench(16).run({"weight = k.n / sum_k(k.n) * rank_k(k.loss)", "a = mean_k(k.loss)", "b = median_k(k.n)",
+                           "e = max_k(softmax_k(k.n))", "f = min_k(sort_k(k.n) - k.n)"});
+        CHECK_EQ(executor.numbers("weight"), Numbers{0.0, 0.1 * 3.0, 0.4 * 1.0, 0.2 * 2.0});
+        CHECK_EQ(executor.number("a"), 1.125);
+        CHECK_EQ(executor.number("b"), 2.5);
+        CHECK_EQ(executor.number("e"),
+                 doctest::Approx(std::exp(4.0) / (std::exp(1.0) + std::exp(2.0) + std::exp(3.0) + std::exp(4.0))));
+        CHECK_EQ(executor.number("f"), -2.0);
+    }
+
+    TEST_CASE("BitsAreThoseOfAnyProcessor") {
+        const Lines lines = {
+            "let far = norm(w - w_t)",
+            "d = exp(-abs(w)) * sigmoid(g) + tanh(c) / (1 + sqrt(w ^ 2)) - where(g > 0, mu, w) + log(1 + g ^ 2)",
+            "g = (w - c) * (far - g) + minimum(w, c) - maximum(g, 0.1) * floor(w) + relu(c) * sign(w)"};
+        Bench expected(2999);
+        expected.run(lines, loops_by_name("plain"));
+        for (const char* name : {"avx2", "avx512"}) {
+            const Loops* loops = loops_by_name(name);
+            if (loops == nullptr) {
+                MESSAGE("skipped: this processor has no " << name);
+                continue;
+            }
+            Bench bench(2999);
+            bench.run(lines, loops);
+            CHECK(same_bits(bench.vectors["d"], expected.vectors["d"]));
+            CHECK(same_bits(bench.vectors["g"], expected.vectors["g"]));
+        }
+    }
+
+    TEST_CASE("PiecesGiveTheBitsOfTheWhole") {
+        const Lines lines = {"g = g + mu * (w - w_t) - c * c / (steps + w ^ 2)"};
+        Bench whole(1500), pieces(1500);
+        whole.run(lines);
+        pieces.ranges = {{0, 7}, {7, 600}, {607, 67}, {674, 826}};
+        pieces.run(lines);
+        CHECK(same_bits(whole.vectors["g"], pieces.vectors["g"]));
+    }
+
+    TEST_CASE("WhatIsWrongNamesTheLineAndWhatIsAllowed") {
+        const auto has = [](const std::string& text, std::initializer_list<const char*> parts) {
+            return std::all_of(parts.begin(), parts.end(),
+                               [&](const char* part) { return text.find(part) != std::string::npos; });
+        };
+        CHECK(has(refused({"g = g", "d = wt"}), {"1: ", "'wt'", "w_t"}));
+        CHECK(has(refused({"w = g"}), {"0: ", "'w'", "c, d, g, weight"}));
+        CHECK(has(refused({"g = g +"}), {"column 8"}));
+        CHECK(has(refused({"g = (g"}), {"')'"}));
+        CHECK(has(refused({"g = g g"}), {"column 7", "end of the line"}));
+        CHECK(has(refused({"g = relux(g)"}), {"relux", "relu"}));
+        CHECK(has(refused({"g = minimum(g)"}), {"minimum takes 2 values, 1 are given"}));
+        CHECK(has(refused({"x = g"}), {"'x' is a vector"}));
+        CHECK(has(refused({"x = k.n"}), {"'x' is a number for each update", "sum_k"}));
+        CHECK(has(refused({"g = g * k.n"}), {"sum_k"}));
+        CHECK(has(refused({"x = norm(mu)"}), {"vectors"}));
+        CHECK(has(refused({"x = sum_k(mu)"}), {"_k"}));
+        CHECK(has(refused({"g = g % 2"}), {"%"}));
+        CHECK(has(refused({"g = g", "g = w"}), {"set twice"}));
+        CHECK(has(refused({"let w = g", "g = w"}), {"already has a meaning"}));
+        CHECK(has(refused({"let a = g", "let a = w", "g = a"}), {"1: ", "already has a meaning"}));
+        CHECK(has(refused({"g = 1.2.3 * g"}), {"column"}));
+        CHECK(has(refused({""}), {"a name expected"}));
+        CHECK(has(refused({"g = " + std::string(5000, '1')}), {"4096"}));
+        CHECK(has(refused({"g = " + std::string(200, '(') + "g" + std::string(200, ')')}), {"levels"}));
+        CHECK(has(refused({"g = " + std::string(300, '-') + "g"}), {"levels"}));
+        std::string much = "g = w";
+        for (int i = 0; i < 200; ++i) much += fmt::format(" + exp(w + {})", i);
+        CHECK(has(refused({much}), {"more than"}));
+    }
+}
+
+}  // namespace
+}  // namespace fedhive::aggregation::formulas
