@@ -1,6 +1,7 @@
 #include "aggregation/cohort/aggregator_catalog.h"
 
 #include "aggregation/base/error.h"
+#include "aggregation/math/mean.h"
 
 namespace fedhive::aggregation {
 
@@ -55,7 +56,14 @@ const std::vector<AggregatorSpec>& aggregator_catalog() {
     return catalog;
 }
 
-const AggregatorSpec& aggregator_spec(const std::string& name) { return entry_of(aggregator_catalog(), name, "aggregator"); }
+const AggregatorSpec& aggregator_spec(const std::string& name) {
+    static const AggregatorSpec formula = {.name = "formula",
+                                           .summary = "the sum with the weights of strategy.file",
+                                           .single_updates = true,
+                                           .weighs = false,
+                                           .build = [](const Values&) { return make_sum(); }};
+    return name == formula.name ? formula : entry_of(aggregator_catalog(), name, "aggregator");
+}
 
 std::size_t least_updates(const AggregatorSpec& rule, const Values& values) {
     return rule.least == nullptr ? 1 : rule.least(values);

@@ -22,6 +22,9 @@ struct Sender {
     double weight = 1.0;             // w_k of strategy.weighting
     double sent_loss = 0.0;          // of the model that it was sent on its examples, if the rule measures it
     double label_discrepancy = 0.0;  // |its share of each label − 1 / labels|, if the rule asks for it
+    std::uint64_t num_examples = 0;  // n_k
+    double train_loss = 0.0;         // mean over its visit
+    std::vector<double> reports{};   // what its method reports, in the method's order
 };
 
 /// How clients step, for rules that undo it.
@@ -39,6 +42,7 @@ struct RoundUpdates {
     const InnerProducts* products = nullptr;
     std::uint64_t num_clients = 0;  // of the run
     LocalSteps local{};
+    std::uint64_t round = 0;  // from 0
 
     std::size_t size() const { return senders.size(); }
     /// The row of the root client's update, for a rule with `root`.

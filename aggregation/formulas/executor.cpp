@@ -30,7 +30,7 @@ std::size_t number_bit(const Operand& operand, std::size_t place) {
 
 Executor::Executor(Formulas formulas, const Loops* loops)
     : program_(compile(std::move(formulas))),
-      tables_(loops != nullptr ? *loops : formulas::loops()),
+      tables_(loops != nullptr ? loops : &formulas::loops()),
       values_(program_.formulas.nodes.size()),
       vectors_(program_.vectors.size()),
       targets_(program_.stored.size()),
@@ -43,12 +43,13 @@ Executor::Executor(Formulas formulas, const Loops* loops)
 
 Loop Executor::loop_of(const Instruction& one) const {
     const std::size_t kinds = number_bit(one.a, 0) | number_bit(one.b, 1) | number_bit(one.c, 2);
-    if (one.is_pair)
-        return tables_
-            .pairs[((index_of(one.op) * kOpsPairable + index_of(one.outer)) * 2 + (one.is_swapped ? 1 : 0)) * 8 + kinds];
-    if (is_of_two(one.op)) return tables_.of_two[index_of(one.op) * 4 + kinds];
-    if (is_of_one(one.op)) return tables_.of_one[index_of(one.op) - kOpsOfTwo];
-    return tables_.where[kinds];
+    if (one.is_pair) {
+        const std::size_t pair = index_of(one.op) * kOpsPairable + index_of(one.outer);
+        return tables_->pairs[(pair * 2 + (one.is_swapped ? 1 : 0)) * 8 + kinds];
+    }
+    if (is_of_two(one.op)) return tables_->of_two[index_of(one.op) * 4 + kinds];
+    if (is_of_one(one.op)) return tables_->of_one[index_of(one.op) - kOpsOfTwo];
+    return tables_->where[kinds];
 }
 
 void Executor::set(std::string_view name, double number) { set(name, Numbers{number}); }
@@ -146,7 +147,7 @@ void Executor::sum_host(const Pass& pass, const Range& range, std::span<double> 
             run_host(pass, first, width);
             for (std::size_t r = 0; r < totals.size(); ++r) {
                 const auto& [node, a, b] = pass.reductions[r];
-                tables_.add_products(lanes[r].data(), spread(a, first, 0),
+                tables_->add_products(lanes[r].data(), spread(a, first, 0),
                                       b.kind == Kind::None ? nullptr : spread(b, first, 1), width);
             }
         }

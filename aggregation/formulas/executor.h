@@ -71,7 +71,7 @@ private:
     MemorySpace space() const;
 
     Program program_;
-    const Loops& tables_;
+    const Loops* tables_;
     std::vector<std::vector<Loop>> loops_{};      // of each pass's instructions
     std::vector<std::optional<Numbers>> values_;  // of each node that is no vector
     std::vector<ConstParamSpan> vectors_;         // as program_.vectors

@@ -79,7 +79,7 @@ private:
         const auto found = scope_.targets.find(name);
         if (found == scope_.targets.end()) {
             if (!scope_.numbers || scope_.given.contains(name) || lets_.contains(name) || name.find('.') != std::string::npos)
-                fail_unknown(name, "what can be set", scope_.targets);
+                fail_unknown(name, "cannot be set", scope_.targets);
             if (shape != Shape::Number)
                 fail(fmt::format("'{}' is {}; a number is allowed here, as sum_k or mean_k give it", name, text_of(shape)));
         } else if (shape != found->second && !(shape == Shape::Number && found->second != Shape::Number)) {
@@ -184,7 +184,7 @@ private:
         if (found == scope_.given.end()) {
             Names known = scope_.given;
             for (const auto& [let, node] : lets_) known.emplace(let, formulas_.nodes[node].shape);
-            fail_unknown(name, "a value", known);
+            fail_unknown(name, "is no value", known);
         }
         return add({.op = Op::Name, .shape = found->second, .name = name});
     }
@@ -275,7 +275,10 @@ private:
     [[noreturn]] void fail_unknown(const std::string& name, std::string_view what, const Names& names) const {
         std::vector<std::string> known;
         for (const auto& [one, shape] : names) known.push_back(one);
-        FormulaError error(line_, fmt::format("'{}' is not {} here; there are: {}", name, what, fmt::join(known, ", ")));
+        const bool of_cohort = name.starts_with("k.") && !scope_.targets.contains("weight");
+        FormulaError error(line_, fmt::format("'{}' {} here; there {}{}", name, what,
+                                              known.empty() ? "is nothing" : fmt::format("are: {}", fmt::join(known, ", ")),
+                                              of_cohort ? "; numbers of a cohort are for `cohort`" : ""));
         error.unknown = name;
         error.known = std::move(known);
         throw error;

@@ -25,6 +25,7 @@ struct Aggregate {
     ConstParamSpan values;  // [P], owned by the aggregator, valid until its next zero_init
     double weight = 0.0;    // sum of the weights
     std::size_t clients = 0;
+    std::uint64_t round = 0;  // from 0, as the server counts
 };
 
 /// Element-wise rules: element i of the aggregate depends on element i of the updates only. Ranges of parameters can therefore

@@ -43,6 +43,11 @@ std::vector<std::string> optimizers_with_sgd_steps();
 /// plain SGD 0, with momentum 1, Adam 2.
 std::size_t num_state_vectors(const OptimizerOptions& options);
 
+/// The rate of the options.
+inline double client_rate(const OptimizerOptions& options) {
+    return std::visit([](const auto& one) { return static_cast<double>(one.lr); }, options);
+}
+
 /// `options` with its rate multiplied by `factor`.
 template <typename Options>
 Options at_rate(Options options, float factor) {

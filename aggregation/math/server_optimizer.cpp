@@ -17,7 +17,10 @@ const std::vector<ServerOptimizerSpec>& server_optimizer_catalog() {
 }
 
 const ServerOptimizerSpec& server_optimizer_spec(const std::string& name) {
-    return entry_of(server_optimizer_catalog(), name, "server optimiser");
+    static const ServerOptimizerSpec formula = {.name = "formula",
+                                                .summary = "the server's formulas of strategy.file",
+                                                .build = [](const Values&) { return make_server_sgd({}); }};
+    return name == formula.name ? formula : entry_of(server_optimizer_catalog(), name, "server optimiser");
 }
 
 KeySpec averaging_rate() {

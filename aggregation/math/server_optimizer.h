@@ -70,7 +70,7 @@ struct ServerOptimizerSpec {
 /// All server optimisers that a config can name, in the order of REFERENCE.md.
 const std::vector<ServerOptimizerSpec>& server_optimizer_catalog();
 
-/// The name must exist.
+/// The name must exist. "formula", which a config cannot name, stands for the server of a method file.
 const ServerOptimizerSpec& server_optimizer_spec(const std::string& name);
 
 /// The key server_lr of optimisers that add the aggregate: 1 is plain averaging.

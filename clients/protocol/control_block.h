@@ -114,7 +114,7 @@ public:
     std::span<std::uint32_t> groups() const;  // of each group of terms: its size, then their indices
 
     /// The plan of the run: plain data that the coordinator stores before it spawns workers. At most kPlanBytes.
-    static constexpr std::size_t kPlanBytes = 16384;
+    static constexpr std::size_t kPlanBytes = 24576;
     template <typename Plan>
     void set_plan(const Plan& plan) const {
         static_assert(std::is_trivially_copyable_v<Plan> && sizeof(Plan) <= kPlanBytes);

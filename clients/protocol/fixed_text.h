@@ -19,6 +19,8 @@ struct FixedText {
         std::copy_n(text.data(), std::min(text.size(), Capacity - 1), characters.data());
     }
 
+    bool empty() const { return characters.front() == '\0'; }
+
     /// Ends at the first NUL, or at the capacity if a writer died in between.
     std::string get() const { return {characters.data(), std::find(characters.begin(), characters.end(), '\0')}; }
 };

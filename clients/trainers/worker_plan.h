@@ -18,6 +18,7 @@
 #include "clients/tasks/evaluation_sums.h"
 #include "clients/tasks/loss.h"
 #include "clients/uploads/upload.h"
+#include "clients/visit/formula_visit.h"
 #include "clients/visit/local_training.h"
 
 #include <array>
@@ -50,6 +51,7 @@ struct WorkerPlan {
     aggregation::MemorySpace space = aggregation::MemorySpace::Host;
     aggregation::Memories memories;             // beside the model
     aggregation::ControlChange control_change;  // of clients with control variates
+    MethodText method;                          // of strategy.file
     int states_descriptor = -1;                 // clients' records; -1: none
     int arena_descriptor = -1;                  // host arena
     aggregation::IpcHandle arena_handle{};      // CUDA arena

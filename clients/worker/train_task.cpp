@@ -41,11 +41,17 @@ TrainTask::TrainTask(WorkerContext& worker)
         control_.emplace(worker.local_step, worker.plan.memories, change, sgd != nullptr ? sgd->lr : 0.0F,
                          worker.arena.space());
     }
+    if (!worker.plan.method.empty()) {
+        formulas_.emplace(worker.plan.method, worker.plan.memories, model_layout(worker.plan.model), worker.local_part,
+                          worker.plan.reports, worker.arena.space());
+        formulas_->add_to(worker.local_step);
+    }
 }
 
 TrainingStep& TrainTask::many_rows() {
     if (!many_rows_) {
         many_rows_.emplace(worker_.trainer.step_at_once(), worker_.plan.clip_norm);
+        if (formulas_) formulas_->add_to(*many_rows_);
         supervised_many_rows_.emplace(*many_rows_, worker_.supervision);
     }
     return *supervised_many_rows_;
@@ -160,12 +166,21 @@ void TrainTask::train_rows(TaskCell& cell, const LocalTraining& training, aggreg
     supervision.expect(rows_.faults, rows_.row_of(blamed), [&](std::size_t row) { blame(cell, rows_.places[row]); });
     supervision.beat();
     supervision.throw_if_stopping();
-    clients_.train(training, task.objective, task.round, rows_.clients, start, rows_.results);
+    const aggregation::ConstParamSpan began = formulas_ ? begin_formulas(task, start) : start;
+    clients_.train(training, task.objective, task.round, rows_.clients, began, rows_.results);
     for (std::size_t row = 0; measure_ && row < rows_.results.size(); ++row) {
         rows_.results[row].reports = rows_.measured[row];
         rows_.results[row].start_ns = began_ns;
     }
     supervision.fire_in_training([&](std::size_t row) { return clients_.parameters_of(row); });
+}
+
+/// Where the visits of rows_ begin. Several rows share what the formulas read.
+aggregation::ConstParamSpan TrainTask::begin_formulas(const Task& task, aggregation::ConstParamSpan sent) {
+    const RowClient& first = rows_.clients.front();
+    const double lr = aggregation::client_rate(worker_.plan.optimizer) * static_cast<double>(task.objective.lr_factor);
+    return formulas_->begin(worker_.memories_of(task, first.client_id), sent,
+                            {.round = task.round, .num_examples = first.shard.size(), .lr = lr});
 }
 
 /// Writes a client's update: applies the upload chain, then writes to the slot or adds to the
@@ -186,6 +201,12 @@ void TrainTask::write_update(const Task& task, std::uint64_t place, aggregation:
     if (control_ && !upload_.empty()) {
         trained = control_->update_of(local, start);
         if (!aggregation::all_finite(trained)) throw worker_.not_finite("the update", member);
+    }
+    if (formulas_ && formulas_->has_end()) {
+        aggregation::synchronize(worker_.arena.space());  // the figures are complete
+        const ClientFigures& figures = figures_[place];
+        ClientResult& result = rows_.results[rows_.row_of(place)];
+        formulas_->end(memories, local, result, mean_loss_of(figures.loss_sum, figures.examples), result.reports);
     }
     if (!worker_.dataset.map().is_root(client_id)) {  // the root client's update never leaves the server
         upload_.apply(local, start, training.seed, task.round, client_id, task.num_together, memories);

@@ -5,6 +5,7 @@
 #include "aggregation/memory/pinned_array.h"
 #include "clients/uploads/upload.h"
 #include "clients/visit/control_variates.h"
+#include "clients/visit/formula_visit.h"
 #include "clients/visit/measure_pass.h"
 #include "clients/visit/step_clients.h"
 #include "clients/visit/whole_clients.h"
@@ -60,10 +61,12 @@ private:
     void accept_rows(TaskCell& cell, double update_s);
     void accept_all(TaskCell& cell);
     TrainingStep& many_rows();
+    aggregation::ConstParamSpan begin_formulas(const Task& task, aggregation::ConstParamSpan sent);
 
     WorkerContext& worker_;
     UploadChain upload_;
     std::optional<ControlVariates> control_;              // of clients that have them
+    std::optional<FormulaVisit> formulas_;                // of strategy.file
     std::optional<MeasurePass> measure_;                  // if the run has a report that needs one
     std::optional<LocalStep> many_rows_;                  // made on demand
     std::optional<SupervisedStep> supervised_many_rows_;  // around it

@@ -31,6 +31,7 @@ struct Arguments {
     RunOptions run;
     SweepCommand sweep;
     ReplayOptions replay;
+    std::filesystem::path method;
     PrivacyOptions privacy;
     std::filesystem::path folder;
     std::filesystem::path init;
@@ -166,6 +167,12 @@ void add_config_commands(CLI::App& app, Arguments& given) {
     });
 }
 
+void add_method(CLI::App& app, Arguments& given) {
+    CLI::App* command = app.add_subcommand("method", "print a method file as it is read: its keys, memories and formulas");
+    add_file(command, "file", given.method, "a .py or .yaml file, as strategy.file names it")->required();
+    command->callback([&given] { given.exit_code = method_command(given.method); });
+}
+
 /// A number in that range.
 CLI::Validator within_range(const Range& range) {
     return {[range](const std::string& text) {
@@ -284,6 +291,7 @@ int run_cli(int argc, char** argv) {
     add_script(app, "report", "scripts/report", "write a report of runs and sweeps; see fedhive report -h");
     add_script(app, "bench", "tools/bench", "compare the speed with other programs; see fedhive bench -h");
     add_config_commands(app, given);
+    add_method(app, given);
     add_privacy(app, given);
     add_folder_commands(app, given);
     add_facts(app, given);

@@ -5,10 +5,12 @@
 #include "clients/protocol/watcher.h"
 #include "sim/app/all_ranks.h"
 #include "sim/app/script_command.h"
+#include "sim/app/show_method.h"
 #include "sim/app/show_model.h"
 #include "sim/app/show_partition.h"
 #include "sim/app/show_privacy.h"
 #include "sim/config/load_config.h"
+#include "sim/config/method_file.h"
 #include "sim/config/suggest.h"
 #include "sim/fleet/failure_policy.h"
 #include "sim/fleet/fleet.h"
@@ -227,6 +229,11 @@ int validate_command(const ValidateOptions& options) {
 
 int show_config_command(const std::filesystem::path& config, const std::vector<std::string>& overrides) {
     fmt::print("{}", to_yaml(load_config(config, overrides).run));
+    return 0;
+}
+
+int method_command(const std::filesystem::path& file) {
+    fmt::print("{}", method_text(*load_method(file)));
     return 0;
 }
 

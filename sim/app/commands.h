@@ -61,6 +61,8 @@ struct PrivacyOptions {
 /// Prints ε, and the multiplier if `epsilon` is given. Does not return if the program is below its checkout: scripts/privacy adds
 /// what dp-accounting says.
 int privacy_command(const PrivacyOptions& options);
+/// Prints a method file as it is read: its keys, memories and formulas. Throws ConfigError for a file that is no method.
+int method_command(const std::filesystem::path& file);
 int evaluate_command(const std::filesystem::path& run_folder, bool json);
 int replay_command(const ReplayOptions& options);
 int reference_command();

@@ -179,25 +179,6 @@ void describe_sampling(Visitor& visitor, Chosen& sampling) {
     visitor.end();
 }
 
-void describe_strategy(Visitor& visitor, StrategyConfig& strategy) {
-    visitor.begin({.name = "strategy", .flow = true,
-                   .doc = "How updates become the next global model. name chooses a strategy; local, pre_aggregation, aggregator and server replace its parts. The keys of the parts stand beside them."});
-    visitor.field({.name = "name", .target = &strategy.name, .choices = names_of(strategy_catalog()), .doc = "One of the strategies below."});
-    visitor.field({.name = "weighting", .target = &strategy.weighting, .default_note = "the strategy's own",
-                   .doc = "Weight of an update. examples: the number of its client's training examples (n_k); uniform: equal weights."});
-    strategy.parts = parts_of(strategy.name, std::move(strategy.parts));
-    const auto part = [&](const char* key, Chosen& choice, const auto& catalog, const char* doc) {
-        visitor.field({.name = key, .target = &choice.name, .choices = names_of(catalog), .default_note = "the strategy's own",
-                       .doc = doc + summaries_of(catalog)});
-        describe_keys(visitor, key, choice.name, choice.values, choices_of(catalog));
-    };
-    part("local", strategy.parts.local, local_rule_catalog(), "The local objective that clients minimise. ");
-    part("pre_aggregation", strategy.parts.pre_aggregation, aggregation::pre_aggregation_catalog(), "What the rule combines: the updates, or means of groups of them. ");
-    part("aggregator", strategy.parts.aggregator, aggregation::aggregator_catalog(), "The rule that combines the updates of a round into one. ");
-    part("server", strategy.parts.server, aggregation::server_optimizer_catalog(), "The server's optimiser, which applies the combined update. ");
-    visitor.end();
-}
-
 void describe_upload(Visitor& visitor, Chosen& step) {
     const auto& catalog = clients::upload_catalog();
     visitor.field({.name = "name", .target = &step.name, .choices = names_of(catalog), .required = true, .doc = summaries_of(catalog)});

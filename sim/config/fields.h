@@ -104,6 +104,9 @@ public:
     /// A key whose value is read by other code: the blocks of a sweep file.
     virtual void other(const std::string&) {}
 
+    /// The value of this key of the present section cannot be used; what it would have brought is unknown. Called behind its field().
+    virtual void refuse([[maybe_unused]] const std::string& name, const std::string& problem) { throw ConfigError(problem); }
+
     /// True if it also visits sections whose condition does not hold.
     virtual bool wants_all() const { return false; }
 };
@@ -115,6 +118,7 @@ void describe(Visitor& visitor, RunConfig& run);
 // Parts of describe(), each in the file of its name.
 void describe_devices(Visitor& visitor, RunConfig& run);
 void describe_data(Visitor& visitor, DataConfig& data);
+void describe_strategy(Visitor& visitor, StrategyConfig& strategy);
 
 /// A field's value as YAML; empty for a key left out.
 std::string text_of(const Field& field);

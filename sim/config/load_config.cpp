@@ -53,7 +53,10 @@ private:
 /// Fills in defaults that depend on other keys.
 void complete(RunConfig& run, const StrategySpec& strategy, const TreeSource& source, const std::string& origin) {
     if (!source.gives("", "name")) run.name = name_of(origin);
-    if (!source.gives("strategy", "weighting")) run.strategy.weighting = strategy.default_weighting;
+    if (!source.gives("strategy", "weighting")) {
+        const auto& method = run.strategy.parts.method;
+        run.strategy.weighting = method != nullptr && method->equal_weights ? Weighting::Uniform : strategy.default_weighting;
+    }
     PartitionConfig& partition = run.data.partition;
     const bool named = clients::partition_scheme(partition.scheme).names_clients;
     if (!partition.clients && !named) partition.clients = PartitionConfig::kDefaultClients;

@@ -66,6 +66,11 @@ public:
         }
     }
 
+    void refuse(const std::string& name, const std::string& problem) override {
+        add(kValue, *present(name), path_of(name), problem);
+        levels_.back().node = nullptr;  // its other keys may be the method's
+    }
+
     void other(const std::string& name) override { levels_.back().known.push_back({name, {}}); }
 
     bool wants_all() const override { return true; }  // to know which choice a key belongs to
@@ -313,8 +318,7 @@ private:
             return wrong_type(node, path, "a number", allowed,
                               node.kind == Node::Kind::Quoted && number.valid ? "remove the quotes" : "");
         if (!fits_float(number.value)) {
-            const bool words = node.text.find_first_of("iInN") != std::string::npos;
-            if (words) return wrong_type(node, path, "a finite number", allowed);
+            if (node.text.find_first_of("iInN") != std::string::npos) return wrong_type(node, path, "a finite number", allowed);
             return add(kValue, node, path,
                        fmt::format("{} does not fit in 32-bit floating point; allowed: {}", shortened(node.text), allowed));
         }
@@ -324,19 +328,17 @@ private:
     }
 
     void read(const Node& node, const std::string& path, const Field&, bool& target) {
-        const bool is_one = node.text == "true" || node.text == "false";
-        if (node.kind != Node::Kind::Plain || !is_one)
+        if (const bool is_one = node.text == "true" || node.text == "false"; node.kind != Node::Kind::Plain || !is_one)
             return wrong_type(node, path, "true or false", "", is_one ? "remove the quotes" : "");
         target = node.text == "true";
     }
 
     void read(const Node& node, const std::string& path, const Field& field, std::string& target) {
         const std::vector<std::string> words = field.words();
-        const std::string allowed = joined(words);
-        if (!is_word(node)) return wrong_type(node, path, "a word", allowed);
+        if (!is_word(node)) return wrong_type(node, path, "a word", joined(words));
         if (!words.empty() && std::find(words.begin(), words.end(), node.text) == words.end())
             return add(kValue, node, path,
-                       fmt::format("unknown value '{}'; allowed: {}{}", shortened(node.text), allowed,
+                       fmt::format("unknown value '{}'; allowed: {}{}", shortened(node.text), joined(words),
                                    value_meant(path, node.text, words).advice));
         target = node.text;
     }

@@ -10,6 +10,7 @@
 #include "sim/config/fields.h"
 #include "sim/config/local_part_rules.h"
 #include "sim/config/measure_rules.h"
+#include "sim/config/method_rules.h"
 #include "sim/config/mistakes.h"
 #include "sim/config/privacy.h"
 #include "sim/config/root_rules.h"
@@ -211,6 +212,7 @@ void check_client_state(const RunConfig& run, const std::string& who, const Conf
     if (run.training.least_per_slot() > 1)
         refuse(run.training.clients_per_slot ? "training.clients_per_slot" : "training.clients_at_once",
                "needs the update of every single client; allowed: 1");
+    if (run.strategy.parts.method != nullptr) return;  // check_method() knows what its server needs
     if (run.strategy.weighting != Weighting::Uniform)
         refuse("strategy.weighting", "averages its clients' state with equal weights; allowed: uniform");
     if (!aggregation::aggregator_spec(run.strategy.parts.aggregator.name).replaceable)
@@ -220,7 +222,7 @@ void check_client_state(const RunConfig& run, const std::string& who, const Conf
 /// Checks the strategy's own parts together, then each replaced part by itself, so that the message blames the right key.
 void check_parts_with_mode(const RunConfig& run, const StrategySpec& strategy, const ConfigSource& source) {
     const StrategyParts& parts = run.strategy.parts;
-    const LocalRuleSpec& local = local_rule_spec(parts.local.name);
+    const LocalRuleSpec& local = local_rule_of(parts);
     const aggregation::AggregatorSpec& rule = aggregation::aggregator_spec(parts.aggregator.name);
     const aggregation::ServerOptimizerSpec& server = aggregation::server_optimizer_spec(parts.server.name);
     StrategyParts own = parts_of("fedavg");  // plain averaging works in every mode
@@ -246,7 +248,7 @@ void check_parts_with_mode(const RunConfig& run, const StrategySpec& strategy, c
 /// The part that keeps client state: the strategy, or the local rule that replaces its own.
 std::string who_keeps_state(const RunConfig& run, const StrategySpec& strategy) {
     const std::string& local = run.strategy.parts.local.name;
-    return local == strategy.local ? fmt::format("strategy '{}'", strategy.name) : fmt::format("local rule '{}'", local);
+    return local == strategy.local ? fmt::format("strategy '{}'", run.strategy.title()) : fmt::format("local rule '{}'", local);
 }
 
 /// The most updates in one server step.
@@ -262,7 +264,7 @@ std::vector<std::string> rules_of_groups() {
 }
 
 void check_strategy(const RunConfig& run, const StrategySpec& strategy, const ConfigSource& source) {
-    check_parts_with_mode(run, strategy, source);
+    run.strategy.parts.method != nullptr ? check_method(run, source) : check_parts_with_mode(run, strategy, source);
     if (run.strategy.client_state()) check_client_state(run, who_keeps_state(run, strategy), source);
     const aggregation::AggregatorSpec& rule = aggregation::aggregator_spec(run.strategy.parts.aggregator.name);
     const bool grouped = run.strategy.parts.pre_aggregation.name != "none";

@@ -113,15 +113,21 @@ struct TrainingConfig {
 struct StrategyConfig {
     std::string name = "fedavg";
     Weighting weighting = Weighting::Examples;
-    StrategyParts parts;  // complete once loaded: names and values
+    StrategyParts parts;           // complete once loaded: names and values
+    std::filesystem::path file{};  // of a method; absolute once loaded; empty: none
+    std::string file_sha256{};     // Method::sha256; empty: unknown
 
+    /// The method's name, or that of the catalog.
+    const std::string& title() const { return parts.method != nullptr ? parts.method->name : name; }
+    /// Clients train alone in their slots, whatever they keep.
+    bool trains_alone() const { return parts.method != nullptr && parts.method->trains_alone(); }
     /// Clients have state for the strategy.
-    bool client_state() const { return local_rule_spec(parts_of(name, parts).local.name).client_state(); }
+    bool client_state() const { return local_rule_of(parts_of(name, parts)).client_state(); }
     /// That state follows from their steps by plain SGD.
     bool state_of_steps() const {
-        const Chosen local = parts_of(name, parts).local;
-        const LocalRuleSpec& rule = local_rule_spec(local.name);
-        return rule.state_of_steps != nullptr && rule.state_of_steps(completed(local.values, rule.keys));
+        const StrategyParts all = parts_of(name, parts);
+        const LocalRuleSpec& rule = local_rule_of(all);
+        return rule.state_of_steps != nullptr && rule.state_of_steps(completed(all.local.values, rule.keys));
     }
 };
 

@@ -91,7 +91,7 @@ void check_client_memories(const RunConfig& run, const std::string& keeps_state,
     const auto spec_of = [](const Chosen& step) -> const clients::UploadSpec& {
         return entry_of(clients::upload_catalog(), step.name, "step of an upload");
     };
-    const LocalRuleSpec& rule = local_rule_spec(parts_of(run.strategy.name, run.strategy.parts).local.name);
+    const LocalRuleSpec& rule = local_rule_of(parts_of(run.strategy.name, run.strategy.parts));
     if (!rule.goes_by_one_update.empty() && !spec_of(run.upload.front()).keeps_residual())
         refuse(
             fmt::format("item 0: {} needs the same update at clients and server, since {}, but '{}' changes what the server "

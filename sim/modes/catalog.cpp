@@ -65,8 +65,7 @@ std::vector<std::string> modes_of(const aggregation::ServerOptimizerSpec& server
 
 std::vector<std::string> modes_of(const StrategyParts& parts) {
     return modes_that([&](const ModeSpec& mode) {
-        return runs(mode, local_rule_spec(parts.local.name)) &&
-               runs(mode, aggregation::aggregator_spec(parts.aggregator.name)) &&
+        return runs(mode, local_rule_of(parts)) && runs(mode, aggregation::aggregator_spec(parts.aggregator.name)) &&
                runs(mode, aggregation::server_optimizer_spec(parts.server.name));
     });
 }

@@ -55,11 +55,12 @@ void ask_for_objective(const RunConfig& run, AllAsked& asked) {
     const auto& [proximal_mu, lr_factor] = objective;
     if (proximal_mu != 0.0F)
         asked.push_back(
-            {Feature::ProximalTerm, fmt::format("minimises only the loss, but strategy '{}' adds a term", strategy.name)});
+            {Feature::ProximalTerm, fmt::format("minimises only the loss, but strategy '{}' adds a term", strategy.title())});
     asked.push_back({Feature::RateOfRound, "supports only one client rate for all rounds"});
-    if (strategy.client_state())
+    const Method* method = strategy.parts.method.get();
+    if (strategy.client_state() || (method != nullptr && method->formulas.changes_visits()))
         asked.push_back(
-            {Feature::Correction, fmt::format("does not correct gradients, but strategy '{}' does", strategy.name)});
+            {Feature::Correction, fmt::format("does not correct gradients, but strategy '{}' does", strategy.title())});
 }
 
 void ask_for_targets(const RunConfig& run, const clients::TargetShape& target, AllAsked& asked) {

@@ -21,7 +21,7 @@ constexpr std::uint64_t kProcessBytes = std::uint64_t{64} << 20;
 constexpr std::uint64_t kRehearsedSteps = 8;
 
 bool has_whole_gradient(const RunConfig& run) {
-    return local_rule_spec(parts_of(run.strategy.name, run.strategy.parts).local.name).whole_gradient;
+    return local_rule_of(parts_of(run.strategy.name, run.strategy.parts)).whole_gradient;
 }
 
 /// Number of vectors of [P] of a worker.

@@ -29,6 +29,8 @@ clients::WorkerPlan plan_workers(const RunConfig& config, const Mode& mode, cons
     plan.layout_fingerprint = model.layout.fingerprint();
     plan.memories = model.memories;
     plan.control_change = server.strategy.control_change;
+    const aggregation::formulas::MethodFormulas& method = server.strategy.method;
+    if (method.changes_visits()) plan.method.set(method.text());
     plan.states_descriptor = server.client_states.descriptor();
     plan.arena = resources.arena->geometry();
     plan.space = resources.space;

@@ -9,6 +9,9 @@ std::vector<clients::ReportSpec> report_specs(const RunConfig& run) {
     std::vector<clients::ReportSpec> specs;
     for (const std::string& measure : run.measures())
         specs.push_back(clients::report_of_measure(clients::learning_task(run.task), measure));
+    if (run.strategy.parts.method != nullptr)
+        for (const ReportDoc& report : run.strategy.parts.method->reports)
+            specs.push_back({report.name, "", report.doc.empty() ? "reported by strategy.file" : report.doc});
     return specs;
 }
 

@@ -31,6 +31,9 @@ Strategy make_mode_strategy(const RunConfig& run, const aggregation::Arena& aren
     strategy.lr_schedule = LrSchedule(schedule.name, schedule.values, static_cast<std::uint64_t>(schedule.warmup_rounds));
     if (const auto take_over = mode_spec(run.mode.name).take_over)
         take_over(strategy, input_of(run), arena);
+    else if (strategy.method.has(aggregation::formulas::Place::Server))
+        strategy.server_optimizer =
+            make_formula_server(strategy.method, {layout, memories, num_clients}, strategy.cohort_numbers);
     else if (layout.num_trainable() < layout.num_floats())
         strategy.server_optimizer =
             aggregation::make_buffers_mean(std::move(strategy.server_optimizer), layout.num_trainable());

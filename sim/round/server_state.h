@@ -44,7 +44,9 @@ struct ServerState {
     /// Writes theta_(v+1) into an unread region, then publishes it: readers of theta_v still see it whole.
     void server_step(aggregation::ServerOptimizer& optimizer, const aggregation::Aggregate& aggregate) {
         const std::uint32_t next = unread_region();
-        optimizer.step(arena.global(next), region(), aggregate);
+        aggregation::Aggregate of_round = aggregate;
+        of_round.round = round;
+        optimizer.step(arena.global(next), region(), of_round);
         aggregation::synchronize(arena.space());
         global_index = next;
         ++version;

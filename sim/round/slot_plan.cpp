@@ -26,7 +26,8 @@ constexpr std::int64_t kManyClients = 32;
 /// True if the cohort arrives as a whole, neither aggregator nor attackers take single updates, and clients keep no state.
 bool may_share(const RunConfig& run) {
     return run.waits_for_all() && !run.has_attackers() &&
-           !aggregation::aggregator_spec(run.strategy.parts.aggregator.name).single_updates && !run.keeps_client_state();
+           !aggregation::aggregator_spec(run.strategy.parts.aggregator.name).single_updates && !run.keeps_client_state() &&
+           !run.strategy.trains_alone();
 }
 
 SlotPlan plan_of_cohort(const RunConfig& run, aggregation::MemorySpace space, std::uint64_t num_floats, std::uint64_t workers,

@@ -18,7 +18,8 @@ using aggregation::Update;
 namespace {
 
 /// The clients of the updates; each slot has one.
-std::vector<Sender> senders_of(const Arrivals& arrived, std::optional<std::size_t> sent_loss) {
+std::vector<Sender> senders_of(const Arrivals& arrived, std::optional<std::size_t> sent_loss,
+                               const std::vector<std::size_t>& of_method) {
     std::vector<Sender> senders;
     for (const Update& update : arrived.updates) {
         const ClientReport& report = arrived.clients[arrived.sender_of(update)];
@@ -26,7 +27,10 @@ std::vector<Sender> senders_of(const Arrivals& arrived, std::optional<std::size_
                            .steps = report.result.steps,
                            .update_norm = report.result.update_norm,
                            .weight = update.weight,
-                           .sent_loss = sent_loss ? report.result.reports[*sent_loss] : 0.0});
+                           .sent_loss = sent_loss ? report.result.reports[*sent_loss] : 0.0,
+                           .num_examples = report.num_examples,
+                           .train_loss = report.result.train_loss});
+        for (const std::size_t place : of_method) senders.back().reports.push_back(report.result.reports[place]);
     }
     return senders;
 }
@@ -68,6 +72,7 @@ Weighing::Weighing(const Strategy& strategy, const aggregation::LocalSteps& loca
       arena_(arena),
       num_clients_(num_clients) {
     if (reports.has("sent_loss")) sent_loss_ = reports.index_of("sent_loss");
+    for (const std::string& report : strategy.method.reports) of_method_.push_back(reports.index_of(report));
     if (!strategy.keeps_last_aggregate) return;
     last_slot_ = arena.geometry().num_slots - 1;
     aggregation::set_zero(arena.slot(*last_slot_));
@@ -77,7 +82,11 @@ Coefficients Weighing::weighed(const std::vector<Sender>& senders, const InnerPr
     if (rule_ == nullptr) return {.of_updates = std::vector<double>(senders.size(), 1.0)};
     aggregation::LocalSteps local = local_;
     local.lr *= static_cast<double>(lr_schedule_.factor(static_cast<std::uint64_t>(round)));
-    Coefficients given = rule_->weigh({.senders = senders, .products = products, .num_clients = num_clients_, .local = local});
+    Coefficients given = rule_->weigh({.senders = senders,
+                                       .products = products,
+                                       .num_clients = num_clients_,
+                                       .local = local,
+                                       .round = static_cast<std::uint64_t>(round)});
     FEDHIVE_CHECK_EQ(given.of_updates.size(), senders.size());
     for (std::size_t k = 0; k < senders.size(); ++k) require_finite_weight(given.of_updates[k], senders[k]);
     return given;
@@ -99,7 +108,7 @@ std::vector<Update> Weighing::of_groups(const std::vector<Update>& rows, const s
 std::vector<Update> Weighing::weighed(const Arrivals& arrived, std::int64_t round, const TakeProducts& products) const {
     const bool groups = grouping_.groups != nullptr;
     if (rule_ == nullptr && !groups) return arrived.updates;
-    std::vector<Sender> senders = senders_of(arrived, sent_loss_);
+    std::vector<Sender> senders = senders_of(arrived, sent_loss_, of_method_);
     if (!label_discrepancies_.empty())
         for (Sender& sender : senders) sender.label_discrepancy = label_discrepancies_.at(sender.client_id);
     const std::size_t base = needs_root_ ? senders.size() : aggregation::base_row(norms_of(senders));

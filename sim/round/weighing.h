@@ -69,6 +69,7 @@ private:
     bool needs_products_;
     std::vector<double> label_discrepancies_{};  // by client; empty: the rule does not ask
     std::optional<std::size_t> sent_loss_{};     // its place among the clients' reports
+    std::vector<std::size_t> of_method_{};       // the places of the method's reports
     bool of_sum_;                                // the aggregator does not divide by the sum of the weights
     bool needs_root_;                            // the rule takes products with the root client's update
     std::optional<std::size_t> last_slot_{};     // the last aggregate, if the rule keeps it

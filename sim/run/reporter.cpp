@@ -269,7 +269,7 @@ void Reporter::write_manifest(const std::string& exit_status) const {
     manifest["seed"] = run_.config.seed;
     manifest["seeds"] = to_json(run_.config.all_seeds());
     manifest["task"] = run_.config.task;
-    manifest["strategy"] = run_.config.strategy.name;
+    manifest["strategy"] = run_.config.strategy.title();
     manifest["mode"] = run_.config.mode.name;
     manifest["num_clients"] = run_.data.dataset.map().num_clients;
     manifest["num_parameters"] = run_.model.layout.num_values();

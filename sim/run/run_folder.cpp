@@ -63,6 +63,10 @@ RunLock write_first_files(RunLock lock, const RunConfig& config, const std::stri
         fs::create_directories(lock.folder() / "checkpoints");
         write_file(checkpoint_path(lock.folder(), 0), first_checkpoint);
     }
+    if (const Method* method = config.strategy.parts.method.get(); method != nullptr) {
+        write_file(lock.folder() / kMethodBox, method->box);
+        if (method->file.extension() == ".py") write_file(lock.folder() / kMethodSource, method->source);
+    }
     write_file(lock.folder() / "config.yaml", to_yaml(config));
     return lock;
 }

@@ -54,8 +54,18 @@ const std::vector<LocalRuleSpec>& local_rule_catalog() {
 
 const LocalRuleSpec& local_rule_spec(const std::string& name) { return entry_of(local_rule_catalog(), name, "local rule"); }
 
+const LocalRuleSpec& local_rule_of(const StrategyParts& parts) {
+    return parts.local.name == kFormula ? parts.method->client : local_rule_spec(parts.local.name);
+}
+
 StrategyParts parts_of(const std::string& strategy, StrategyParts given) {
     const StrategySpec& spec = strategy_spec(strategy);
+    if (given.method != nullptr) {
+        using aggregation::formulas::Place;
+        if (given.method->formulas.changes_visits() || !given.method->client.memories.empty()) given.local.name = kFormula;
+        if (given.method->sets_weights()) given.aggregator.name = kFormula;
+        if (given.method->has(Place::Server)) given.server.name = kFormula;
+    }
     if (given.local.name.empty()) given.local.name = spec.local;
     if (given.pre_aggregation.name.empty()) given.pre_aggregation.name = spec.pre_aggregation;
     if (given.aggregator.name.empty()) given.aggregator.name = spec.aggregator;
@@ -70,29 +80,43 @@ std::size_t least_updates(const StrategyParts& parts) {
     return groups.least(completed(parts.pre_aggregation.values, groups.keys), rows);
 }
 
+namespace {
+
+/// The server's step by formulas needs the model's layout, and is made with it (round/mode.cpp).
+void take_method(Strategy& strategy, const StrategyParts& parts) {
+    using aggregation::formulas::Place;
+    strategy.method = parts.method->with(completed(parts.of_method, parts.method->keys));
+    strategy.cohort_numbers = std::make_shared<aggregation::formulas::CohortNumbers>();
+    if (strategy.method.has(Place::Cohort))
+        strategy.weight_rule = aggregation::formulas::make_formula_weights(strategy.method, strategy.cohort_numbers);
+}
+
+}  // namespace
+
 Strategy make_strategy(const std::string& name, Weighting weighting, const StrategyParts& given) {
-    const auto [local, grouping, aggregator, server] = parts_of(name, given);
+    const StrategyParts parts = parts_of(name, given);
     Strategy strategy;
     strategy.name = name;
     strategy.weighting = weighting;
-    const LocalRuleSpec& on_clients = local_rule_spec(local.name);
-    on_clients.apply(strategy, completed(local.values, on_clients.keys));
-    const auto& rule = aggregation::aggregator_spec(aggregator.name);
-    const Values of_rule = completed(aggregator.values, rule.keys);
+    const LocalRuleSpec& on_clients = local_rule_of(parts);
+    if (on_clients.apply != nullptr) on_clients.apply(strategy, completed(parts.local.values, on_clients.keys));
+    const auto& rule = aggregation::aggregator_spec(parts.aggregator.name);
+    const Values of_rule = completed(parts.aggregator.values, rule.keys);
     if (rule.weigh != nullptr) strategy.weight_rule = rule.weigh(of_rule);
     strategy.root_client = rule.root;
     strategy.keeps_last_aggregate = rule.keeps_last;
     strategy.aggregator = rule.build(of_rule);
-    const auto& groups = aggregation::pre_aggregation_spec(grouping.name);
-    strategy.pre_aggregation = {grouping.name, completed(grouping.values, groups.keys)};
+    const auto& groups = aggregation::pre_aggregation_spec(parts.pre_aggregation.name);
+    strategy.pre_aggregation = {parts.pre_aggregation.name, completed(parts.pre_aggregation.values, groups.keys)};
     strategy.inner_products = rule.products || groups.products;
     if (groups.groups != nullptr && !aggregation::is_linear(strategy.aggregator->column_rule())) {
         auto of_means = std::make_unique<aggregation::GroupMeans>(std::move(strategy.aggregator));
         strategy.group_means = of_means.get();
         strategy.aggregator = std::move(of_means);
     }
-    const auto& step = aggregation::server_optimizer_spec(server.name);
-    strategy.server_optimizer = step.build(completed(server.values, step.keys));
+    const auto& step = aggregation::server_optimizer_spec(parts.server.name);
+    strategy.server_optimizer = step.build(completed(parts.server.values, step.keys));
+    if (parts.method != nullptr) take_method(strategy, parts);
     return strategy;
 }
 

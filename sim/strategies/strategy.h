@@ -8,12 +8,14 @@
 #include "aggregation/base/words.h"
 #include "aggregation/cohort/aggregator_catalog.h"
 #include "aggregation/cohort/group_means.h"
+#include "aggregation/formulas/formula_server.h"
 #include "aggregation/math/aggregator.h"
 #include "aggregation/math/control_variates.h"
 #include "aggregation/math/server_optimizer.h"
 #include "clients/protocol/task.h"
 #include "sim/schedules/lr_schedule.h"
 #include "sim/strategies/local_rule.h"
+#include "sim/strategies/method.h"
 
 #include <memory>
 #include <string>
@@ -39,6 +41,8 @@ struct Strategy {
     std::unique_ptr<aggregation::Aggregator> aggregator;
     aggregation::GroupMeans* group_means = nullptr;  // the aggregator, if it combines means of groups column by column
     std::unique_ptr<aggregation::ServerOptimizer> server_optimizer;
+    aggregation::formulas::MethodFormulas method;  // of strategy.file, with the values of its keys; empty without
+    std::shared_ptr<aggregation::formulas::CohortNumbers> cohort_numbers;  // with a method
     /// If the server keeps state for a local rule: wraps the server optimiser's step, over the whole region.
     std::unique_ptr<aggregation::ServerOptimizer> (*around_server)(std::unique_ptr<aggregation::ServerOptimizer> optimizer,
                                                                    const aggregation::Memories& memories,
@@ -81,7 +85,12 @@ struct StrategyParts {
     Chosen pre_aggregation{};
     Chosen aggregator{};
     Chosen server{};
+    std::shared_ptr<const Method> method{};  // of strategy.file: the parts called kFormula are its own; null: none
+    Values of_method{};                      // the values of its keys
 };
+
+/// The local rule of the parts, whose names are complete.
+const LocalRuleSpec& local_rule_of(const StrategyParts& parts);
 
 /// `given`, with the strategy's own parts for empty names. The strategy's name must exist.
 StrategyParts parts_of(const std::string& strategy, StrategyParts given = {});

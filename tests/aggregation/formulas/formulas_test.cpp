@@ -213,7 +213,7 @@ TEST_SUITE("Formulas") {
         for (const char* name : {"avx2", "avx512"}) {
             const Loops* loops = loops_by_name(name);
             if (loops == nullptr) {
-                MESSAGE("skipped: this processor has no " << name);
+                MESSAGE("skipped: this processor has no " << std::string(name));
                 continue;
             }
             Bench bench(2999);
@@ -221,6 +221,26 @@ TEST_SUITE("Formulas") {
             CHECK(same_bits(bench.vectors["d"], expected.vectors["d"]));
             CHECK(same_bits(bench.vectors["g"], expected.vectors["g"]));
         }
+    }
+
+    TEST_CASE("Gpu: ADeviceGivesTheBitsOfTheHost") {
+        if (const std::string reason = testing::no_gpu_reason(); !reason.empty()) FEDHIVE_SKIP(reason);
+        const Lines lines = {"let far = norm(w - w_t) + sum(abs(c)) * mean(g)", "x = cos(g, w) + far",
+                             "d = exp(-abs(w)) * sigmoid(g) + tanh(c) / far - where(g > 0, mu, w) + log(1 + g ^ 2)",
+                             "g = (w - c) * (far - g) + minimum(w, c) - maximum(g, 0.1) * floor(w) + relu(c) * sign(w)"};
+        Bench host(2999);
+        host.ranges = {{0, 1000}, {1008, 1991}};
+        Executor on_device(parse(lines, client_scope()));
+        on_device.set("mu", 0.1);
+        std::map<std::string, ParamBuffer> buffers;
+        for (const auto& [name, values] : host.vectors) {
+            buffers[name] = testing::upload(values, MemorySpace::Cuda);
+            on_device.set(name, ConstParamSpan(buffers[name]));
+            on_device.write_to(name, buffers[name]);
+        }
+        on_device.run(host.ranges);
+        CHECK_EQ(host.run(lines).number("x"), on_device.number("x"));
+        for (const char* name : {"d", "g", "w"}) CHECK(same_bits(testing::download(buffers[name]), host.vectors[name]));
     }
 
     TEST_CASE("PiecesGiveTheBitsOfTheWhole") {

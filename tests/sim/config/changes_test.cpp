@@ -65,6 +65,7 @@ TEST_CASE("KeysThatMayChangeAreThoseThatCannotChangeWhatIsDone") {
                                                              "model.file",
                                                              "training.clients_per_slot",
                                                              "training.graph",
+                                                             "strategy.file",
                                                              "stop.test_accuracy",
                                                              "stop.test_top5_accuracy",
                                                              "stop.test_balanced_accuracy",

@@ -99,6 +99,8 @@ std::vector<std::string> texts_with_every_key() {
     texts.push_back(data + "model: {name: lr}\nclock: wall\narrivals: /a.csv\n");
     texts.push_back(data + "model: {name: lr}\ndevices: {trace: /d.csv, availability: {scheme: trace, trace: /a.csv}}\n");
     texts.push_back("data: {format: csv, train: /, test: /, target: y, client: who}\nmodel: {name: lr}\n");
+    texts.push_back(data + "model: {name: lr}\nstrategy: {file: " +
+                    (fedhive::testing::source_folder() / "configs/methods/fedprox.py").string() + "}\n");
     return texts;
 }
 

@@ -36,6 +36,7 @@ public:
         if (field.when && !field.when->holds()) return;
         std::visit([&](auto target) { draw(field, *target); }, field.target);
     }
+    void refuse(const std::string&, const std::string&) override {}  // a method file that is not there; reconcile() removes it
 
 private:
     double uniform() { return std::uniform_real_distribution<double>(0.0, 1.0)(random_); }
@@ -247,6 +248,8 @@ inline void fit_attack(RunConfig& run) {
 /// Makes dependent values consistent.
 inline void reconcile(RunConfig& run, unsigned seed) {
     fit_task(run);
+    run.strategy.file.clear();
+    run.strategy.file_sha256.clear();
     if (run.data.poison.kind.name == "label_map") run.data.poison.kind.values.set("labels", std::vector<double>{1.0, 0.0});
     if (seed % 2 == 0 || !run.data.partition.clients) run.data.partition.clients = 1 + seed % 7;
     const std::int64_t clients = run.num_clients();

@@ -1,0 +1,146 @@
+#include "aggregation/formulas/method_formulas.h"
+
+#include "aggregation/base/error.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <iterator>
+#include <sstream>
+#include <utility>
+
+namespace fedhive::aggregation::formulas {
+
+namespace {
+
+void add(Names& names, Shape shape, std::initializer_list<const char*> list) {
+    for (const char* name : list) names.emplace(name, shape);
+}
+
+std::string_view word_of_owner(MemoryOwner owner) {
+    return owner == MemoryOwner::Server ? "server" : owner == MemoryOwner::Client ? "client" : "visit";
+}
+
+MethodMemory memory_of(std::istringstream& words) {
+    MethodMemory memory;
+    std::string owner, first;
+    words >> memory.name >> owner >> memory.down >> memory.up >> memory.begins_as_model >> first;
+    FEDHIVE_CHECK(!words.fail(), "a memory of a method");
+    memory.owner = owner == "server" ? MemoryOwner::Server : owner == "client" ? MemoryOwner::Client : MemoryOwner::Visit;
+    memory.first = std::strtod(first.c_str(), nullptr);
+    return memory;
+}
+
+}  // namespace
+
+MemorySpec MethodMemory::spec() const {
+    const bool client = owner == MemoryOwner::Client;
+    return {.name = name,
+            .owner = owner,
+            .first = begins_as_model ? FirstValue::SentModel : FirstValue::Zero,
+            .down = down,
+            .up = up,
+            .change = client ? MemoryChange::Set : MemoryChange::Nothing};
+}
+
+Scope MethodFormulas::scope(Place place) const {
+    Scope scope;
+    for (const auto& [name, value] : keys) scope.given.emplace(name, Shape::Number);
+    if (place == Place::Cohort) {
+        add(scope.given, Shape::Cohort, {"k.n", "k.steps", "k.loss", "k.norm", "k.sent_loss"});
+        for (const std::string& report : reports) scope.given.emplace("k." + report, Shape::Cohort);
+        add(scope.given, Shape::Number, {"round", "clients", "received"});
+        scope.targets.emplace("weight", Shape::Cohort);
+        scope.numbers = true;
+        return scope;
+    }
+    if (place == Place::Server) {
+        add(scope.given, Shape::Vector, {"w", "u"});
+        add(scope.given, Shape::Number, {"round", "clients", "received"});
+        scope.targets.emplace("w", Shape::Vector);
+        for (const MethodMemory& memory : memories) {
+            if (memory.owner == MemoryOwner::Client) continue;
+            scope.given.emplace(memory.name, Shape::Vector);
+            if (memory.owner == MemoryOwner::Server) scope.targets.emplace(memory.name, Shape::Vector);
+        }
+        if (!has(Place::Cohort)) return scope;
+        for (const Target& target : parsed(Place::Cohort).targets)
+            if (target.name != "weight") scope.given.emplace(target.name, Shape::Number);
+        return scope;
+    }
+    add(scope.given, Shape::Vector, {"w_t"});
+    add(scope.given, Shape::Number, {"lr", "round", "n"});
+    for (const MethodMemory& memory : memories) {
+        const bool readable = memory.owner == MemoryOwner::Client || (memory.owner == MemoryOwner::Server && memory.down);
+        if (readable) scope.given.emplace(memory.name, Shape::Vector);
+    }
+    if (place == Place::Start) {
+        scope.targets.emplace("w", Shape::Vector);
+    } else if (place == Place::Gradient) {
+        add(scope.given, Shape::Vector, {"g", "w", "w_0"});
+        add(scope.given, Shape::Number, {"step"});
+        scope.targets.emplace("g", Shape::Vector);
+    } else {
+        add(scope.given, Shape::Vector, {"w", "w_0", "u"});
+        add(scope.given, Shape::Number, {"steps", "loss"});
+        for (const MethodMemory& memory : memories)
+            if (memory.owner != MemoryOwner::Server) scope.targets.emplace(memory.name, Shape::Vector);
+        for (const std::string& report : reports) scope.targets.emplace(report, Shape::Number);
+    }
+    return scope;
+}
+
+Formulas MethodFormulas::parsed(Place place) const {
+    const auto found = lines.find(place);
+    return parse(found != lines.end() ? found->second : Lines(), scope(place));
+}
+
+std::string MethodFormulas::text() const {
+    std::string text;
+    for (const auto& [name, value] : keys) text += fmt::format("key {} {:a}\n", name, value);
+    for (const MethodMemory& memory : memories)
+        text += fmt::format("memory {} {} {:d} {:d} {:d} {:a}\n", memory.name, word_of_owner(memory.owner), memory.down,
+                            memory.up, memory.begins_as_model, memory.first);
+    for (const std::string& report : reports) text += fmt::format("report {}\n", report);
+    for (const auto& [place, list] : lines)
+        for (const std::string& line : list) text += fmt::format("{} {}\n", word_of(place), line);
+    return text;
+}
+
+MethodFormulas MethodFormulas::of(std::string_view text) {
+    MethodFormulas method;
+    std::istringstream all{std::string(text)};
+    for (std::string line; std::getline(all, line);) {
+        std::istringstream words(line);
+        std::string kind, name, value;
+        words >> kind;
+        if (kind == "key") {
+            words >> name >> value;
+            method.keys[name] = std::strtod(value.c_str(), nullptr);
+        } else if (kind == "memory") {
+            method.memories.push_back(memory_of(words));
+        } else if (kind == "report") {
+            words >> name;
+            method.reports.push_back(name);
+        } else {
+            const std::optional<Place> place = from_word<Place>(kind);
+            FEDHIVE_CHECK(place.has_value() && line.size() > kind.size(), "a method's line '{}'", line);
+            method.lines[*place].push_back(line.substr(kind.size() + 1));
+        }
+    }
+    return method;
+}
+
+std::vector<Range> ranges_of(const Layout& layout, const std::vector<std::string>& without) {
+    std::vector<Range> ranges;
+    for (const LayoutEntry& entry : layout.entries()) {
+        if (entry.kind != TensorKind::Parameter || entry.size == 0) continue;
+        if (std::find(without.begin(), without.end(), entry.name) != without.end()) continue;
+        if (!ranges.empty() && ranges.back().first + ranges.back().width == entry.offset)
+            ranges.back().width += entry.size;
+        else
+            ranges.push_back({entry.offset, entry.size});
+    }
+    return ranges;
+}
+
+}  // namespace fedhive::aggregation::formulas

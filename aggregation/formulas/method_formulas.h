@@ -1,0 +1,70 @@
+// The formulas of a method, by place of a round, and the names that they may use. Coordinator and workers get the same text.
+//
+//   start     w = …          where a client's visit begins, from the model w_t that was sent
+//   gradient  g = …          in each local step
+//   end       memory = …     what the client keeps and sends when it has trained
+//   cohort    weight = …     when all updates of a round are there: numbers of the cohort
+//   server    w = …          the next model, and what the server keeps
+#pragma once
+
+#include "aggregation/base/words.h"
+#include "aggregation/formulas/executor.h"
+#include "aggregation/memory/layout.h"
+#include "aggregation/memory/memories.h"
+
+#include <array>
+#include <cstddef>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fedhive::aggregation::formulas {
+
+enum class Place { Start, Gradient, End, Cohort, Server };
+constexpr auto all_words(Place) { return std::array{"start", "gradient", "end", "cohort", "server"}; }
+
+/// A vector that the method remembers. One of the server that does not go down never leaves the coordinator.
+struct MethodMemory {
+    std::string name;
+    MemoryOwner owner = MemoryOwner::Visit;
+    bool down = false;
+    bool up = false;
+    bool begins_as_model = false;  // a client's: as the model that it is sent first
+    double first = 0.0;            // of each element, of a server's that does not go down
+
+    /// It travels, or a client keeps it: the arena and the records have room for it (memories.h).
+    bool is_declared() const { return owner != MemoryOwner::Server || down; }
+    /// Views `name`.
+    MemorySpec spec() const;
+};
+
+using Lines = std::vector<std::string>;
+
+struct MethodFormulas {
+    std::map<std::string, double> keys;  // by name, with their values
+    std::vector<MethodMemory> memories;
+    std::vector<std::string> reports;  // numbers that `end` gives
+    std::map<Place, Lines> lines;
+
+    bool has(Place place) const { return lines.contains(place); }
+    bool any() const { return !lines.empty(); }
+    /// A client's visit is more than local steps on the loss.
+    bool changes_visits() const { return has(Place::Start) || has(Place::Gradient) || has(Place::End); }
+
+    /// Throws FormulaError.
+    Formulas parsed(Place place) const;
+    /// What a place's formulas may read and set.
+    Scope scope(Place place) const;
+
+    /// One line each, for a worker. of() reads it back; it throws Fault for text that text() did not write.
+    std::string text() const;
+    static MethodFormulas of(std::string_view text);
+};
+
+inline constexpr std::size_t kLongestMethod = kLongestText + 2048;  // bytes of text()
+
+/// The elements of the parameters, without padding, and without the tensors `without`.
+std::vector<Range> ranges_of(const Layout& layout, const std::vector<std::string>& without = {});
+
+}  // namespace fedhive::aggregation::formulas

@@ -1,0 +1,28 @@
+"""fedhive's methods as Python: a file declares keys, memories and functions, which are run once on symbols and become formulas.
+
+    import fedhive as fh
+    mu = fh.key("mu", 0.01, least=0)
+
+    @fh.gradient
+    def gradient(g, w, w_t):
+        return g + mu * (w - w_t)
+
+`python3 -m fedhive.method FILE` prints the formulas. Needs Python 3.9 and nothing else.
+"""
+from .context import fail, is_reading, unknown
+from .declarations import cohort, end, gradient, key, memory, report, server, start, weight
+from .functions import (abs, clip, cos, dot, exp, floor, log, max, maximum, mean, median, min, minimum, norm, rank, relu, sigmoid, sign, softmax,
+                        sort, sqrt, sum, tanh, where)
+from .places import NOT_YET
+
+__all__ = ["abs", "clip", "cohort", "cos", "dot", "end", "exp", "floor", "gradient", "key", "log", "max", "maximum", "mean", "median", "memory",
+           "min", "minimum", "norm", "rank", "relu", "report", "server", "sigmoid", "sign", "softmax", "sort", "sqrt", "start", "sum", "tanh",
+           "weight", "where"]
+
+
+def __getattr__(name):
+    if name.startswith("__") or not is_reading():
+        raise AttributeError(f"module 'fedhive' has no attribute '{name}'")
+    if name in NOT_YET:
+        fail(f"fh.{name}: not yet in a method file")
+    return fail(unknown("fh's function", name, __all__))

@@ -1,0 +1,219 @@
+"""What a method file declares: keys, memories, reports, and functions for places. Which values these stand for is a subclass's matter."""
+import inspect
+
+from .context import current, fail, unknown, user_line
+from .grammar import MOST_LETTERS, NAME, is_finite_number
+from .places import COHORT_NUMBERS, GIVEN, PLACES
+
+_OWNERS = ("server", "client", "visit")
+
+
+class Declarations:
+    """One method file while it is read. Subclasses say what a declared name is (`value`) and what functions compute (`call`)."""
+
+    def __init__(self, path, filename):
+        """path: as the user gave it, for messages; filename: what the file's code objects say."""
+        self.path, self.filename = path, filename
+        self.keys, self.constants, self.memories, self.reports, self.functions = {}, {}, {}, {}, {}
+        self.lines = {}  # of declarations
+
+    def value(self, name, is_vector):
+        """Returns what a declared name stands for in the file."""
+        raise NotImplementedError
+
+    def first_value(self, name, first):
+        """Returns a memory's first value as the box says it. Raises MethodError if it is none."""
+        raise NotImplementedError
+
+    def cohort_value(self, name, is_vector):
+        """Returns what k.NAME stands for, one value for each client."""
+        raise NotImplementedError
+
+    def declare(self, name):
+        """Takes a name. Raises MethodError if it is none, or somebody has it."""
+        if not isinstance(name, str) or not NAME.fullmatch(name) or len(name) > MOST_LETTERS:
+            fail(f"{name!r} is not a name: a letter of English or _, then letters, digits and _ are allowed, {MOST_LETTERS} at most")
+        if name in GIVEN:
+            fail(f"'{name}' is a name that fedhive gives; choose another")
+        if name in self.lines:
+            fail(f"'{name}' is declared twice, first in line {self.lines[name]}")
+        self.lines[name] = user_line()
+
+    def add_key(self, name, default, bounds, integer, doc, static):
+        """Declares a number that a config sets. bounds: {"least"|"most"|"above"|"below": number or None}."""
+        self.declare(name)
+        for what, number in {"default": default, **bounds}.items():
+            if number is not None and not is_finite_number(number):
+                fail(f"key '{name}': {what}={number!r} is no finite number")
+        for one, other in (("least", "above"), ("most", "below")):
+            if bounds[one] is not None and bounds[other] is not None:
+                fail(f"key '{name}': {one}={bounds[one]} and {other}={bounds[other]}; give one of them")
+        keeps = {"least": lambda bound: default >= bound, "above": lambda bound: default > bound,
+                 "most": lambda bound: default <= bound, "below": lambda bound: default < bound}
+        for what, bound in bounds.items():
+            if bound is not None and not keeps[what](bound):
+                fail(f"key '{name}': its default {default} breaks {what}={bound}")
+        if integer and default != int(default):
+            fail(f"key '{name}': its default {default} is no whole number, and integer=True")
+        if static:
+            self.constants[name] = default
+            return default
+        if not isinstance(doc, str):
+            fail(f"key '{name}': doc={doc!r} is no text")
+        self.keys[name] = _without_empty(name=name, default=default, **bounds, integer=bool(integer), doc=doc)
+        return self.value(name, False)
+
+    def add_memory(self, name, of, first, down, up):
+        """Declares a vector of the model's shape that lives beside the model."""
+        self.declare(name)
+        if of not in _OWNERS:
+            fail(unknown(f"memory '{name}': owner", str(of), _OWNERS))
+        if up and of != "visit":
+            fail(f"memory '{name}': what comes up is a memory of='visit'; a memory of the {of} stays there")
+        if down and of != "server":
+            fail(f"memory '{name}': only what the server keeps goes down, not a memory of='{of}'")
+        if of == "visit" and not up:
+            fail(f"memory '{name}': a memory of='visit' is gone when the visit ends; declare it with up=True")
+        first = self.first_value(name, first)
+        if first == "w_t" and of != "client":
+            fail(f"memory '{name}': first=\"w_t\" is for a memory of='client', not of='{of}'")
+        if first not in (0, "w_t") and (of != "server" or down):
+            fail(f"memory '{name}': first={first} is for a memory of='server' that does not go down; others begin as 0, a client's also as \"w_t\"")
+        self.memories[name] = {"name": name, "owner": of, "first": first, **_without_empty(down=bool(down), up=bool(up))}
+        return self.value(name, True)
+
+    def add_report(self, name, doc):
+        """Declares a number that a client sends beside its update."""
+        self.declare(name)
+        if not isinstance(doc, str):
+            fail(f"report '{name}': doc={doc!r} is no text")
+        self.reports[name] = _without_empty(name=name, doc=doc)
+        return self.value(name, False)
+
+    def add_function(self, place, function):
+        """Takes a function for a place. Raises MethodError if there is one already."""
+        if not inspect.isfunction(function):
+            fail(f"@fh.{place} stands before a function, not before {function!r}")
+        if place in self.functions:
+            fail(f"two functions @fh.{place}: '{self.functions[place].__name__}' and '{function.__name__}'", function.__code__.co_firstlineno)
+        self.functions[place] = function
+        return function
+
+    def memories_of(self, *owners):
+        """Returns the names of the memories of some owners."""
+        return [name for name, memory in self.memories.items() if memory["owner"] in owners]
+
+    def readable(self, place):
+        """Returns what a place's functions may read beside the cohort: {name: is it a vector?}."""
+        names = {**dict.fromkeys(PLACES[place].vectors, True), **dict.fromkeys(PLACES[place].numbers, False), **dict.fromkeys(self.keys, False)}
+        if place == "server":
+            names.update(dict.fromkeys(self.memories_of("server", "visit"), True))
+        elif not PLACES[place].at_server:
+            names.update(dict.fromkeys(self.memories_of("client"), True))
+            names.update({name: True for name in self.memories_of("server") if self.memories[name].get("down")})
+        return names
+
+    def of_cohort(self):
+        """Returns what the cohort k has, one for each client: {name: is it a vector?}."""
+        return {**dict.fromkeys(COHORT_NUMBERS, False), **dict.fromkeys(self.reports, False), "u": True,
+                **dict.fromkeys(self.memories_of("visit"), True)}
+
+
+class Cohort:
+    """The argument k: one entry for each client whose update counts."""
+
+    def __init__(self, file):
+        self._file = file
+
+    def __getattr__(self, name):
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if name == "count":
+            return self._file.value("received", False)
+        known = self._file.of_cohort()
+        if name in known:
+            return self._file.cohort_value(name, known[name])
+        if name in self._file.memories:
+            fail(f"k.{name}: memory '{name}' does not come up; declare a memory of='visit' with up=True, and return it from @fh.end")
+        return fail(unknown("k's", name, [*known, "count"]))
+
+    def __iter__(self):
+        fail("a loop over the cohort: write fh.sum(k.…), fh.mean(k.…), fh.max(k.…)")
+
+    def __len__(self):
+        fail("len(k): the cohort's size is k.count")
+
+    def __getitem__(self, _):
+        fail("an index into the cohort: formulas treat all clients alike; fh.where, fh.rank and fh.sort choose by their numbers")
+
+    def __repr__(self):
+        return "the cohort k"
+
+
+def _without_empty(**values):
+    return {name: value for name, value in values.items() if value is not None and value is not False and value != ""}
+
+
+def key(name, default, least=None, most=None, above=None, below=None, doc="", static=False, integer=False):
+    """Declares a number that a config sets as strategy.NAME, and returns it for formulas.
+
+    least, most, above, below: what it may be; integer: only whole numbers. With static=True it is the Python number `default`, which formulas
+    contain: for `range(…)` and `if`. Raises MethodError for a bad name, and for a default that breaks its bounds.
+    """
+    return current().add_key(name, default, dict(least=least, above=above, most=most, below=below), integer, doc, static)
+
+
+def memory(name, of, first=0, down=False, up=False):
+    """Declares a vector of the model's shape beside the model, and returns it for formulas.
+
+    of: "server"; "client", one for each; "visit", what a client sends once. first: a number, "w_t", or a formula of keys. down: the server's goes
+    to clients; up: a visit's comes to the server. Raises MethodError if these do not go together.
+    """
+    return current().add_memory(name, of, first, down, up)
+
+
+def report(name, doc=""):
+    """Declares a number that @fh.end returns and the cohort has as k.NAME. Raises MethodError for a bad name."""
+    return current().add_report(name, doc)
+
+
+def _decorator(place, function, options):
+    file = current()
+    if "python" in options:
+        fail(f"@fh.{place}(python=True): not yet in a method file")
+    if options:
+        fail(f"@fh.{place} takes no options, not {', '.join(options)}")
+    if function is not None:
+        return file.add_function(place, function)
+    return lambda later: file.add_function(place, later)
+
+
+def gradient(function=None, **options):
+    """Marks the function that changes a local step's gradient: it returns g."""
+    return _decorator("gradient", function, options)
+
+
+def start(function=None, **options):
+    """Marks the function that says where a visit begins: it returns w."""
+    return _decorator("start", function, options)
+
+
+def end(function=None, **options):
+    """Marks the function that says what a client keeps and sends: it returns {memory or report: value}."""
+    return _decorator("end", function, options)
+
+
+def cohort(function=None, **options):
+    """Marks the function that makes numbers of the cohort for @fh.server: it returns {name: value}; "weight" is one for each client."""
+    return _decorator("cohort", function, options)
+
+
+def weight(function=None, **options):
+    """Marks the function that weighs clients: u is the sum of weight * k.u, and nothing divides."""
+    return _decorator("weight", function, options)
+
+
+def server(function=None, **options):
+    """Marks the server's step: it returns w, or {"w": w, memory: value}."""
+    return _decorator("server", function, options)
+

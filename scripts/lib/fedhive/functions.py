@@ -1,0 +1,122 @@
+"""The functions of formulas: fh.sqrt, fh.sum, … They take what a method file's functions get: numbers, vectors, and values of the cohort."""
+from .context import current
+
+
+def sqrt(x):
+    """Returns the square root of each element."""
+    return current().call("sqrt", x)
+
+
+def abs(x):
+    """Returns the absolute value of each element."""
+    return current().call("abs", x)
+
+
+def sign(x):
+    """Returns -1, 0 or 1 for each element."""
+    return current().call("sign", x)
+
+
+def exp(x):
+    """Returns e to the power of each element."""
+    return current().call("exp", x)
+
+
+def log(x):
+    """Returns the natural logarithm of each element."""
+    return current().call("log", x)
+
+
+def tanh(x):
+    """Returns the hyperbolic tangent of each element."""
+    return current().call("tanh", x)
+
+
+def sigmoid(x):
+    """Returns 1 / (1 + e^-x) of each element."""
+    return current().call("sigmoid", x)
+
+
+def relu(x):
+    """Returns each element, or 0 if it is negative."""
+    return current().call("relu", x)
+
+
+def floor(x):
+    """Returns the largest whole number that is not above each element."""
+    return current().call("floor", x)
+
+
+def minimum(a, b):
+    """Returns the smaller of two values, element by element."""
+    return current().call("minimum", a, b)
+
+
+def maximum(a, b):
+    """Returns the larger of two values, element by element."""
+    return current().call("maximum", a, b)
+
+
+def where(condition, then, otherwise):
+    """Returns `then` where the condition is not 0, `otherwise` elsewhere, element by element."""
+    return current().call("where", condition, then, otherwise)
+
+
+def clip(x, least, most):
+    """Returns each element, moved into [least, most]."""
+    return minimum(maximum(x, least), most)
+
+
+def norm(x):
+    """Returns the Euclidean norm of a vector; of k.u, one number a client."""
+    return current().call("norm", x)
+
+
+def dot(a, b):
+    """Returns the inner product of two vectors."""
+    return current().call("dot", a, b)
+
+
+def cos(a, b):
+    """Returns the cosine of the angle between two vectors."""
+    return current().call("cos", a, b)
+
+
+def sum(x):
+    """Returns the sum over the cohort of one value a client, else over the elements of a vector."""
+    return current().call("sum", x)
+
+
+def mean(x):
+    """Returns the mean over the cohort of one value a client, else over the elements of a vector."""
+    return current().call("mean", x)
+
+
+def max(x):
+    """Returns the largest of the cohort's numbers."""
+    return current().call("max", x)
+
+
+def min(x):
+    """Returns the smallest of the cohort's numbers."""
+    return current().call("min", x)
+
+
+def median(x):
+    """Returns the median of the cohort's numbers."""
+    return current().call("median", x)
+
+
+def softmax(x):
+    """Returns e^x / sum of e^x, one number a client."""
+    return current().call("softmax", x)
+
+
+def sort(x):
+    """Returns the cohort's numbers in ascending order."""
+    return current().call("sort", x)
+
+
+def rank(x):
+    """Returns each client's place in the ascending order of the cohort's numbers; the smallest has 0."""
+    return current().call("rank", x)

@@ -1,0 +1,35 @@
+"""What the text of a formula may consist of, and which functions of Python (fh.…) stand for it.
+
+    expr    := sum [("<" | "<=" | ">" | ">=" | "==" | "!=") sum]
+    sum     := product {("+" | "-") product};  product := sign {("*" | "/" | "%") sign};  sign := "-" sign | power;  power := atom ["^" sign]
+    atom    := number | name | function "(" expr {"," expr} ")" | "(" expr ")"
+
+A line is "name = expr" or "let name = expr". Every name on the right is the value before all lines, but for lets.
+"""
+import math
+import re
+
+MOST_DEEP = 64      # operations of one line, one in the other
+MOST_BYTES = 4096   # of all formulas of a file
+MOST_LETTERS = 16   # of a declared name
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+ELEMENTWISE = {"sqrt": 1, "abs": 1, "sign": 1, "exp": 1, "log": 1, "tanh": 1, "sigmoid": 1, "relu": 1, "floor": 1,
+               "minimum": 2, "maximum": 2, "where": 3}
+OF_VECTORS = {"sum": 1, "mean": 1, "norm": 1, "dot": 2, "cos": 2}                            # vectors to one number
+OVER_COHORT = {"sum_k": 1, "mean_k": 1, "max_k": 1, "min_k": 1, "median_k": 1}               # the cohort's numbers to one number
+IN_COHORT = {"softmax_k": 1, "sort_k": 1, "rank_k": 1}                                       # the cohort's numbers to as many numbers
+FUNCTIONS = {**ELEMENTWISE, **OF_VECTORS, **OVER_COHORT, **IN_COHORT}                        # names in a formula's text: how many arguments
+COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
+OPERATORS = ("+", "-", "*", "/", "%", "^", *COMPARISONS)
+PYTHON_FUNCTIONS = sorted({name[:-2] if name.endswith("_k") else name for name in FUNCTIONS} | {"clip"})
+ALLOWED = f"Allowed are + - * / % **, comparisons, and fh.{', fh.'.join(PYTHON_FUNCTIONS)}."
+RESERVED = frozenset(FUNCTIONS) | frozenset(PYTHON_FUNCTIONS) | {"let"}                      # no name may be one of these
+
+
+def is_finite_number(value):
+    """Says whether it is a finite int or float of Python; True and False are none."""
+    try:
+        return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    except OverflowError:
+        return False

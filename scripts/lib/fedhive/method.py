@@ -1,0 +1,161 @@
+"""Reads a method file and prints its box: keys, memories and formulas as data, which the program compiles.
+
+usage: python3 -m fedhive.method FILE [--out BOX]
+
+Prints one JSON object to standard output, or writes it to the file BOX. What is wrong with the file is printed as FILE:LINE: text, with exit status 2.
+"""
+import ast
+import contextlib
+import hashlib
+import json
+import os
+import sys
+from pathlib import Path
+
+from .context import MethodError, fail, reading
+from .grammar import MOST_BYTES
+from .lowering import Lowering
+from .text import lines_of
+from .tracer import Tracer, leaves
+
+BOX_VERSION = 1
+
+
+def box_of(path):
+    """Returns the box of a method file as a dict.
+
+    path: the file, as messages shall name it. The file's code runs once, with standard output turned to standard error. Raises MethodError for
+    what its author can mend, and for a file that cannot be read.
+    """
+    file = Tracer(str(path), os.path.abspath(path))
+    with reading(file), contextlib.redirect_stdout(sys.stderr):
+        try:
+            source = Path(path).read_bytes()
+        except OSError as error:
+            fail(f"cannot be read: {error.strerror}")
+        file.run_file(source)
+        return _Box(file).data(source)
+
+
+class _Box:
+    """A box in the making: formulas, and who reads and gives which name."""
+
+    def __init__(self, file):
+        self.file = file
+        self.given = set()
+        self.readers = {}    # name: targets whose formulas read it
+        self.at_client = set()
+        self.uniform = False
+        self.lines = {}      # place: lines
+
+    def data(self, source):
+        """Returns the box. Raises MethodError."""
+        for place in ("gradient", "start", "end"):
+            if place in self.file.functions:
+                results, hints = self.file.trace(place)
+                self.put(place, results, hints)
+        self.server()
+        self.check_memories()
+        self.check_others()
+        memories = [{**memory} for memory in self.file.memories.values()]
+        formulas = [line for lines in self.lines.values() for line in lines] + [str(memory["first"]) for memory in memories]
+        size = len("\n".join(formulas).encode())
+        if size > MOST_BYTES:
+            fail(f"the text of its formulas takes {size} bytes; {MOST_BYTES} are allowed. Loops over constants repeat their formulas: fewer steps.")
+        box = {"version": BOX_VERSION, "method": Path(self.file.path).stem, "doc": _doc(self.file.tree, source),
+               "weighting": "uniform" if self.uniform else "", "keys": list(self.file.keys.values()), "memories": memories,
+               "reports": list(self.file.reports.values()), **self.lines, "source_sha256": hashlib.sha256(source).hexdigest()}
+        return {name: value for name, value in box.items() if value not in ("", [])}
+
+    def server(self):
+        """Makes the formulas of the cohort and of the server."""
+        results, hints = {}, {}
+        for place in ("cohort", "weight", "server"):
+            if place in self.file.functions:
+                results[place], names = self.file.trace(place)
+                hints = {**names, **hints}
+                if place == "cohort":
+                    self.file.numbers = {name: e for name, e in results[place].items() if name != "weight"}
+        if "weight" in results.get("cohort", {}) and "weight" in results:
+            fail("@fh.cohort returns 'weight', and there is @fh.weight; one of them gives it", self.file.line_of(self.file.functions["weight"]))
+        lowering = Lowering(self.file, results, hints)
+        self.uniform = lowering.is_uniform
+        self.file.numbers = {name: e for name, e in lowering.cohort.items() if name != "weight"}
+        self.put("cohort", lowering.cohort, hints)
+        self.put("server", lowering.server, lowering.server_hints())
+
+    def put(self, place, results, hints):
+        """Takes a place's formulas."""
+        self.given.update(results)
+        for target, e in results.items():
+            for leaf in leaves(e):
+                if leaf.operation == "name":
+                    name = leaf.value[2:] if leaf.value.startswith("k.") else leaf.value
+                    self.readers.setdefault(name, set()).add(target)
+                    if place in ("gradient", "start", "end"):
+                        self.at_client.add(name)
+        if results:
+            self.lines[place] = lines_of(results, hints, self.file.names())
+
+    def check_memories(self):
+        """Raises MethodError for a memory that nothing gives or reads."""
+        for name, memory in self.file.memories.items():
+            line, at_server = self.file.lines[name], memory["owner"] == "server"
+            if name not in self.given:
+                fail(f"memory '{name}' is never given a value: return {{{name}: …}} from @fh.{'server' if at_server else 'end'}", line)
+            if not self.readers.get(name, set()) - {name}:
+                fail(f"memory '{name}' is never read, except for its own next value; nothing depends on it", line)
+            if memory.get("down") and name not in self.at_client:
+                fail(f"memory '{name}' goes down, and no function of the client reads it: leave out down=True", line)
+
+    def check_others(self):
+        """Raises MethodError for a report that nothing gives, and for a key or a number of the cohort that nothing reads."""
+        for name in self.file.reports:
+            if name not in self.given:
+                fail(f"report '{name}' is never given a value: return {{{name}: …}} from @fh.end", self.file.lines[name])
+        for name in self.file.keys:
+            if name not in self.readers and name not in self.file.in_first_values:
+                fail(f"key '{name}' is never read", self.file.lines[name])
+        for name in self.file.numbers:
+            if "server" not in self.lines or name not in self.readers:
+                fail(f"@fh.cohort gives '{name}', which @fh.server never reads", self.file.line_of(self.file.functions["cohort"]))
+
+
+def _doc(tree, source):
+    """Returns the first line of the file's docstring, or of the comment that it begins with."""
+    text = ast.get_docstring(tree)
+    if text:
+        return text.splitlines()[0].strip()
+    for line in source.decode("utf-8-sig", "replace").splitlines():
+        line = line.strip()
+        if line and not line.startswith("#"):
+            break
+        comment = line.lstrip("#").strip()
+        if comment and not line.startswith("#!") and "coding:" not in line:
+            return comment
+    return ""
+
+
+def main(arguments):
+    """Prints the box of the file that the command line names, or writes it to the file behind --out. Returns the exit status."""
+    to_file = len(arguments) == 3 and arguments[1] == "--out"
+    if not (len(arguments) == 1 or to_file) or arguments[0].startswith("-"):
+        asked = arguments in (["-h"], ["--help"])
+        print(__doc__.strip(), file=sys.stdout if asked else sys.stderr)
+        return 0 if asked else 2
+    try:
+        box = box_of(arguments[0])
+    except MethodError as error:
+        print(error, file=sys.stderr)
+        return 2
+    text = (json.dumps(box, indent=1, ensure_ascii=False) + "\n").encode()
+    if to_file:
+        Path(arguments[2]).write_bytes(text)
+    else:
+        sys.stdout.buffer.write(text)
+        sys.stdout.buffer.flush()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

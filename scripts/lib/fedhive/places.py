@@ -1,0 +1,32 @@
+"""What the functions of a method file may read and what they give, place by place. Beside these names there are keys and memories."""
+from typing import NamedTuple, Optional, Tuple
+
+from .grammar import RESERVED
+
+
+class Place(NamedTuple):
+    """One kind of function. target: the name of what it returns if that is no dict; at_server: says who runs it."""
+
+    vectors: Tuple[str, ...]
+    numbers: Tuple[str, ...]
+    target: Optional[str]
+    at_server: bool
+    has_cohort: bool = False
+
+
+PLACES = {
+    "gradient": Place(("g", "w", "w_t", "w_0"), ("lr", "round", "step", "n"), "g", False),
+    "start": Place(("w_t",), ("lr", "round", "n"), "w", False),
+    "end": Place(("w", "w_t", "w_0", "u"), ("lr", "round", "steps", "n", "loss"), None, False),
+    "cohort": Place((), ("round", "clients", "received"), None, True, True),
+    "weight": Place((), ("round", "clients", "received"), "weight", True, True),
+    "server": Place(("w", "u"), ("server_lr", "round", "clients", "received"), "w", True, True),
+}
+COHORT_NUMBERS = ("n", "steps", "loss", "norm", "sent_loss")  # one for each client, as k.n
+
+# Names that a file may not declare.
+GIVEN = frozenset(name for place in PLACES.values() for name in place.vectors + place.numbers) | frozenset(COHORT_NUMBERS) | RESERVED | {
+    "k", "count", "weight"}
+
+# Parts of methods that fedhive knows in other ways, if at all: a method file names them in vain.
+NOT_YET = frozenset(["loss", "visit", "train", "judge", "root", "measure", "step", "local", "gram"])

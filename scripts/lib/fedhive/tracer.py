@@ -1,0 +1,237 @@
+"""Runs the functions of a method file once on symbols. What they return are formulas; text.py and lowering.py make lines of them."""
+import ast
+import contextlib
+import inspect
+import sys
+
+from .context import MethodError, fail, unknown
+from .declarations import Cohort, Declarations
+from .grammar import ALLOWED, NAME
+from .places import GIVEN, PLACES
+from .symbols import Symbol, Symbols, shape_text
+from .text import parse, text_of
+
+
+class Tracer(Declarations):
+    """One method file that is read on symbols."""
+
+    def __init__(self, path, filename):
+        super().__init__(path, filename)
+        self.symbols = Symbols()
+        self.tree = ast.Module([], [])
+        self.numbers = {}  # of the cohort, by @fh.cohort: {name: symbol}
+        self.in_first_values = set()  # keys
+
+    def value(self, name, is_vector):
+        return self.symbols.name(name, is_vector=is_vector)
+
+    def cohort_value(self, name, is_vector):
+        return self.symbols.name("k." + name, per_client=True, is_vector=is_vector)
+
+    def call(self, function, *arguments):
+        """Returns the symbol of an operation or a function of fh."""
+        return self.symbols.call(function, *arguments)
+
+    def first_value(self, name, first):
+        if isinstance(first, str) and first.strip() == "w_t":
+            return "w_t"
+        value = parse(first, self.symbols, self._key) if isinstance(first, str) else self.symbols.lift(first)
+        for leaf in leaves(value):
+            if leaf.operation != "name":
+                continue
+            if leaf.value not in self.keys:
+                fail(f"memory '{name}': first={text_of(value)} reads '{leaf.value}'; a first value is a number, \"w_t\", or a formula of keys")
+            self.in_first_values.add(leaf.value)
+        return value.value if value.operation == "number" and value.value == 0 else text_of(value)
+
+    def _key(self, name):
+        return self.value(name, False) if name in self.keys else fail(unknown("key", name, self.keys))
+
+    def run_file(self, source):
+        """Runs the file itself, which declares. Raises MethodError for Python's own errors, too."""
+        def run():
+            code = compile(source, self.filename, "exec", dont_inherit=True)
+            self.tree = ast.parse(source)
+            exec(code, {"__name__": "method", "__file__": self.filename})
+        self.guarded(run)
+        if not self.functions:
+            fail(f"declares nothing: no function stands under one of {', '.join('@fh.' + place for place in PLACES)}")
+
+    def guarded(self, call):
+        """Returns call(). Raises MethodError with the file's line for whatever Python raises in it."""
+        try:
+            return call()
+        except MethodError:
+            raise
+        except SyntaxError as error:
+            fail(f"{type(error).__name__}: {error.msg}", error.lineno if error.filename == self.filename else self._line_of(error))
+        except (Exception, SystemExit) as error:
+            hint = f". {ALLOWED}" if isinstance(error, TypeError) and "Symbol" in str(error) else ""
+            fail(f"{type(error).__name__}: {error}{hint}", self._line_of(error))
+
+    def _line_of(self, error):
+        line, entry = None, error.__traceback__
+        while entry:
+            if entry.tb_frame.f_code.co_filename == self.filename:
+                line = entry.tb_lineno
+            entry = entry.tb_next
+        return line
+
+    def readable(self, place):
+        names = super().readable(place)
+        return {**names, **dict.fromkeys(self.numbers, False)} if place == "server" else names
+
+    def names(self):
+        """Returns all names that a "let" must not have."""
+        return GIVEN | set(self.lines) | set(self.numbers)
+
+    def trace(self, place):
+        """Runs a place's function. Returns its results as {target: symbol}, and the names of its locals as {id of a symbol: name}.
+        Raises MethodError if a result does not go there, or reads what the place does not know."""
+        function = self.functions[place]
+        line = self.line_of(function)
+        arguments = {name: self._argument(name, place) for name in inspect.signature(function).parameters}
+        hints = {}
+        with _locals_of(function, hints):
+            returned = self.guarded(lambda: function(**arguments))
+        results = self._results(place, returned, line)
+        for target, value in results.items():
+            self._check_shape(target, value, line)
+            self.check_reads(value, place, line)
+        return results, hints
+
+    def line_of(self, function, argument=None):
+        """Returns the line of a function's "def", or of one of its arguments."""
+        first = function.__code__.co_firstlineno
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.FunctionDef) and first in (node.lineno, *(d.lineno for d in node.decorator_list)):
+                return next((a.lineno for a in ast.walk(node.args) if isinstance(a, ast.arg) and a.arg == argument), node.lineno)
+        return first
+
+    def _argument(self, name, place):
+        if name == "k" and PLACES[place].has_cohort:
+            return Cohort(self)
+        if name in self.constants:
+            return self.constants[name]
+        readable = self.readable(place)
+        if name not in readable:
+            self._refuse_name(name, place, "argument", self.line_of(self.functions[place], name))
+        return self.value(name, readable[name])
+
+    def check_reads(self, value, place, line):
+        """Raises MethodError if a formula reads what its place does not know. line: for a formula that is one name."""
+        readable = set(self.readable(place))
+        if PLACES[place].has_cohort:
+            readable |= {"k." + name for name, is_vector in self.of_cohort().items() if place == "server" or not is_vector}
+        for name, where in _names_with_lines(value, line):
+            if name not in readable:
+                self._refuse_name(name, place, "name", where)
+
+    def _refuse_name(self, name, place, what, line):
+        memory, at = self.memories.get(name), f"@fh.{place}"
+        if name.startswith("k."):
+            fail(f"{at} reads '{name}', a vector for each client; what weighs clients is made of numbers, as k.n, fh.norm(k.u) and reports", line)
+        if name == "k":
+            fail(f"{at}'s argument 'k': the cohort is known in @fh.server, @fh.cohort and @fh.weight", line)
+        if name in self.reports:
+            fail(f"{at} reads report '{name}': @fh.end gives it, and the cohort has it as k.{name} at the server", line)
+        if memory and place in ("cohort", "weight"):
+            fail(f"{at} reads '{name}', a vector; what weighs clients is made of numbers of the cohort, as k.n and reports", line)
+        if memory and PLACES[place].at_server:
+            fail(f"{at} reads '{name}', which belongs to a client; what comes up is a memory of='visit' with up=True, and is k.NAME there", line)
+        if memory and memory["owner"] == "server":
+            fail(f"{at} reads '{name}', which stays at the server: declare it with down=True", line)
+        if memory:
+            fail(f"{at} reads '{name}', which is what a visit sends; use the value that is returned for it", line)
+        known = [*self.readable(place), *(["k"] if PLACES[place].has_cohort and what == "argument" else [])]
+        fail(unknown(f"{at}'s {what}", name, known), line)
+
+    def _results(self, place, returned, line):
+        target = PLACES[place].target
+        if returned is None:
+            fail(f"@fh.{place} returns nothing", line)
+        if not isinstance(returned, dict):
+            if target is None:
+                kinds = "name" if place == "cohort" else "memory or report"
+                fail(f"@fh.{place} returns a dict {{{kinds}: value}}, not {self._spoken(returned)}", line)
+            returned = {target: returned}
+        results = {}
+        for given, value in returned.items():
+            name = given.value if isinstance(given, Symbol) and given.operation == "name" else given
+            self._check_target(place, name, line)
+            results[name] = self.symbols.lift(value)
+        if place == "server" and "w" not in results:
+            fail("@fh.server gives no 'w': return {\"w\": the next model, …}. Without @fh.server the run's own server optimiser steps.", line)
+        if place == "weight" and len(results) != 1:
+            fail("@fh.weight returns one number for each client", line)
+        return results
+
+    def _spoken(self, value):
+        return value.spoken() if isinstance(value, Symbol) else repr(value)
+
+    def _check_target(self, place, name, line):
+        """Raises MethodError if a place's function may not give `name`."""
+        if not isinstance(name, str):
+            fail(f"@fh.{place} returns {self._spoken(name)} as a name: names are strings, memories and reports", line)
+        if place == "cohort":
+            if name != "weight" and (name in GIVEN or name in self.lines or not NAME.fullmatch(name)):
+                fail(f"@fh.cohort returns '{name}', which is no new name; allowed are \"weight\" and names that nobody has", line)
+            return
+        allowed = [PLACES[place].target] if PLACES[place].target else []
+        if place == "server":
+            allowed += self.memories_of("server")
+        if place == "end":
+            allowed += self.memories_of("client", "visit") + list(self.reports)
+        if name not in allowed:
+            fail(unknown(f"what @fh.{place} returns:", name, allowed), line)
+
+    def _check_shape(self, target, value, line):
+        is_vector = target in ("g", "w") or target in self.memories
+        expected = (target == "weight", is_vector)
+        if value.shape != expected:
+            reduced = ". One value a client becomes one by fh.sum or fh.mean" if value.per_client and not expected[0] else ""
+            fail(f"{target} = {value.spoken()}: '{target}' is {shape_text(*expected)}{reduced}", (not value.is_leaf and value.line) or line)
+
+
+@contextlib.contextmanager
+def _locals_of(function, hints):
+    """Puts the names of a function's locals into hints when it returns."""
+    def look(frame, event, _):
+        if event == "return" and frame.f_code is function.__code__:
+            for name, value in frame.f_locals.items():
+                if isinstance(value, Symbol) and not value.is_leaf:
+                    hints.setdefault(id(value), name)
+    before = sys.getprofile()
+    sys.setprofile(look)
+    try:
+        yield
+    finally:
+        sys.setprofile(before)
+
+
+def leaves(value):
+    """Yields the names and numbers of a formula, each once."""
+    for symbol in operations(value):
+        if symbol.is_leaf:
+            yield symbol
+
+
+def operations(value):
+    """Yields the symbols of a formula, each once."""
+    seen, stack = set(), [value]
+    while stack:
+        symbol = stack.pop()
+        if id(symbol) not in seen:
+            seen.add(id(symbol))
+            stack.extend(symbol.arguments)
+            yield symbol
+
+
+def _names_with_lines(value, line):
+    """Yields a formula's names, with the line of an operation on each."""
+    if value.operation == "name":
+        yield value.value, line
+    for symbol in operations(value):
+        for argument in symbol.arguments:
+            if argument.operation == "name":
+                yield argument.value, symbol.line or line

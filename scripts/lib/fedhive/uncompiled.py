@@ -1,0 +1,108 @@
+"""Runs the functions of a method file as they are, on NumPy's arrays in float64: to debug them, and to compare their formulas with.
+
+    file = Uncompiled("scaffold.py", keys={})
+    file.run("gradient", {"g": g, "c": c, "c_k": c_k})        # {"g": array}
+
+Vectors are arrays [P]. What the cohort has is given as "k.n", "k.u", …: arrays [K] and [K, P].
+"""
+import inspect
+import os
+from pathlib import Path
+
+import numpy as np
+
+from .context import Arithmetic, current, fail, reading
+from .declarations import Cohort, Declarations
+from .places import PLACES
+
+_ELEMENTWISE = {
+    "+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide, "%": np.mod, "^": np.power, "negative": np.negative,
+    "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal, "==": np.equal, "!=": np.not_equal,
+    "sqrt": np.sqrt, "abs": np.abs, "sign": np.sign, "exp": np.exp, "log": np.log, "tanh": np.tanh, "floor": np.floor,
+    "minimum": np.minimum, "maximum": np.maximum, "sigmoid": lambda x: 1 / (1 + np.exp(-x)), "relu": lambda x: np.maximum(x, 0),
+    "where": lambda condition, then, otherwise: np.where(condition != 0, then, otherwise)}
+_OVER_COHORT = {"sum": np.sum, "mean": np.mean, "max": np.max, "min": np.min, "median": np.median}
+_OF_VECTORS = {"sum": lambda x: x.sum(-1), "mean": lambda x: x.mean(-1), "norm": lambda x: np.sqrt((x * x).sum(-1)),
+               "dot": lambda a, b: (a * b).sum(-1), "cos": lambda a, b: (a * b).sum(-1) / np.sqrt((a * a).sum(-1) * (b * b).sum(-1))}
+_IN_COHORT = {"softmax": lambda x: np.exp(x - x.max()) / np.exp(x - x.max()).sum(), "sort": np.sort,
+              "rank": lambda x: np.argsort(np.argsort(x, kind="stable"), kind="stable")}
+
+
+class Array(Arithmetic):
+    """A value of a method file's functions. data is None for a declared name, which has the value that `run` is given."""
+
+    __slots__ = ("data", "per_client", "is_vector", "name")
+
+    def __init__(self, data, per_client=False, is_vector=False, name=None):
+        self.data, self.per_client, self.is_vector, self.name = data, per_client, is_vector, name
+
+    def __bool__(self):
+        return bool(current().data_of(self))
+
+    def __repr__(self):
+        return repr(current().data_of(self))
+
+
+class Uncompiled(Declarations):
+    """One method file whose functions run on arrays."""
+
+    def __init__(self, path, keys=None):
+        """Runs the file itself. keys: values that differ from the defaults. Python's own errors pass through."""
+        super().__init__(str(path), os.path.abspath(path))
+        self._keys, self._inputs = dict(keys or {}), {}
+        with reading(self):
+            exec(compile(Path(path).read_bytes(), self.filename, "exec", dont_inherit=True), {"__name__": "method", "__file__": self.filename})
+
+    def value(self, name, is_vector):
+        return Array(None, False, is_vector, name)
+
+    def cohort_value(self, name, is_vector):
+        return Array(None, True, is_vector, "k." + name)
+
+    def first_value(self, name, first):
+        return float(self.data_of(first)) if isinstance(first, Array) else first
+
+    def data_of(self, value):
+        """Returns a value's array."""
+        if not isinstance(value, Array):
+            return np.float64(value)
+        if value.data is not None:
+            return value.data
+        if value.name in self._inputs:
+            return np.asarray(self._inputs[value.name], dtype=np.float64)
+        if value.name in self.keys:
+            return np.float64(self._keys.get(value.name, self.keys[value.name]["default"]))
+        return fail(f"'{value.name}' has no value")
+
+    def call(self, function, *arguments):
+        """Returns what an operator or one of fh's functions makes of values."""
+        arguments = [a if isinstance(a, Array) else Array(np.float64(a)) for a in arguments]
+        per_client, is_vector = any(a.per_client for a in arguments), any(a.is_vector for a in arguments)
+        data = [self.data_of(a) for a in arguments]
+        if function in _OVER_COHORT and per_client:
+            return Array(_OVER_COHORT[function](data[0], axis=0), False, is_vector)
+        if function in _IN_COHORT:
+            return Array(_IN_COHORT[function](data[0]).astype(np.float64), True)
+        if function in _OF_VECTORS:
+            return Array(_OF_VECTORS[function](*data), per_client)
+        if is_vector:
+            data = [d[:, None] if a.per_client and not a.is_vector else d for a, d in zip(arguments, data)]
+        return Array(np.asarray(_ELEMENTWISE[function](*data), dtype=np.float64), per_client, is_vector)
+
+    def run(self, place, inputs):
+        """Runs a place's function. inputs: {name: number or array}. Returns {target: array}."""
+        self._inputs = inputs
+        with reading(self):
+            function = self.functions[place]
+            returned = function(**{name: self._argument(name) for name in inspect.signature(function).parameters})
+            if not isinstance(returned, dict):
+                returned = {PLACES[place].target: returned}
+            return {target.name if isinstance(target, Array) else target: self.data_of(value) for target, value in returned.items()}
+
+    def _argument(self, name):
+        if name == "k":
+            return Cohort(self)
+        if name in self.constants:
+            return self.constants[name]
+        vectors = {vector for place in PLACES.values() for vector in place.vectors} | set(self.memories)
+        return self.value(name, name in vectors)

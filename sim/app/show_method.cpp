@@ -1,0 +1,58 @@
+#include "sim/app/show_method.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace fedhive::sim {
+
+using aggregation::MemoryOwner;
+using aggregation::formulas::MethodMemory;
+
+namespace {
+
+std::string line(const std::string& what, const std::string& text) { return fmt::format("{:<11} {}\n", what, text); }
+
+std::string memory_text(const MethodMemory& memory) {
+    if (memory.owner == MemoryOwner::Server)
+        return fmt::format("{}: at the server{}", memory.name, memory.down ? ", sent down with the model" : "");
+    if (memory.owner == MemoryOwner::Client)
+        return fmt::format("{}: at each client{}", memory.name,
+                           memory.begins_as_model ? ", at first the model that it is sent" : "");
+    return fmt::format("{}: of a visit, sent up with the update", memory.name);
+}
+
+std::string models(std::size_t count) { return count == 1 ? "1 model" : fmt::format("{} models", count); }
+
+std::string default_of(const KeySpec& key) {
+    const auto* integer = std::get_if<std::int64_t>(&key.default_value);
+    return integer != nullptr ? fmt::format("{}", *integer) : fmt::format("{}", std::get<double>(key.default_value));
+}
+
+}  // namespace
+
+std::string method_text(const Method& method) {
+    std::string text = line(method.name, method.doc);
+    for (const KeySpec& key : method.keys)
+        text += line("key", fmt::format("{}: {}{}  {}", key.name, default_of(key),
+                                        key.range.text().empty() ? "" : fmt::format(" ({})", key.range.text()), key.doc));
+    std::size_t down = 1, up = 1;
+    for (const MethodMemory& memory : method.formulas.memories) {
+        text += line("remembers", memory_text(memory));
+        down += memory.down ? 1 : 0;
+        up += memory.up ? 1 : 0;
+    }
+    for (const ReportDoc& report : method.reports) text += line("reports", fmt::format("{}: {}", report.name, report.doc));
+    text += line("travels", fmt::format("{} down, {} up for each client (fedavg: 1 and 1){}", models(down), models(up),
+                                        method.reports.empty() ? "" : fmt::format(", {} numbers up", method.reports.size())));
+    text += line("weights", method.sets_weights()  ? "its own, from `cohort`"
+                            : method.equal_weights ? "equal, which its server's formulas need"
+                                                   : "strategy.weighting");
+    text += line("slots", method.trains_alone() ? "one client in each" : "clients may share one");
+    for (const auto& [place, lines] : method.formulas.lines)
+        for (const std::string& formula : lines) text += line(&formula == lines.data() ? word_of(place) : "", formula);
+    return text;
+}
+
+}  // namespace fedhive::sim

@@ -1,0 +1,336 @@
+#include "sim/config/method_file.h"
+
+#include "aggregation/base/error.h"
+#include "aggregation/base/input_file.h"
+#include "clients/protocol/process.h"
+#include "sim/config/scalars.h"
+#include "sim/config/suggest.h"
+#include "sim/config/tree.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <sstream>
+#include <utility>
+
+namespace fedhive::sim {
+
+namespace fs = std::filesystem;
+using aggregation::MemoryOwner;
+using aggregation::formulas::FormulaError;
+using aggregation::formulas::Lines;
+using aggregation::formulas::MethodMemory;
+using aggregation::formulas::Place;
+
+namespace {
+
+constexpr std::array kParts = {"version", "method",   "doc", "weighting", "keys",   "memories",     "reports",
+                               "start",   "gradient", "end", "cohort",    "server", "source_sha256"};
+constexpr const char* kServerRate = "server_lr";
+
+[[noreturn]] void refuse(const Node& node, const std::string& problem) {
+    throw ConfigError(fmt::format("{}: {}", node.where(), problem));
+}
+
+void check_kind(const Node& node, Node::Kind kind, const char* what) {
+    if (node.kind != kind) refuse(node, fmt::format("{}: expected {}", node.key, what));
+}
+
+/// Refuses children of a map that are none of `known`.
+template <typename Known>
+void check_names(const Node& map, const Known& known) {
+    const std::vector<std::string> names(known.begin(), known.end());
+    for (const Node& child : map.children) {
+        if (std::find(names.begin(), names.end(), child.key) != names.end()) continue;
+        const std::string near = nearest_word(child.key, names);
+        refuse(child, fmt::format("'{}' is not a part of {}; {}", child.key, map.key.empty() ? "a method" : map.key,
+                                  near.empty() ? fmt::format("there are: {}", fmt::join(names, ", "))
+                                               : fmt::format("did you mean '{}'?", near)));
+    }
+}
+
+bool flag_of(const Node& map, const char* name) {
+    const Node* node = map.find(name);
+    if (node == nullptr) return false;
+    if (node->text != "true" && node->text != "false") refuse(*node, fmt::format("{}: expected true or false", name));
+    return node->text == "true";
+}
+
+std::optional<double> number_of(const Node& map, const char* name) {
+    const Node* node = map.find(name);
+    if (node == nullptr) return std::nullopt;
+    const Number number = parse_number(node->text);
+    if (!number.valid) refuse(*node, fmt::format("{}: expected a number, found '{}'", name, node->text));
+    return number.value;
+}
+
+std::string word_at(const Node& map, const char* name) {
+    const Node* node = map.find(name);
+    return node != nullptr ? node->text : "";
+}
+
+std::string name_in(const Node& item, const char* what) {
+    check_kind(item, Node::Kind::Map, "a map with a name");
+    const Node* name = item.find("name");
+    if (name == nullptr || name->text.empty()) refuse(item, fmt::format("a {} without a name", what));
+    const auto is_letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+    const bool valid = is_letter(name->text[0]) && std::all_of(name->text.begin(), name->text.end(), [&](char c) {
+                           return is_letter(c) || std::isdigit(static_cast<unsigned char>(c)) != 0;
+                       });
+    if (!valid || name->text.size() > aggregation::Memory::kLongestName)
+        refuse(*name, fmt::format("'{}' is not a name; allowed: a letter, then letters, digits and _, {} at most", name->text,
+                                  aggregation::Memory::kLongestName));
+    return name->text;
+}
+
+KeySpec key_of(const Node& item) {
+    const std::string name = name_in(item, "key");
+    check_names(item, std::array{"name", "default", "least", "above", "most", "below", "integer", "doc"});
+    KeySpec key{.name = name, .default_value = 0.0, .doc = word_at(item, "doc")};
+    if (const auto low = number_of(item, "least")) key.range.low = *low;
+    if (const auto low = number_of(item, "above")) std::tie(key.range.low, key.range.low_excluded) = std::pair(*low, true);
+    if (const auto high = number_of(item, "most")) key.range.high = *high;
+    if (const auto high = number_of(item, "below")) std::tie(key.range.high, key.range.high_excluded) = std::pair(*high, true);
+    const std::optional<double> value = number_of(item, "default");
+    if (!value) refuse(item, fmt::format("key '{}' has no default", name));
+    if (!key.range.contains(*value))
+        refuse(item, fmt::format("key '{}': its default {} is outside of what it allows: {}", name, *value, key.range.text()));
+    if (flag_of(item, "integer"))
+        key.default_value = static_cast<std::int64_t>(*value);
+    else
+        key.default_value = *value;
+    if (key.doc.empty()) key.doc = "Of strategy.file.";
+    return key;
+}
+
+MethodMemory memory_of(const Node& item, Method& method) {
+    MethodMemory memory;
+    memory.name = name_in(item, "memory");
+    check_names(item, std::array{"name", "owner", "first", "down", "up", "shape"});
+    const std::string owner = word_at(item, "owner"), first = word_at(item, "first");
+    if (owner != "server" && owner != "client" && owner != "visit")
+        refuse(item, fmt::format("memory '{}': owner: '{}'; allowed: server, client, visit", memory.name, owner));
+    memory.owner = owner == "server" ? MemoryOwner::Server : owner == "client" ? MemoryOwner::Client : MemoryOwner::Visit;
+    memory.down = flag_of(item, "down");
+    memory.up = flag_of(item, "up");
+    if (memory.down && memory.owner != MemoryOwner::Server)
+        refuse(item, fmt::format("memory '{}': only the server's go down", memory.name));
+    if ((memory.owner == MemoryOwner::Visit) != memory.up)
+        refuse(item, fmt::format("memory '{}': what comes up is a memory of owner: visit, up: true", memory.name));
+    if (first.empty() || first == "0") return memory;
+    if (first == "w_t" && memory.owner == MemoryOwner::Client) {
+        memory.begins_as_model = true;
+    } else if (memory.owner == MemoryOwner::Server && !memory.down) {
+        method.first[memory.name] = first;
+    } else {
+        refuse(item,
+               fmt::format("memory '{}': first: '{}'; allowed: 0, for a client's w_t, and for a server's that does not go down "
+                           "a formula of keys",
+                           memory.name, first));
+    }
+    return memory;
+}
+
+Lines lines_of(const Node& node) {
+    Lines lines;
+    if (node.kind == Node::Kind::List)
+        for (const Node& line : node.children) lines.push_back(line.text);
+    else
+        lines.push_back(node.text);
+    if (node.kind == Node::Kind::Map || node.kind == Node::Kind::Null || lines.empty())
+        refuse(node, fmt::format("{}: expected a formula or a list of formulas", node.key));
+    return lines;
+}
+
+/// A formula of the gradient alone may leave out "g = ".
+Lines completed_lines(Place place, Lines lines) {
+    if (place != Place::Gradient || lines.size() != 1) return lines;
+    const std::size_t sign = lines[0].find('=');
+    const bool is_set = sign != std::string::npos && lines[0].find_first_not_of("abcdefghijklmnopqrstuvwxyz_ ") == sign;
+    if (!is_set) lines[0] = "g = " + lines[0];
+    return lines;
+}
+
+void check_formulas(Method& method, const Node& root) {
+    Place place{};
+    try {
+        settle(method, place);
+    } catch (const FormulaError& error) {
+        const Node* node = root.find(word_of(place));
+        const Node* line = node != nullptr && error.line < node->children.size() ? &node->children[error.line] : node;
+        const std::string near = error.unknown.empty() ? "" : nearest_word(error.unknown, error.known);
+        refuse(line != nullptr ? *line : root, fmt::format("{}: {}{}", word_of(place), error.what(),
+                                                           near.empty() ? "" : fmt::format("; did you mean '{}'?", near)));
+    }
+}
+
+/// Every memory is set and read; every report is given.
+void check_use(const Method& method, const Node& root) {
+    const auto sets = [&](Place place, const std::string& name) {
+        if (!method.has(place)) return false;
+        const auto parsed = method.formulas.parsed(place);
+        return std::any_of(parsed.targets.begin(), parsed.targets.end(),
+                           [&](const auto& target) { return target.name == name; });
+    };
+    const auto is_read = [&](const std::string& name) {
+        return std::any_of(method.formulas.lines.begin(), method.formulas.lines.end(),
+                           [&](const auto& of_place) { return method.formulas.parsed(of_place.first).reads(name); });
+    };
+    for (const MethodMemory& memory : method.formulas.memories) {
+        const Place place = memory.owner == MemoryOwner::Server ? Place::Server : Place::End;
+        if (!sets(place, memory.name))
+            refuse(*root.find("memories"), fmt::format("memory '{}' is never set; `{}` must have a formula '{} = …'",
+                                                       memory.name, word_of(place), memory.name));
+        if (!is_read(memory.name)) refuse(*root.find("memories"), fmt::format("memory '{}' is never read", memory.name));
+    }
+    for (const std::string& report : method.formulas.reports)
+        if (!sets(Place::End, report))
+            refuse(*root.find("reports"),
+                   fmt::format("report '{}' is never given; `end` must have a formula '{} = …'", report, report));
+}
+
+/// server_lr is a key of every method whose server reads it.
+void add_server_rate(Method& method) {
+    const auto found = method.formulas.lines.find(Place::Server);
+    if (found == method.formulas.lines.end() || method.formulas.keys.contains(kServerRate)) return;
+    const bool reads = std::any_of(found->second.begin(), found->second.end(),
+                                   [](const std::string& line) { return line.find(kServerRate) != std::string::npos; });
+    if (!reads) return;
+    method.keys.push_back(
+        {.name = kServerRate, .default_value = 1.0, .range = above(0), .doc = "Server rate per round (η_g)."});
+    method.formulas.keys[kServerRate] = 1.0;
+}
+
+std::shared_ptr<Method> read_method(const std::string& box, const std::string& origin, const fs::path& file) {
+    const Node root = parse_tree(box, origin, "the shortest method has a gradient: `gradient: g`");
+    check_kind(root, Node::Kind::Map, "a map");
+    check_names(root, kParts);
+    auto method = std::make_shared<Method>();
+    method->box = box;
+    method->name = file.stem().string();
+    method->file = file;
+    method->doc = word_at(root, "doc");
+    if (const Node* weighting = root.find("weighting")) {
+        if (weighting->text != "uniform") refuse(*weighting, "weighting: allowed: uniform, or left out");
+        method->equal_weights = true;
+    }
+    std::vector<std::string> names;
+    const auto items = [&](const char* part, const auto& take) {
+        const Node* list = root.find(part);
+        if (list == nullptr) return;
+        check_kind(*list, Node::Kind::List, "a list");
+        for (const Node& item : list->children) {
+            const std::string name = name_in(item, part);
+            if (std::find(names.begin(), names.end(), name) != names.end())
+                refuse(item, fmt::format("'{}' is declared twice", name));
+            names.push_back(name);
+            take(item, name);
+        }
+    };
+    items("keys", [&](const Node& item, const std::string& name) {
+        const KeySpec key = key_of(item);
+        const auto* integer = std::get_if<std::int64_t>(&key.default_value);
+        method->formulas.keys[name] = integer != nullptr ? static_cast<double>(*integer) : std::get<double>(key.default_value);
+        method->keys.push_back(key);
+    });
+    items("memories",
+          [&](const Node& item, const std::string&) { method->formulas.memories.push_back(memory_of(item, *method)); });
+    items("reports", [&](const Node& item, const std::string& name) {
+        method->reports.push_back({name, word_at(item, "doc")});
+        method->formulas.reports.push_back(name);
+    });
+    for (const std::string& word : words_of<Place>())
+        if (const Node* node = root.find(word)) {
+            const Place place = from_word<Place>(word).value();
+            method->formulas.lines[place] = completed_lines(place, lines_of(*node));
+        }
+    if (!method->formulas.any())
+        refuse(root, fmt::format("a method has at least one of: {}", fmt::join(words_of<Place>(), ", ")));
+    add_server_rate(*method);
+    check_formulas(*method, root);
+    check_use(*method, root);
+    return method;
+}
+
+std::string content_of(const fs::path& file) {
+    std::ifstream stream(file, std::ios::binary);
+    std::ostringstream text;
+    text << stream.rdbuf();
+    if (!stream || fs::is_directory(file))
+        throw ConfigError(fmt::format("{}: no such file, or it cannot be read", file.string()));
+    return text.str();
+}
+
+/// Where the Python package is: beside the program's checkout, or where FEDHIVE_PYTHONPATH says.
+std::string python_path() {
+    if (const char* given = std::getenv("FEDHIVE_PYTHONPATH"); given != nullptr) return given;
+    const fs::path program = fs::read_symlink("/proc/self/exe");
+    for (fs::path folder = program.parent_path(); folder != folder.root_path(); folder = folder.parent_path())
+        if (fs::exists(folder / "scripts/lib/fedhive/method.py")) return (folder / "scripts/lib").string();
+    throw ConfigError(fmt::format("no scripts/lib/fedhive above {}; set FEDHIVE_PYTHONPATH to its folder", program.string()));
+}
+
+/// A new empty file, removed at the end.
+class TemporaryFile {
+public:
+    TemporaryFile() : path_((fs::temp_directory_path() / "fedhive-method-XXXXXX").string()) {
+        const int created = mkstemp(path_.data());
+        if (created < 0) throw os_fault(path_);
+        close(created);
+    }
+    TemporaryFile(const TemporaryFile&) = delete;
+    TemporaryFile& operator=(const TemporaryFile&) = delete;
+    ~TemporaryFile() {
+        std::error_code ignored;
+        fs::remove(path_, ignored);
+    }
+    const std::string& path() const { return path_; }
+
+private:
+    std::string path_;
+};
+
+/// The box that `python3 -m fedhive.method FILE --out BOX` writes. Throws ConfigError with what it says.
+std::string traced(const fs::path& file) {
+    const TemporaryFile box, said;
+    const char* given = std::getenv("FEDHIVE_PYTHON");
+    clients::SpawnOptions options;
+    options.executable = "/usr/bin/env";
+    options.arguments = {given != nullptr ? given : "python3", "-m", "fedhive.method", file.string(), "--out", box.path()};
+    options.environment = {{"PYTHONPATH", python_path()}, {"PYTHONDONTWRITEBYTECODE", "1"}};
+    options.log = said.path();
+    clients::ChildProcess python(options);
+    while (!python.wait_for(1.0)) {
+    }
+    const auto end = python.end();
+    if (end && !end->signalled && end->exit_status == 0) return content_of(box.path());
+    std::string text = content_of(said.path());
+    while (!text.empty() && text.back() == '\n') text.pop_back();
+    throw ConfigError(text.empty() ? fmt::format("{}: python {}", file.string(), end ? end->text : "is still running") : text);
+}
+
+}  // namespace
+
+std::shared_ptr<const Method> load_method(const fs::path& file) {
+    static std::map<std::pair<fs::path, std::string>, std::shared_ptr<const Method>> known;  // of file and content
+    const std::string content = content_of(file);
+    std::shared_ptr<const Method>& method = known[{file, content}];
+    if (method != nullptr) return method;
+    const std::string ending = file.extension().string();
+    std::shared_ptr<Method> read;
+    if (ending == ".py")
+        read = read_method(traced(file), file.string() + " (traced)", file);
+    else if (ending == ".yaml" || ending == ".yml" || ending == ".json")
+        read = read_method(content, file.string(), file);
+    else
+        throw ConfigError(fmt::format("{}: a method is a .py or a .yaml file", file.string()));
+    read->source = content;
+    return method = read;
+}
+
+}  // namespace fedhive::sim

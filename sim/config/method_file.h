@@ -1,0 +1,18 @@
+// Reads strategy.file: a method as YAML, or as Python that is traced once into the same. docs/methods.md.
+#pragma once
+
+#include "sim/strategies/method.h"
+
+#include <filesystem>
+#include <memory>
+
+namespace fedhive::sim {
+
+/// The method of a file. Each content is read once in a process.
+///
+/// .py      runs `python3 -m fedhive.method FILE` (FEDHIVE_PYTHON names another Python); .yaml, .yml, .json are read as they are
+///
+/// Throws   ConfigError for a file that cannot be read, or is no method: what is wrong, with file and line.
+std::shared_ptr<const Method> load_method(const std::filesystem::path& file);
+
+}  // namespace fedhive::sim

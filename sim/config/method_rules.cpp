@@ -1,0 +1,31 @@
+#include "sim/config/method_rules.h"
+
+#include "aggregation/cohort/aggregator_catalog.h"
+#include "sim/modes/mode_spec.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+namespace fedhive::sim {
+
+void check_method(const RunConfig& run, const ConfigSource& source) {
+    const auto& method = run.strategy.parts.method;
+    const std::string file = method->file.string();
+    const std::vector<std::string> modes = modes_of(run.strategy.parts);
+    if (std::find(modes.begin(), modes.end(), run.mode.name) == modes.end())
+        throw source.error("strategy.file", fmt::format("{} does not run in mode '{}'; allowed: {}", file, run.mode.name,
+                                                        fmt::join(modes, ", ")));
+    const bool takes_mean = aggregation::aggregator_spec(run.strategy.parts.aggregator.name).replaceable;
+    if (method->equal_weights && run.strategy.weighting != Weighting::Uniform)
+        throw source.error("strategy.weighting",
+                           fmt::format("the server of {} takes means with equal weights; allowed: uniform", file));
+    if ((method->equal_weights || method->has(aggregation::formulas::Place::Cohort)) && !takes_mean && !method->sets_weights())
+        throw source.error("strategy.aggregator", fmt::format("the server of {} takes means; allowed: mean", file));
+    if (run.training.least_per_slot() > 1 && method->trains_alone())
+        throw source.error(run.training.clients_per_slot ? "training.clients_per_slot" : "training.clients_at_once",
+                           fmt::format("{} needs the visit of every single client; allowed: 1", file));
+}
+
+}  // namespace fedhive::sim

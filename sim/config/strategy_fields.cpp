@@ -1,0 +1,80 @@
+#include "sim/config/fields.h"
+#include "sim/config/method_file.h"
+
+#include <fmt/format.h>
+
+namespace fedhive::sim {
+
+namespace {
+
+/// strategy.file: its method, and the keys that it brings.
+void describe_method(Visitor& visitor, StrategyConfig& strategy) {
+    visitor.field({.name = "file",
+                   .target = &strategy.file,
+                   .default_note = "–",
+                   .may_change = true,
+                   .doc = "A method file instead of a named strategy: formulas of a client's gradient, of what it remembers "
+                          "and sends, and of the server, as Python (`.py`, traced once) or YAML; relative to the config file. "
+                          "Its keys stand beside this one. docs/methods.md."});
+    visitor.field({.name = "file_sha256",
+                   .target = &strategy.file_sha256,
+                   .default_note = "computed from the file",
+                   .doc = "SHA-256 of the method's formulas, memories and keys; a file with another is refused. The resolved "
+                          "config of a run stores it."});
+    if (strategy.file.empty() && !strategy.file_sha256.empty())
+        return visitor.refuse("file_sha256", "is the SHA-256 of strategy.file, which is missing; remove it, or give the file");
+    if (strategy.file.empty()) return;
+    StrategyParts& parts = strategy.parts;
+    try {
+        if (parts.method == nullptr || parts.method->file != strategy.file) parts.method = load_method(strategy.file);
+    } catch (const ConfigError& error) {
+        return visitor.refuse("file", error.what());
+    }
+    if (strategy.name != "fedavg") return visitor.refuse("name", "'name' and 'file' are both given; keep one");
+    if (!strategy.file_sha256.empty() && strategy.file_sha256 != parts.method->sha256)
+        return visitor.refuse(
+            "file_sha256", fmt::format("{} has changed since: its method's SHA-256 is {}; another method is another experiment",
+                                       strategy.file.string(), parts.method->sha256));
+    strategy.file_sha256 = parts.method->sha256;
+    describe_keys(visitor, "file", parts.method->name, parts.of_method, {{parts.method->name, &parts.method->keys}});
+}
+
+}  // namespace
+
+void describe_strategy(Visitor& visitor, StrategyConfig& strategy) {
+    visitor.begin({.name = "strategy",
+                   .flow = true,
+                   .doc = "How updates become the next global model. name chooses a strategy; local, pre_aggregation, "
+                          "aggregator and server replace its parts. The keys of the parts stand beside them."});
+    visitor.field({.name = "name",
+                   .target = &strategy.name,
+                   .choices = names_of(strategy_catalog()),
+                   .doc = "One of the strategies below."});
+    describe_method(visitor, strategy);
+    visitor.field(
+        {.name = "weighting",
+         .target = &strategy.weighting,
+         .default_note = "the strategy's own",
+         .doc = "Weight of an update. examples: the number of its client's training examples (n_k); uniform: equal weights."});
+    strategy.parts = parts_of(strategy.name, std::move(strategy.parts));
+    const auto part = [&](const char* key, Chosen& choice, const auto& catalog, const char* doc) {
+        const Condition is_free{choice.name == kFormula ? strategy.file.string() : "", "file", {}};
+        visitor.field({.name = key,
+                       .target = &choice.name,
+                       .choices = names_of(catalog),
+                       .when = is_free,
+                       .default_note = "the strategy's own",
+                       .doc = doc + summaries_of(catalog)});
+        describe_keys(visitor, key, choice.name, choice.values, choices_of(catalog));
+    };
+    part("local", strategy.parts.local, local_rule_catalog(), "The local objective that clients minimise. ");
+    part("pre_aggregation", strategy.parts.pre_aggregation, aggregation::pre_aggregation_catalog(),
+         "What the rule combines: the updates, or means of groups of them. ");
+    part("aggregator", strategy.parts.aggregator, aggregation::aggregator_catalog(),
+         "The rule that combines the updates of a round into one. ");
+    part("server", strategy.parts.server, aggregation::server_optimizer_catalog(),
+         "The server's optimiser, which applies the combined update. ");
+    visitor.end();
+}
+
+}  // namespace fedhive::sim

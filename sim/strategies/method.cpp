@@ -1,0 +1,87 @@
+#include "sim/strategies/method.h"
+
+#include "aggregation/base/sha256.h"
+
+#include <algorithm>
+
+namespace fedhive::sim {
+
+using aggregation::MemoryOwner;
+using aggregation::formulas::Executor;
+using aggregation::formulas::MethodFormulas;
+using aggregation::formulas::MethodMemory;
+using aggregation::formulas::Place;
+
+namespace {
+
+bool reads(const MethodFormulas& formulas, Place place, std::string_view name) {
+    return formulas.has(place) && formulas.parsed(place).reads(name);
+}
+
+double value_of(const std::string& formula, const std::map<std::string, double>& keys) {
+    aggregation::formulas::Scope scope;
+    for (const auto& [name, value] : keys) scope.given.emplace(name, aggregation::formulas::Shape::Number);
+    scope.numbers = true;
+    const std::vector<std::string> lines{"first_value = " + formula};
+    Executor executor(aggregation::formulas::parse(lines, scope));
+    for (const auto& [name, value] : keys) executor.set(name, value);
+    executor.run({});
+    return executor.number("first_value");
+}
+
+LocalRuleSpec client_of(const Method& method) {
+    LocalRuleSpec spec{.name = kFormula, .summary = "the formulas of strategy.file", .keys = {}};
+    spec.whole_gradient = method.has(Place::Gradient);
+    spec.client_term = method.formulas.changes_visits();
+    for (const MethodMemory& memory : method.formulas.memories) {
+        if (!memory.is_declared()) continue;
+        spec.memories.push_back(memory.spec());
+        if (memory.owner == MemoryOwner::Visit) spec.sends_beside = "memory " + memory.name + " (strategy.file)";
+    }
+    return spec;
+}
+
+}  // namespace
+
+MethodFormulas Method::with(const Values& values) const {
+    MethodFormulas complete = formulas;
+    for (const KeySpec& key : keys) {
+        const bool integer = std::holds_alternative<std::int64_t>(key.default_value);
+        complete.keys[key.name] = integer ? static_cast<double>(values.integer(key.name)) : values.number(key.name);
+    }
+    for (MethodMemory& memory : complete.memories)
+        if (const auto found = first.find(memory.name); found != first.end())
+            memory.first = value_of(found->second, complete.keys);
+    return complete;
+}
+
+bool Method::trains_alone() const {
+    if (has(Place::Start) || has(Place::End) || has(Place::Cohort) || client.client_state()) return true;
+    return has(Place::Gradient) && (reads(formulas, Place::Gradient, "n") || formulas.parsed(Place::Gradient).reduces());
+}
+
+bool Method::reads_sent_loss() const { return reads(formulas, Place::Cohort, "k.sent_loss"); }
+
+bool Method::sets_weights() const {
+    if (!has(Place::Cohort)) return false;
+    const std::vector<aggregation::formulas::Target> targets = formulas.parsed(Place::Cohort).targets;
+    return std::any_of(targets.begin(), targets.end(), [](const auto& target) { return target.name == "weight"; });
+}
+
+void settle(Method& method, Place& place) {
+    for (const auto& [at, lines] : method.formulas.lines) {
+        place = at;
+        compile(method.formulas.parsed(at));
+    }
+    method.client = client_of(method);
+    const std::string text = method.formulas.text();
+    Sha256 hash;
+    hash.update(text.data(), text.size());
+    for (const auto& [name, value] : method.first) {
+        value_of(value, method.formulas.keys);
+        hash.update(value.data(), value.size());
+    }
+    method.sha256 = hash.hex_digest();
+}
+
+}  // namespace fedhive::sim

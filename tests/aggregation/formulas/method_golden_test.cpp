@@ -1,0 +1,132 @@
+// Every method of configs/methods: its formulas give what its Python functions give on the same values (tests/golden/methods.py).
+#include "aggregation/formulas/formula_server.h"
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+#include <fstream>
+
+namespace fedhive::aggregation::formulas {
+namespace {
+
+using nlohmann::json;
+
+const json& golden() {
+    static const json all = json::parse(std::ifstream(FEDHIVE_SOURCE_DIR "/tests/golden/methods.json"));
+    return all;
+}
+
+Lines lines_of(const json& formulas) {
+    if (!formulas.is_array()) return {formulas.get<std::string>()};
+    return formulas.get<Lines>();
+}
+
+MethodFormulas method_of(const json& one) {
+    const json& box = one["box"];
+    MethodFormulas method;
+    for (const auto& [name, value] : one["inputs"]["keys"].items()) method.keys[name] = value;
+    method.keys.emplace("server_lr", 1.0);
+    for (const json& memory : box.value("memories", json::array())) {
+        const std::string owner = memory["owner"];
+        method.memories.push_back({.name = memory["name"],
+                                   .owner = owner == "server"   ? MemoryOwner::Server
+                                            : owner == "client" ? MemoryOwner::Client
+                                                                : MemoryOwner::Visit,
+                                   .down = memory.value("down", false),
+                                   .up = memory.value("up", false)});
+    }
+    for (const json& report : box.value("reports", json::array())) method.reports.push_back(report["name"]);
+    for (const std::string& word : words_of<Place>())
+        if (box.contains(word)) method.lines[from_word<Place>(word).value()] = lines_of(box[word]);
+    return method;
+}
+
+/// The vectors and numbers of a place, by name.
+struct Values {
+    explicit Values(const json& named, const std::string& prefix = "") {
+        for (const auto& [name, value] : named.items()) {
+            if (!value.is_array())
+                numbers[prefix + name] = {value.get<double>()};
+            else if (prefix.empty())
+                vectors[name] = value.get<std::vector<float>>();
+            else if (!value[0].is_array())
+                numbers[prefix + name] = value.get<Numbers>();
+        }
+    }
+
+    std::map<std::string, std::vector<float>> vectors;
+    std::map<std::string, Numbers> numbers;
+};
+
+void check_near(double value, double expected, double scale, const std::string& what) {
+    CHECK_MESSAGE(std::abs(value - expected) <= 1e-5 * std::max({std::abs(expected), scale, 1e-3}), what, ": ", value,
+                  " against ", expected);
+}
+
+void check_place(const MethodFormulas& method, Place place, const Values& values, const json& expected) {
+    Executor executor(method.parsed(place));
+    for (const auto& [name, value] : method.keys) executor.set(name, value);
+    for (const auto& [name, value] : values.numbers) executor.set(name, value);
+    std::size_t size = 0;
+    for (const auto& [name, value] : values.vectors) {
+        executor.set(name, ConstParamSpan(value));
+        size = value.size();
+    }
+    std::map<std::string, std::vector<float>> results;
+    for (const std::string& name : executor.program().stored) {
+        results[name].resize(size);
+        executor.write_to(name, ParamSpan(results[name]));
+    }
+    executor.run(std::vector<Range>{{0, size}});
+    CHECK_EQ(executor.program().formulas.targets.size(), expected.size());
+    for (const auto& [name, value] : expected.items()) {
+        if (results.contains(name)) {
+            const std::vector<double> all = value;
+            const double scale =
+                *std::max_element(all.begin(), all.end(), [](double a, double b) { return std::abs(a) < std::abs(b); });
+            for (std::size_t i = 0; i < all.size(); ++i)
+                check_near(static_cast<double>(results[name][i]), all[i], std::abs(scale), fmt::format("{}[{}]", name, i));
+            continue;
+        }
+        const Numbers found = executor.numbers(name),
+                      all = value.is_array() ? value.get<Numbers>() : Numbers{value.get<double>()};
+        for (std::size_t k = 0; k < all.size(); ++k) check_near(found[found.size() == 1 ? 0 : k], all[k], 0.0, name);
+    }
+}
+
+TEST_SUITE("MethodGolden") {
+    TEST_CASE("FormulasGiveWhatThePythonFunctionsGive") {
+        REQUIRE(golden().size() >= 30);
+        for (const auto& [name, one] : golden().items()) {
+            CAPTURE(name);
+            const MethodFormulas method = method_of(one);
+            const json& inputs = one["inputs"];
+            const json& expected = one["expected"];
+            for (const Place place : {Place::Start, Place::Gradient, Place::End})
+                if (method.has(place)) check_place(method, place, Values(inputs["client"]), expected[word_of(place)]);
+            if (method.has(Place::Cohort)) {
+                Values values(inputs["server"]);
+                values.numbers.merge(Values(inputs["cohort"], "k.").numbers);
+                check_place(method, Place::Cohort, values, expected["cohort"]);
+            }
+            if (!method.has(Place::Server)) continue;
+            Values values(inputs["server"]);
+            values.vectors.merge(Values(expected["aggregates"]).vectors);
+            if (expected.contains("cohort")) values.numbers.merge(Values(expected["cohort"]).numbers);
+            check_place(method, Place::Server, values, expected["server"]);
+        }
+    }
+
+    TEST_CASE("AMethodsTextIsReadBack") {
+        for (const auto& [name, one] : golden().items()) {
+            const MethodFormulas method = method_of(one);
+            const std::string text = method.text();
+            CHECK(text.size() < kLongestMethod);
+            CHECK_EQ(MethodFormulas::of(text).text(), text);
+        }
+        CHECK_THROWS_AS(MethodFormulas::of("nowhere g = g\n"), Fault);
+    }
+}
+
+}  // namespace
+}  // namespace fedhive::aggregation::formulas

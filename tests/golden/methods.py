@@ -1,0 +1,231 @@
+#!/usr/bin/env python3
+"""What the method files of configs/methods compute, for small drawn inputs: methods.json.
+
+usage: methods.py > methods.json
+
+Each result is computed twice, in float64: by the file's functions as they are, on arrays (fedhive.uncompiled), and from the box's lines by the
+evaluator below, which shares nothing with the tracer; many a third time, by the papers' formulas in tests/methods/papers.py. All must agree, or
+the program fails. A test in C++ can evaluate the same lines. Needs NumPy alone.
+
+{FILE: {"box": {…}, "inputs": {"keys", "client", "server", "cohort"}, "expected": {"first", "gradient", "start", "end", "cohort", "aggregates",
+"server"}}}. Vectors have 37 elements, the cohort 5 clients. aggregates: u, and what else comes up, by the box's weights; by k.n if it has none.
+"""
+import json
+import re
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+
+root = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(root / "scripts/lib"))
+sys.path.insert(0, str(root / "tests/methods"))
+
+from fedhive.method import box_of  # noqa: E402
+from fedhive.uncompiled import Uncompiled  # noqa: E402
+from papers import PAPERS  # noqa: E402
+
+P, K, CLIENTS = 37, 5, 12
+AGREE = 1e-12
+# Defaults under which a part of the formula vanishes, or does nothing for these inputs.
+KEYS = {"fedadagrad": {"beta1": 0.5}, "fednova": {"rho": 0.375}, "qfedavg": {"q": 1.5}, "feddyn": {"alpha": 0.25}, "fedprox": {"mu": 0.25},
+        "fedacg": {"beta": 0.125}, "fedema": {"lambda": 0.0625}, "norm_bounding": {"M": 6.5}, "adaptive_clip": {"first_clip": 7.0},
+        "celgc": {"gamma": 0.25}, "fedinit": {"beta": 0.25}, "feddc": {"alpha": 0.25}, "fedadmm": {"rho": 0.25}, "fedpd": {"eta": 0.5},
+        "fedexp": {"eps": 0.5}, "fedatt": {"eps": 0.75}}
+NOT_NEGATIVE = {"v", "v_max"}  # memories that stand under a root
+FUNCTIONS = {
+    "sqrt": np.sqrt, "abs": np.abs, "sign": np.sign, "exp": np.exp, "log": np.log, "tanh": np.tanh, "floor": np.floor,
+    "sigmoid": lambda x: 1 / (1 + np.exp(-x)), "relu": lambda x: np.where(x > 0, x, 0), "minimum": np.minimum, "maximum": np.maximum,
+    "where": lambda c, a, b: np.where(c, a, b), "sum": np.sum, "mean": np.mean, "norm": np.linalg.norm, "dot": np.dot,
+    "cos": lambda a, b: np.dot(a, b) / (np.linalg.norm(a) * np.linalg.norm(b)), "sum_k": np.sum, "mean_k": np.mean, "max_k": np.max,
+    "min_k": np.min, "median_k": np.median, "softmax_k": lambda x: np.exp(x) / np.exp(x).sum(), "sort_k": np.sort,
+    "rank_k": lambda x: (x[None] < x[:, None]).sum(1)}
+
+
+class Line:
+    """Evaluates one expression while it reads it."""
+
+    LEVELS = (("<=", ">=", "==", "!=", "<", ">"), ("+", "-"), ("*", "/", "%"))
+    COMPUTE = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide, "%": np.mod, "<": np.less, "<=": np.less_equal,
+               ">": np.greater, ">=": np.greater_equal, "==": np.equal, "!=": np.not_equal}
+
+    def __init__(self, text, names):
+        self.tokens = re.findall(r"\d[\d.]*(?:e[-+]?\d+)?|[A-Za-z_][\w.]*|[<>=!]=|\S", text) + [""]
+        self.names = names
+
+    def value(self, level=0):
+        if level == len(self.LEVELS):
+            return self.signed()
+        left = self.value(level + 1)
+        while self.tokens[0] in self.LEVELS[level]:
+            operation = self.COMPUTE[self.tokens.pop(0)]
+            left = operation(left, self.value(level + 1)) * 1.0
+        return left
+
+    def signed(self):
+        if self.tokens[0] == "-":
+            self.tokens.pop(0)
+            return -self.signed()
+        base = self.atom()
+        if self.tokens[0] == "^":
+            self.tokens.pop(0)
+            return base ** self.signed()
+        return base
+
+    def atom(self):
+        token = self.tokens.pop(0)
+        if token[0].isdigit():
+            return np.float64(token)
+        if token == "(":
+            value = self.value()
+            assert self.tokens.pop(0) == ")"
+            return value
+        if self.tokens[0] != "(":
+            return self.names[token]
+        arguments = []
+        while self.tokens.pop(0) in ("(", ","):
+            arguments.append(self.value())
+        return FUNCTIONS[token](*arguments)
+
+
+def evaluate(lines, names):
+    """Returns {target: value} of a box's lines."""
+    names, results = dict(names), {}
+    for line in lines:
+        target, text = line.split(" = ", 1)
+        reader = Line(text, names)
+        value = reader.value()
+        assert reader.tokens == [""], line
+        if target.startswith("let "):
+            names[target[4:]] = value
+        else:
+            results[target] = value
+    return results
+
+
+def grid(draws, *shape):
+    """Draws multiples of 1/32 that float32 holds, none of them 0."""
+    return draws.choice([-1, 1], shape) * draws.integers(1, 65, shape) / 32
+
+
+class Inputs:
+    """The numbers and vectors that one method's functions get."""
+
+    def __init__(self, box):
+        draws = np.random.default_rng([ord(letter) for letter in box["method"]])
+        vectors = {m["name"]: m for m in box.get("memories", [])}
+        self.keys = {key["name"]: KEYS.get(box["method"], {}).get(key["name"], key["default"]) for key in box.get("keys", [])}
+        memories = {name: np.abs(grid(draws, P)) if name in NOT_NEGATIVE else grid(draws, P) for name in vectors}
+        self.client = {name: grid(draws, P) for name in ("g", "w", "w_t", "w_0")}
+        self.client["u"] = self.client["w"] - self.client["w_t"]
+        self.client.update(lr=0.0625, round=7, step=3, steps=6, n=48, loss=0.75)
+        self.client.update({name: memories[name] for name, m in vectors.items() if m["owner"] == "client" or m.get("down")})
+        self.server = {"w": grid(draws, P), "server_lr": 0.5, "round": 7, "clients": CLIENTS, "received": K}
+        self.server.update({name: memories[name] for name, m in vectors.items() if m["owner"] == "server"})
+        self.cohort = {"n": draws.integers(20, 90, K), "steps": draws.integers(3, 12, K), "loss": draws.integers(8, 64, K) / 32,
+                       "sent_loss": draws.integers(8, 64, K) / 32, "u": grid(draws, K, P)}
+        self.cohort["norm"] = np.linalg.norm(self.cohort["u"], axis=1)
+        self.cohort.update({report["name"]: draws.integers(8, 64, K) / 32 for report in box.get("reports", [])})
+        self.cohort.update({name: grid(draws, K, P) for name, m in vectors.items() if m["owner"] == "visit"})
+        self.up = ["u", *(name for name, m in vectors.items() if m["owner"] == "visit")]
+
+    def of_cohort(self):
+        return {"k." + name: value for name, value in self.cohort.items()}
+
+    def aggregates(self, weight):
+        return {name: (np.asarray(weight)[:, None] * self.cohort[name]).sum(0) for name in self.up}
+
+
+def from_box(box, x):
+    """Returns what the box's lines compute."""
+    results = {"first": {}}
+    for memory in box.get("memories", []):
+        if memory["first"] not in (0, "w_t"):
+            results["first"][memory["name"]] = Line(str(memory["first"]), x.keys).value()
+    for place in ("gradient", "start", "end"):
+        if place in box:
+            results[place] = evaluate(box[place], {**x.client, **x.keys})
+    numbers = {name: x.server[name] for name in ("round", "clients", "received")}
+    results["cohort"] = evaluate(box.get("cohort", []), {**x.of_cohort(), **numbers, **x.keys})
+    uniform = np.full(K, 1 / K) if "weighting" in box else x.cohort["n"] / x.cohort["n"].sum()
+    results["aggregates"] = x.aggregates(results["cohort"].get("weight", uniform))
+    of_cohort = {name: value for name, value in results["cohort"].items() if name != "weight"}
+    if "server" in box:
+        results["server"] = evaluate(box["server"], {**x.server, **results["aggregates"], **of_cohort, **x.keys})
+    return results
+
+
+def from_functions(path, box, x):
+    """Returns what the file's functions compute; of the cohort only what @fh.weight and @fh.cohort say themselves."""
+    file = Uncompiled(path, x.keys)
+    results = {"first": {m["name"]: m["first"] for m in file.memories.values() if m["first"] not in (0, "w_t")}}
+    for place in ("gradient", "start", "end"):
+        if place in file.functions:
+            results[place] = file.run(place, x.client)
+    at_server = {**x.server, **x.of_cohort()}
+    results["cohort"] = {}
+    for place in ("cohort", "weight"):
+        if place in file.functions:
+            results["cohort"].update(file.run(place, at_server))
+    # The argument u is the run's: by @fh.weight, with equal weights where the box says so, else by examples.
+    uniform = np.full(K, 1 / K) if "weighting" in box else x.cohort["n"] / x.cohort["n"].sum()
+    if "server" in file.functions:
+        results["server"] = file.run("server", {**at_server, **x.aggregates(results["cohort"].get("weight", uniform)), **results["cohort"]})
+    return results
+
+
+def compare(method, one, other):
+    """Ends the program where two results for the same target differ."""
+    for place in one.keys() & other.keys():
+        for target in one[place].keys() & other[place].keys():
+            a, b = np.asarray(one[place][target], float), np.asarray(other[place][target], float)
+            if a.shape != b.shape or not np.isfinite(a).all() or np.abs(a - b).max() > AGREE * max(np.abs(a).max(), np.abs(b).max()):
+                sys.exit(f"{method}: {place}: {target}:\n{a}\n{b}")
+
+
+def read_only(values, lines):
+    """Returns those of {name: value} that lines mention."""
+    words = set(re.findall(r"[A-Za-z_]\w*", " ".join(lines)))
+    return {name: value for name, value in values.items() if name in words}
+
+
+def plain(value):
+    """Returns a value as JSON has it, rounded to what the last bit of a machine's exp and log leaves alone."""
+    if isinstance(value, dict):
+        return {name: plain(inner) for name, inner in value.items()}
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return [plain(inner) for inner in value]
+    if isinstance(value, (bool, str, int)) or value is None:
+        return value
+    return int(value) if float(value).is_integer() else float(f"{float(value):.12g}")
+
+
+def case(path):
+    """Returns one method's entry. Ends the program if its results do not agree."""
+    box = box_of(path)
+    x = Inputs(box)
+    lines = {place: box.get(place, []) for place in ("gradient", "start", "end", "cohort", "server")}
+    expected = from_box(box, x)
+    by_functions = from_functions(path, box, x)
+    compare(box["method"], expected, by_functions)
+    for place in by_functions.keys() - {"cohort"}:
+        assert by_functions[place].keys() == expected[place].keys(), (box["method"], place)
+    if box["method"] in PAPERS:
+        spaces = (SimpleNamespace(**part) for part in (x.keys, x.client, x.server, x.cohort))
+        paper = PAPERS[box["method"]](*spaces)
+        assert all(paper[place].keys() <= expected[place].keys() for place in paper), (box["method"], paper.keys())
+        compare(box["method"], paper, expected)
+    client = lines["gradient"] + lines["start"] + lines["end"]
+    cohort = {"n": x.cohort["n"], **read_only(x.cohort, lines["cohort"]), **{name: x.cohort[name] for name in x.up}}
+    inputs = {"keys": x.keys, "client": read_only(x.client, client), "server": read_only(x.server, lines["server"] + lines["cohort"]),
+              "cohort": cohort}
+    return {"box": box, "inputs": plain(inputs), "expected": plain({place: values for place, values in expected.items() if values})}
+
+
+if __name__ == "__main__":
+    files = sorted((root / "configs/methods").glob("*.py"))
+    unknown = set(PAPERS) - {path.stem for path in files}
+    assert not unknown, unknown
+    entries = [f"{json.dumps(path.stem)}: {json.dumps(case(path), ensure_ascii=False)}" for path in files]
+    print("{\n" + ",\n".join(entries) + "\n}")

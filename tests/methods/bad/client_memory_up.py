@@ -1,0 +1,6 @@
+import fedhive as fh
+c_k = fh.memory("c_k", of="client", up=True)
+
+@fh.gradient
+def gradient(g):
+    return g

@@ -1,0 +1,4 @@
+import fedhive as fh
+@fh.end
+def end(u, k):
+    return {"u": u}

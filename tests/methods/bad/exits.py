@@ -1,0 +1,2 @@
+import fedhive as fh
+raise SystemExit(3)

@@ -1,0 +1,6 @@
+import fedhive as fh
+v = fh.memory("v", of="server", first="w_t")
+
+@fh.gradient
+def gradient(g):
+    return g

@@ -1,0 +1,6 @@
+import fedhive as fh
+beta = fh.key("beta", 0.9, minimum=0)
+
+@fh.gradient
+def gradient(g):
+    return g

@@ -1,0 +1,5 @@
+import fedhive as fh
+v = fh.memory("v", of="server")
+@fh.server
+def server(w, u, v):
+    return {"w": w + u, v: v + u}

@@ -1,0 +1,4 @@
+import fedhive as fh
+@fh.gradient(twice=True)
+def gradient(g):
+    return g

@@ -1,0 +1,2 @@
+import fedhive as fh
+import no_such_module

@@ -1,0 +1,4 @@
+import fedhive as fh
+@fh.server(python=True)
+def server(w, u):
+    return w + u

@@ -1,0 +1,5 @@
+import fedhive as fh
+mu = fh.key("mu", 1.0)
+@fh.cohort
+def cohort(k):
+    return {"mu": fh.sum(k.n)}

@@ -1,0 +1,5 @@
+import fedhive as fh
+@fh.end
+def end(w,
+        wt):
+    return {"w": w}

@@ -1,0 +1,4 @@
+import fedhive as fh
+@fh.gradient
+def gradient(g):
+    return fh.sqr(g)

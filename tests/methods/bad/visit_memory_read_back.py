@@ -1,0 +1,5 @@
+import fedhive as fh
+d = fh.memory("d", of="visit", up=True)
+@fh.end
+def end(u, d):
+    return {d: d + u}

@@ -1,0 +1,245 @@
+#!/usr/bin/env python3
+"""Tests of what the tracer writes: formulas as text, of the cohort and the server, and declarations. Needs the standard library alone."""
+import tempfile
+import types
+import unittest
+from pathlib import Path
+
+from support import EXAMPLES, PLACES, box_of, method  # first: it says where fedhive is
+
+from fedhive.context import MethodError
+from fedhive.grammar import MOST_BYTES, MOST_DEEP
+from fedhive.symbols import Symbols
+from fedhive.text import lines_of, parse, text_of
+
+
+def server(expression, arguments="w, k"):
+    """Returns the box of a file whose server adds an expression to w. If that speaks of d, d comes up."""
+    declared = """
+d = fh.memory("d", of="visit", up=True)
+@fh.end
+def end(u):
+    return {d: fh.sign(u)}
+"""
+    return box_of(f"{declared if 'k.d' in expression else ''}@fh.server\ndef server({arguments}):\n    return w + {expression}\n")
+
+
+class Text(unittest.TestCase):
+    def read(self, text, box):
+        """Returns an expression of a box as a symbol, by the names of this box."""
+        vectors = {"g", "w", "w_t", "w_0", "u"} | {memory["name"] for memory in box.get("memories", [])}
+
+        def lookup(name):
+            return self.lets[name] if name in self.lets else self.symbols.name(name, name.startswith("k."), name in vectors)
+
+        return parse(text, self.symbols, lookup)
+
+    def test_each_line_of_each_example_reads_back_as_it_was_written(self):
+        for path in EXAMPLES:
+            box = method.box_of(path)
+            for place in PLACES:
+                self.symbols, self.lets = Symbols(), {}
+                for line in box.get(place, []):
+                    target, text = line.split(" = ", 1)
+                    value = self.read(text, box)
+                    self.assertEqual(text_of(value), text, line)
+                    if target.startswith("let "):
+                        self.lets[target[4:]] = self.symbols.name(target[4:], *value.shape)
+
+    def test_brackets_stand_where_the_grammar_needs_them_and_nowhere_else(self):
+        self.symbols, self.lets = Symbols(), {}
+        for text in ("a - (b - c)", "a - b - c", "a / (b * c)", "a * b / c", "a + b % c", "(a + b) * c", "-a^2", "(-a)^2", "a^-b", "a^b^c", "(a^b)^c",
+                     "a^(b + 1)", "--a", "a - -b", "-a * b", "-(a * b)", "(a < b) * c", "a < b", "(a < b) == (c < a)", "a + (b < c)", "(-2)^2",
+                     "-2^2", "a * (-2)", "where(a < b, -1, 0.5)", "minimum(a + b, -c)", "1e-06 * a", "2.5e+20 * a", "sum_k(k.n * k.steps^2)",
+                     "softmax_k(-k.loss) * k.n", "median_k(k.norm) + max_k(k.n)"):
+            value = self.read(text, {})
+            self.assertEqual(text_of(value), text.replace("a^-b", "a^(-b)"))
+            self.assertIs(self.read(text_of(value), {}), value)
+        for spaced, text in (("a  -(b)", "a - b"), ("((a))", "a"), ("(a)^(2)", "a^2"), ("a+b*c", "a + b * c"), (".5*a", "0.5 * a")):
+            self.assertEqual(text_of(self.read(spaced, {})), text)
+
+    def test_text_outside_of_the_grammar_is_refused(self):
+        self.symbols, self.lets = Symbols(), {}
+        for text, says in (("a +", "ends too early"), ("a b", "'b' is not expected"), ("a < b < c", "'<' is not expected"), ("a)", "')' is not"),
+                           ("f(a)", "function 'f' is not known"), ("sqr(a)", "did you mean 'sqrt'"), ("minimum(a)", "takes 2 arguments, not 1"),
+                           ("norm(a)", "it is of vectors"), ("sum_k(a)", "it is over the cohort"), ("w^w", "an exponent is a number"),
+                           ("2 $ a", "'$'"), ("1e999 * a", "finite"), ("", "ends too early"), ("mean_k(norm(k.u))", "of vectors"),
+                           ("a" * (MOST_BYTES + 1), "4096 are")):
+            with self.subTest(text[:20]), self.assertRaises(MethodError) as caught:
+                self.read(text, {})
+            self.assertIn(says, str(caught.exception))
+
+    def test_depth_is_bounded_and_the_bound_itself_is_allowed(self):
+        self.symbols, self.lets = Symbols(), {}
+        for text in ("(" * MOST_DEEP + "a" + ")" * MOST_DEEP, "-" * MOST_DEEP + "a", "2^" * MOST_DEEP + "a"):
+            self.read(text, {})
+            more = {"(": f"({text})", "-": "-" + text, "2": "2^" + text}[text[0]]
+            with self.assertRaisesRegex(MethodError, f"more than {MOST_DEEP} brackets or signs"):
+                self.read(more, {})
+        self.read(" + ".join(["(-a)^2"] * 2 * MOST_DEEP), {})
+        value = self.symbols.name("a")
+        for _ in range(MOST_DEEP - 1):
+            value = self.symbols.build("+", value, self.symbols.name("b"))
+        self.assertEqual(lines_of({"x": value}, {}, ()), ["x = a" + " + b" * (MOST_DEEP - 1)])
+        with self.assertRaisesRegex(MethodError, f"more than {MOST_DEEP} operations deep"):
+            lines_of({"x": self.symbols.build("+", value, self.symbols.name("b"))}, {}, ())
+
+    def test_what_is_used_twice_is_computed_once(self):
+        box = box_of("@fh.gradient\ndef gradient(g, w):\n    for _ in range(12):\n        g = g * g + w\n    return g\n")
+        self.assertEqual(len(box["gradient"]), 12)
+        self.assertEqual(box["gradient"][0], "let t1 = g * g + w")
+        self.assertEqual(box["gradient"][-1], "g = t11 * t11 + w")
+
+    def test_names_of_locals_give_way_to_names_that_mean_something(self):
+        box = box_of("""t1 = fh.key("t1", 1.0)
+@fh.gradient
+def gradient(g, w, w_t):
+    u = w - w_t
+    norm = fh.norm(g)
+    größe = t1 * w
+    return u * norm + größe * norm
+""")
+        self.assertEqual(box["gradient"], ["let u_ = w - w_t", "let norm_ = norm(g)", "let t1_ = t1 * w", "g = u_ * norm_ + t1_ * norm_"])
+
+
+class Server(unittest.TestCase):
+    def formulas(self, expression, arguments="w, k"):
+        box = server(expression, arguments)
+        return box.get("weighting"), box.get("cohort", []), box["server"][-1][len("w = w + "):]
+
+    def test_plain_sums_ask_for_equal_weights(self):
+        for expression, text in (("fh.mean(k.u)", "u"), ("fh.sum(k.u)", "received * u"), ("(fh.mean(k.d) + u)", "(d + u)"),
+                                 ("fh.mean(-k.u)", "(-1) * u"), ("fh.mean(3 * k.u - k.d / 2)", "(3 * u + -(1 / 2) * d)"),
+                                 ("fh.sum(k.u / k.count)", "1 / received * received * u"), ("fh.mean(fh.max(k.n) * k.u)", "max_1 * u")):
+            with self.subTest(expression):
+                uniform, cohort, formula = self.formulas(expression, "w, u, k")
+                self.assertEqual((uniform, formula), ("uniform", text))
+                self.assertFalse(any(line.startswith("weight") for line in cohort))
+
+    def test_factors_of_updates_are_the_weight(self):
+        for expression, weight, text in (
+                ("fh.sum(k.n * k.u)", "k.n", "u"), ("fh.sum(k.u * k.n)", "k.n", "u"), ("fh.mean(k.n * k.u)", "k.n", "u / received"),
+                ("fh.sum(k.n / k.steps * k.u)", "k.n / k.steps", "u"), ("fh.sum(k.u / k.steps)", "1 / k.steps", "u"),
+                ("fh.sum(-(k.n * k.u))", "-k.n", "u"), ("2 * fh.sum(k.n * k.u)", "k.n", "2 * u"), ("fh.sum(2 * (k.n * k.u))", "2 * k.n", "u"),
+                ("fh.sum(k.n * k.u - k.steps * k.u)", "k.n - k.steps", "u"), ("fh.sum(k.u - k.n * k.u)", "1 - k.n", "u"),
+                ("fh.sum(k.n * k.u + k.n * k.d)", "k.n", "(u + d)"), ("fh.sum(k.n * (k.u + k.d))", "k.n", "(u + d)"),
+                ("(fh.sum(k.n * k.u) - fh.sum(k.n * k.d))", "k.n", "(u - d)"),
+                ("fh.sum(fh.where(k.loss < 2, k.n, 0) * k.u)", "where(k.loss < 2, k.n, 0)", "u"),
+                ("fh.sum(fh.softmax(k.sent_loss) * k.u)", "softmax_k(k.sent_loss)", "u"), ("fh.sum(fh.norm(k.u) * k.u)", "k.norm", "u")):
+            with self.subTest(expression):
+                self.assertEqual(self.formulas(expression), (None, [f"weight = {weight}"], text))
+
+    def test_the_same_weights_are_the_same_formula(self):
+        self.assertEqual(self.formulas("fh.sum(k.n / fh.sum(k.n) * k.u) + fh.sum(k.n / fh.sum(k.n) * k.d)")[2], "u + d")
+        with self.assertRaisesRegex(MethodError, "the same weights"):
+            self.formulas("fh.sum(k.n * k.u - k.n * k.d)")  # d has -k.n
+
+    def test_sums_of_numbers_are_numbers_of_the_cohort_by_the_local_name(self):
+        box = box_of("""
+@fh.server
+def server(w, u, k):
+    spread = fh.sum(k.norm**2)
+    return w + u / (spread + fh.max(k.n) + fh.max(k.loss) + fh.median(k.n))
+""")
+        self.assertEqual(box["cohort"], ["spread = sum_k(k.norm^2)", "max_1 = max_k(k.n)", "max_2 = max_k(k.loss)", "median_1 = median_k(k.n)"])
+        self.assertEqual(box["server"], ["w = w + u / (spread + max_1 + max_2 + median_1)"])
+        self.assertNotIn("weighting", box)
+
+    def test_the_cohort_function_gives_numbers_and_weights(self):
+        box = box_of("""
+@fh.cohort
+def cohort(k, round):
+    p = k.n / fh.sum(k.n)
+    return {"weight": p, "spread": fh.sum(p * k.norm**2) / round}
+@fh.server
+def server(w, u, k, spread):
+    p = k.n / fh.sum(k.n)
+    return w + u / spread + fh.sum(p * k.u) / fh.sum(p * k.norm**2)
+""")
+        self.assertEqual(box["cohort"], ["let p = k.n / sum_k(k.n)", "let t1 = sum_k(p * k.norm^2)", "weight = p", "spread = t1 / round",
+                                         "sum_1 = t1"])
+        self.assertEqual(box["server"], ["w = w + u / spread + u / sum_1"])
+
+    def test_a_weight_alone_is_a_method(self):
+        box = box_of("@fh.weight\ndef weight(k):\n    return k.n\n")
+        self.assertEqual((box["cohort"], "server" in box), (["weight = k.n"], False))
+
+
+class Declared(unittest.TestCase):
+    def test_keys_keep_their_bounds(self):
+        box = box_of("""
+a = fh.key("a", 1, above=0, below=2, doc="first")
+b = fh.key("lambda", 3, least=1, most=4, integer=True)
+@fh.gradient
+def gradient(g, a):
+    return a * g * b
+""")
+        self.assertEqual(box["keys"], [{"name": "a", "default": 1, "above": 0, "below": 2, "doc": "first"},
+                                       {"name": "lambda", "default": 3, "least": 1, "most": 4, "integer": True}])
+        self.assertEqual(box["gradient"], ["g = a * g * lambda"])
+
+    def test_a_default_lies_within_the_bounds(self):
+        reads = "\n@fh.gradient\ndef gradient(g, a):\n    return a * g\n"
+        for bound, allowed, refused in (("least", 1, 0.5), ("above", 1.5, 1), ("most", 1, 1.5), ("below", 0.5, 1)):
+            self.assertEqual(box_of(f'fh.key("a", {allowed}, {bound}=1)' + reads)["keys"][0][bound], 1)
+            with self.assertRaisesRegex(MethodError, f"key 'a': its default {refused} breaks {bound}=1"):
+                box_of(f'fh.key("a", {refused}, {bound}=1)' + reads)
+
+    def test_a_static_key_is_a_python_number_and_no_key_of_the_box(self):
+        box = box_of("""
+n_times = fh.key("n_times", 2, least=1, static=True)
+@fh.gradient
+def gradient(g, n_times):
+    for i in range(n_times):
+        g = g / 2 if n_times > 1 else g
+    return g
+""")
+        self.assertEqual((box["gradient"], "keys" in box), (["g = g / 2 / 2"], False))
+
+    def test_first_values(self):
+        box = box_of("""
+tau, scale = fh.key("tau", 0.1), fh.key("scale", 2.0)
+a, b = fh.memory("a", of="server", first=tau**2 / 2), fh.memory("b", of="server", first=" tau ^ (1+scale)")
+c, own = fh.memory("c", of="server", first=1e-6), fh.memory("own", of="client", first="w_t")
+@fh.end
+def end(w):
+    return {own: w}
+@fh.start
+def start(own):
+    return own
+@fh.server
+def server(w, u, a, b, c):
+    return {"w": w + u + a + b + c, "a": u, b: u, c: u}
+""")
+        self.assertEqual([memory["first"] for memory in box["memories"]], ["tau^2 / 2", "tau^(1 + scale)", "1e-06", "w_t"])
+        self.assertEqual([key["name"] for key in box["keys"]], ["tau", "scale"])
+
+    def test_the_doc_is_the_first_line_of_the_docstring_or_comment(self):
+        body = "\nimport fedhive as fh\n@fh.gradient\ndef gradient(g):\n    return g\n"
+        for text, doc in (('"""Plain.\n\nMore."""', "Plain."), ("#!/usr/bin/env python3\n# -*- coding: utf-8 -*-\n#\n# Große.\n# More.", "Große."),
+                          ("", None), ("x = 1\n# late", None)):
+            with tempfile.TemporaryDirectory() as folder:
+                path = Path(folder) / "m.py"
+                path.write_text(text + body, encoding="utf-8")
+                self.assertEqual(method.box_of(path).get("doc"), doc)
+
+    def test_arrays_of_other_libraries_meet_symbols(self):
+        def foreign(name):
+            return types.SimpleNamespace(__name__=name)
+
+        symbols = Symbols()
+        g, w = symbols.name("g", is_vector=True), symbols.name("w", is_vector=True)
+        self.assertEqual(text_of(g.__array_ufunc__(foreign("multiply"), "__call__", 2.0, g)), "2.0 * g")
+        self.assertEqual(text_of(g.__array_ufunc__(foreign("absolute"), "__call__", g)), "abs(g)")
+        self.assertEqual(text_of(g.__array_function__(foreign("where"), (), (w, g, 0), {})), "where(w, g, 0)")
+        self.assertEqual(text_of(type(g).__torch_function__(foreign("sqrt"), (), (g,))), "sqrt(g)")
+        for call, says in ((lambda: g.__array_ufunc__(foreign("add"), "reduce", g), "'add' is not known"),
+                           (lambda: g.__array_function__(foreign("mean"), (), (g,), {"axis": 0}), r"write fh.mean\(…\)"),
+                           (lambda: type(g).__torch_function__(foreign("cdist"), (), (g, w)), "'cdist' is not known"),
+                           (lambda: g.__array__(), "an array of NumPy needs values")):
+            with self.assertRaisesRegex(MethodError, says):
+                call()
+
+
+if __name__ == "__main__":
+    unittest.main()

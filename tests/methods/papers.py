@@ -1,0 +1,193 @@
+"""Formulas of papers in NumPy, written from the papers and not from the files of configs/methods. tests/golden/methods.py compares both.
+
+A function gets the keys h, a client c (g, w, w_t, w_0, its memories, lr, steps), the server s (w, its memories, server_lr, clients, received) and the
+cohort k (n, steps, loss, sent_loss, u [K, P], reports, what else comes up [K, P]), and returns {place: {target: value}}, or a part of it.
+"""
+import numpy as np
+
+
+def mean_by_examples(k, vectors):
+    return (k.n[:, None] * vectors).sum(0) / k.n.sum()
+
+
+def fedavg(h, c, s, k):  # McMahan et al. 2017, Algorithm 1, last line: sum of n_k / n * w_k
+    return {"aggregates": {"u": mean_by_examples(k, s.w + k.u) - s.w}}
+
+
+def fedavgm(h, c, s, k):  # Hsu et al. 2019
+    v = h.beta * s.v + mean_by_examples(k, k.u)
+    return {"server": {"v": v, "w": s.w + s.server_lr * v}}
+
+
+def adaptive(h, s, k, v):  # Reddi et al. 2021, Algorithm 2
+    m = h.beta1 * s.m + (1 - h.beta1) * mean_by_examples(k, k.u)
+    return {"first": {"v": h.tau**2}, "server": {"m": m, "v": v, "w": s.w + s.server_lr * m / (np.sqrt(v) + h.tau)}}
+
+
+def fedadagrad(h, c, s, k):
+    return adaptive(h, s, k, s.v + mean_by_examples(k, k.u) ** 2)
+
+
+def fedadam(h, c, s, k):
+    return adaptive(h, s, k, h.beta2 * s.v + (1 - h.beta2) * mean_by_examples(k, k.u) ** 2)
+
+
+def fedyogi(h, c, s, k):
+    squares = mean_by_examples(k, k.u) ** 2
+    return adaptive(h, s, k, s.v - (1 - h.beta2) * squares * np.sign(s.v - squares))
+
+
+def fedams(h, c, s, k):  # Wang, Lin and Chen 2022, option 1
+    d = mean_by_examples(k, k.u)
+    m, v = h.beta1 * s.m + (1 - h.beta1) * d, h.beta2 * s.v + (1 - h.beta2) * d**2
+    v_max = np.max([s.v_max, v, np.full_like(v, h.eps)], axis=0)
+    return {"server": {"m": m, "v": v, "v_max": v_max, "w": s.w + s.server_lr * m / np.sqrt(v_max)}}
+
+
+def fedprox(h, c, s, k):  # gradient of F_k(w) + mu/2 |w - w_t|^2
+    return {"gradient": {"g": c.g + h.mu * (c.w - c.w_t)}}
+
+
+def scaffold(h, c, s, k):  # Karimireddy et al. 2020, Algorithm 1, lines 12 to 17, option II
+    c_plus = c.c_k - c.c + (c.w_t - c.w) / (c.steps * c.lr)
+    return {"gradient": {"g": c.g - c.c_k + c.c}, "end": {"c_k": c_plus, "d": c_plus - c.c_k},
+            "server": {"w": s.w + s.server_lr / len(k.u) * k.u.sum(0), "c": s.c + len(k.u) / s.clients * k.d.mean(0)}}
+
+
+def feddyn(h, c, s, k):  # Acar et al. 2021, Algorithm 1
+    h_next = s.h - h.alpha / s.clients * k.u.sum(0)
+    return {"gradient": {"g": c.g - c.g_k + h.alpha * (c.w - c.w_t)}, "end": {"g_k": c.g_k - h.alpha * (c.w - c.w_t)},
+            "server": {"h": h_next, "w": (s.w + k.u).mean(0) - h_next / h.alpha}}
+
+
+def fednova(h, c, s, k):  # Wang et al. 2020, equation 7; |a_k|_1 summed step by step: a_i = (1 + rho + … + rho^(tau - i))
+    norms = np.array([sum(sum(h.rho**j for j in range(tau - i)) for i in range(tau)) for tau in k.steps])
+    p = k.n / k.n.sum()
+    return {"server": {"w": s.w + s.server_lr * (p @ norms) * ((p / norms) @ k.u)}}
+
+
+def qfedavg(h, c, s, k):  # Li et al. 2020, Algorithm 2: w - sum Delta_k / sum h_k
+    change = h.L * -k.u
+    delta = k.sent_loss[:, None] ** h.q * change
+    h_k = h.q * k.sent_loss ** (h.q - 1) * (change**2).sum(1) + h.L * k.sent_loss**h.q
+    return {"server": {"w": s.w - delta.sum(0) / h_k.sum()}}
+
+
+def term(h, c, s, k):  # Li et al. 2021: weights e^(t F_k), normalised
+    weight = np.exp(h.t * k.sent_loss)
+    return {"cohort": {"weight": weight / weight.sum()}, "aggregates": {"u": weight @ k.u / weight.sum()}}
+
+
+def fedexp(h, c, s, k):  # Jhunjhunwala et al. 2023, Algorithm 1
+    mean = k.u.mean(0)
+    rate = max(1, (k.u**2).sum() / (2 * len(k.u) * ((mean**2).sum() + h.eps)))
+    return {"server": {"w": s.w + rate * mean}}
+
+
+def fedcm(h, c, s, k):  # Xu et al. 2021, Algorithm 2; D of the round is mean of (w_t - w_k) / (lr * K)
+    return {"gradient": {"g": h.alpha * c.g + (1 - h.alpha) * c.D}, "end": {"d": -(c.w - c.w_t) / (c.lr * c.steps)},
+            "server": {"D": k.d.mean(0), "w": s.w + s.server_lr * k.u.mean(0)}}
+
+
+def fedacg(h, c, s, k):  # Kim et al. 2024: Delta counts from where the visit began
+    begin = s.w + vars(h)["lambda"] * s.m
+    m = vars(h)["lambda"] * s.m + mean_by_examples(k, s.w + k.u - begin)
+    return {"start": {"w": c.w_t + vars(h)["lambda"] * c.m}, "gradient": {"g": c.g + h.beta * (c.w - c.w_0)},
+            "server": {"m": m, "w": s.w + m}}
+
+
+def slowmo(h, c, s, k):  # Wang et al. 2020, Algorithm 1, lines 7 and 8
+    lr = k.rate.mean()
+    m = h.beta * s.m + (s.w - mean_by_examples(k, s.w + k.u)) / lr
+    return {"end": {"rate": c.lr}, "server": {"m": m, "w": s.w - s.server_lr * lr * m}}
+
+
+def fedadmm(h, c, s, k):  # Gong, Li and Freris 2022: what comes up is the change of w_k + y_k / rho
+    y = c.y_k + h.rho * (c.w - c.w_t)
+    return {"gradient": {"g": c.g + c.y_k + h.rho * (c.w - c.w_t)},
+            "end": {"y_k": y, "own": c.w, "d": (c.w + y / h.rho) - (c.own + c.y_k / h.rho)},
+            "server": {"w": s.w + s.server_lr / len(k.d) * k.d.sum(0)}}
+
+
+def fedpd(h, c, s, k):  # Zhang et al. 2021, Algorithm 1: the mean of w_k + eta * y_k
+    y = c.y_k + (c.w - c.w_t) / h.eta
+    return {"end": {"y_k": y, "d": c.w + h.eta * y - c.w_t}, "server": {"w": (s.w + k.d).mean(0)}}
+
+
+def fedinit(h, c, s, k):  # Sun, Shen and Tao 2023
+    return {"start": {"w": c.w_t + h.beta * (c.w_t - c.last)}, "end": {"last": c.w}}
+
+
+def mifa(h, c, s, k):  # Gu et al. 2021: N clients' last updates, of which those of the cohort are replaced
+    kept = np.zeros((s.clients, k.u.shape[1]))
+    kept[:] = s.mean_of_all  # any list of this mean
+    kept[:len(k.d)] += k.d
+    return {"end": {"d": c.u - c.last, "last": c.u}, "server": {"mean_of_all": kept.mean(0), "w": s.w + s.server_lr * kept.mean(0)}}
+
+
+def fedvarp(h, c, s, k):  # Jhunjhunwala et al. 2022, Algorithm 2; d is u_k - y_k
+    return {"server": {"w": s.w + s.server_lr * (s.y_mean + k.d.mean(0)), "y_mean": s.y_mean + k.d.sum(0) / s.clients}}
+
+
+def proxskip(h, c, s, k):  # Mishchenko et al. 2022, Algorithm 2: the client's h after the last exchange, whose result is w_t
+    h_k = c.h_k + h.p / c.lr * (c.w_t - c.last)
+    return {"gradient": {"g": c.g - h_k}, "end": {"h_k": h_k, "last": c.w}, "server": {"w": (s.w + k.u).mean(0)}}
+
+
+def slsgd(h, c, s, k):  # Xie, Koyejo and Gupta 2019, Algorithm 1
+    return {"server": {"w": (1 - h.alpha) * s.w + h.alpha * mean_by_examples(k, s.w + k.u)}}
+
+
+def diloco(h, c, s, k):  # Douillard et al. 2023: Nesterov as PyTorch's SGD has it, on the outer gradient
+    gradient = (s.w - (s.w + k.u)).mean(0)
+    m = h.mu * s.m + gradient
+    return {"server": {"m": m, "w": s.w - s.server_lr * (gradient + h.mu * m)}}
+
+
+def easgd(h, c, s, k):  # Zhang, Choromanska and LeCun 2015, equations 3 and 4
+    models = s.w + k.u
+    return {"start": {"w": c.own}, "end": {"own": c.w - h.alpha * (c.w - c.w_t)}, "server": {"w": s.w + h.alpha * (models - s.w).sum(0)}}
+
+
+def feddc(h, c, s, k):  # Gao et al. 2022: the mean of w_k + h_k; h of all N, of which the cohort's change by u_k
+    return {"gradient": {"g": c.g + h.alpha * (c.w - (c.w_t - c.h_k)) + c.c - c.c_k}, "end": {"h_k": c.h_k + c.w - c.w_t},
+            "server": {"w": (s.w + k.u).mean(0) + s.h + k.u.sum(0) / s.clients}}
+
+
+def norm_bounding(h, c, s, k):  # Sun et al. 2019
+    bounded = [u / max(1, np.sqrt(u @ u) / h.M) for u in k.u]
+    return {"server": {"w": s.w + s.server_lr * np.mean(bounded, axis=0)}}
+
+
+def adaptive_clip(h, c, s, k):  # Andrew et al. 2021, Algorithm 1; C is first_clip * e^growth
+    clip_at_client, clip = h.first_clip * np.exp(c.growth.mean()), h.first_clip * np.exp(s.growth)
+    norm = np.sqrt(c.u @ c.u)
+    clip_next = clip * np.exp(-h.rate * (k.whole.mean() - h.quantile))
+    return {"end": {"clipped": c.u * min(1, clip_at_client / norm), "whole": float(norm <= clip_at_client)},
+            "server": {"growth": np.log(clip_next / h.first_clip), "w": s.w + s.server_lr * k.clipped.mean(0)}}
+
+
+def signsgd(h, c, s, k):  # Bernstein et al. 2019, Algorithm 1
+    return {"end": {"vote": np.sign(c.u)}, "server": {"w": s.w + s.server_lr * np.sign(k.vote.sum(0))}}
+
+
+def ef_signsgd(h, c, s, k):  # Karimireddy et al. 2019, Algorithm 1
+    p = c.u + c.e_k
+    sent = np.abs(p).sum() / len(p) * np.sign(p)
+    return {"end": {"sent": sent, "e_k": p - sent}}
+
+
+def fedatt(h, c, s, k):  # Ji et al. 2019, equations 3 to 5, with one layer
+    distances = np.array([np.linalg.norm(s.w - w_k) for w_k in s.w + k.u])
+    attention = np.exp(distances - distances.max())
+    attention /= attention.sum()
+    return {"server": {"w": s.w - h.eps * sum(a * (s.w - w_k) for a, w_k in zip(attention, s.w + k.u))}}
+
+
+def celgc(h, c, s, k):  # Liu et al. 2022: a step is min(eta, gamma / |g|) * g
+    return {"gradient": {"g": min(c.lr, h.gamma / np.sqrt(c.g @ c.g)) * c.g / c.lr}}
+
+
+PAPERS = {function.__name__: function for function in (
+    fedavg, fedavgm, fedadagrad, fedadam, fedyogi, fedams, fedprox, scaffold, feddyn, fednova, qfedavg, term, fedexp, fedcm, fedacg, slowmo, fedadmm,
+    fedpd, fedinit, mifa, fedvarp, proxskip, slsgd, diloco, easgd, feddc, norm_bounding, adaptive_clip, signsgd, ef_signsgd, fedatt, celgc)}

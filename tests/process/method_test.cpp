@@ -1,0 +1,112 @@
+// Methods from files (strategy.file): the methods that fedhive also has in C++ agree, and every file of configs/methods gives the same
+// bits for any number of workers and ranks, after a kill under retry, and after a resume.
+#include "sim/run/run_files.h"
+#include "tests/process/rank_runs.h"
+#include "tests/process/same_run.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+using namespace fedhive;
+using namespace fedhive::testing;
+
+namespace {
+
+const std::filesystem::path kMethods = FEDHIVE_SOURCE_DIR "/configs/methods";
+
+std::vector<std::string> method_names() {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(kMethods))
+        if (entry.path().extension() == ".py") names.push_back(entry.path().stem().string());
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+Options with_method(const std::string& name, const Options& more = {}) {
+    return Options{"strategy={file: " + (kMethods / (name + ".py")).string() + "}"} + more;
+}
+
+void ended_well(FedhiveRun& run) { REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output()); }
+
+std::vector<float> model_after(const Options& options) {
+    FedhiveRun run(small_config(), set(options));
+    ended_well(run);
+    const std::string bytes = read_text(run.out() / "model.safetensors");  // the length of a header, the header, the tensors
+    std::uint64_t header = 0;
+    std::memcpy(&header, bytes.data(), sizeof header);
+    std::vector<float> all((bytes.size() - sizeof header - header) / sizeof(float));
+    std::memcpy(all.data(), bytes.data() + sizeof header + header, all.size() * sizeof(float));
+    return all;
+}
+
+/// |a - b| / |a - first|: how far two runs are apart, beside how far one has come.
+double apart(const std::vector<float>& a, const std::vector<float>& b, const std::vector<float>& first) {
+    double difference = 0.0, way = 0.0;
+    REQUIRE_EQ(a.size(), b.size());
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        difference += std::pow(static_cast<double>(a[i]) - static_cast<double>(b[i]), 2.0);
+        way += std::pow(static_cast<double>(a[i]) - static_cast<double>(first[i]), 2.0);
+    }
+    return std::sqrt(difference / way);
+}
+
+}  // namespace
+
+TEST_SUITE("Method") {
+    TEST_CASE("AMethodsFileAndItsStrategyInCppAgree") {
+        const std::vector<float> first = model_after({"strategy={name: fedavg, server_lr: 1e-30}"});
+        // The same operations in the same order: the same bits.
+        CHECK(sha_with(with_method("fedprox", {"strategy.mu=0.1"})) ==
+              sha_with({"strategy={name: fedprox, proximal_mu: 0.1}"}));
+        // Numbers are rounded at other places.
+        for (const auto& [file, own] : std::vector<std::pair<Options, std::string>>{
+                 {with_method("fedavg"), "{name: fedavg}"},
+                 {with_method("scaffold"), "{name: scaffold}"},
+                 {with_method("feddyn", {"strategy.alpha=0.1"}), "{name: feddyn, alpha: 0.1}"},
+                 {with_method("fedavgm", {"strategy.beta=0.9"}), "{name: fedavgm, momentum: 0.9}"},
+                 {with_method("fedadam", {"strategy.server_lr=0.01"}), "{name: fedadam, server_lr: 0.01}"},
+                 {with_method("fedyogi", {"strategy.server_lr=0.01"}), "{name: fedyogi, server_lr: 0.01}"},
+                 {with_method("fednova"), "{name: fednova}"}}) {
+            CAPTURE(own);
+            const Options sgd{"training.optimizer={name: sgd, lr: 0.05}"};  // what scaffold's own file assumes
+            const std::vector<float> by_file = model_after(file + sgd), in_cpp = model_after(Options{"strategy=" + own} + sgd);
+            CHECK(apart(by_file, in_cpp, first) < 1e-5);
+            CHECK(apart(by_file, first, first) == doctest::Approx(1.0));
+        }
+    }
+
+    TEST_CASE("EveryMethodGivesTheSameBitsForAnyWorkersAndAfterAKill") {
+        REQUIRE(method_names().size() >= 30);
+        for (const std::string& name : method_names()) {
+            CAPTURE(name);
+            const std::string alone = sha_with(with_method(name, {"workers=1"}));
+            CHECK(sha_with(with_method(
+                      name, {"workers=3", "failures={policy: retry}", "faults=[{kind: kill, round: 2, client: 3}]"})) == alone);
+        }
+    }
+
+    TEST_CASE("MethodsWithMemoryGiveTheSameBitsOverRanksAndAfterAResume") {
+        FEDHIVE_NEEDS_RANKS();
+        for (const std::string name : {"scaffold", "feddyn", "fedacg", "fedams", "fedexp", "adaptive_clip", "fedtrip"}) {
+            CAPTURE(name);
+            FedhiveRun whole(small_config(), set(with_method(name, {"rounds=4"})));
+            ended_well(whole);
+            RankedRun ranked(2, small_config(), set(with_method(name, {"rounds=2"})));
+            ended_well(ranked);
+            ranked.start({"run", "--quiet", "--resume", ranked.out().string(), "--set", "rounds=4"});
+            ended_well(ranked);
+            CHECK(ranked.manifest()["model_sha256"] == whole.manifest()["model_sha256"]);
+            CHECK(comparable(ranked.out() / "clients.csv") == comparable(whole.out() / "clients.csv"));
+        }
+    }
+
+    TEST_CASE("AReportIsAColumn") {
+        FedhiveRun run(small_config(), set(with_method("adaptive_clip")));
+        ended_well(run);
+        CHECK(read_text(run.out() / "clients.csv").substr(0, 2000).find(",whole") != std::string::npos);
+        CHECK(run.manifest()["strategy"] == "adaptive_clip");
+    }
+}

@@ -1,0 +1,159 @@
+// strategy.file in configs: what a method brings to the strategy, and what is refused, with the line of the user's own file.
+#include "sim/config/method_file.h"
+
+#include "tests/sim/config/config_files.h"
+
+#include <doctest/doctest.h>
+
+using namespace fedhive;
+using namespace fedhive::sim;
+using namespace fedhive::sim::testing;
+
+namespace {
+
+/// Methods in a folder of their own.
+struct MethodFolder : TemporaryFolder {
+    std::string file(const std::string& content, const std::string& name = "m.yaml") const {
+        return write(name, content).string();
+    }
+    std::string refused(const std::string& content, const std::string& name = "m.yaml") const {
+        try {
+            load_method(file(content, name));
+        } catch (const ConfigError& error) {
+            return error.what();
+        }
+        return "";
+    }
+};
+
+const std::string kScaffold =
+    "doc: SCAFFOLD\n"
+    "weighting: uniform\n"
+    "keys: [{name: share, default: 1, least: 0, most: 1, doc: of the correction}]\n"
+    "memories:\n"
+    "- {name: c, owner: server, down: true}\n"
+    "- {name: c_k, owner: client}\n"
+    "- {name: d, owner: visit, up: true}\n"
+    "gradient: g + share * (c - c_k)\n"
+    "end:\n"
+    "- let change = (w_t - w) / (steps * lr) - c\n"
+    "- d = change\n"
+    "- c_k = c_k + change\n"
+    "server:\n"
+    "- w = w + server_lr * u\n"
+    "- c = c + d * received / clients\n";
+
+std::string with_file(const std::string& file, const std::string& more = "") {
+    return kMinimal + "strategy: {file: " + file + more + "}\n";
+}
+
+}  // namespace
+
+TEST_SUITE_BEGIN("MethodFile");
+
+TEST_CASE("AMethodTakesThePlaceOfThePartsThatItHas") {
+    const MethodFolder folder;
+    const RunConfig run = loaded(with_file(folder.file(kScaffold), ", share: 0.5, server_lr: 0.1"));
+    const StrategyParts& parts = run.strategy.parts;
+    REQUIRE(parts.method != nullptr);
+    CHECK_EQ(parts.local.name, kFormula);
+    CHECK_EQ(parts.server.name, kFormula);
+    CHECK_EQ(parts.aggregator.name, "mean");
+    CHECK_EQ(parts.of_method.number("share"), 0.5);
+    CHECK_EQ(parts.of_method.number("server_lr"), 0.1);
+    CHECK(run.strategy.client_state());
+    CHECK(run.strategy.trains_alone());
+    CHECK_EQ(run.strategy.weighting, Weighting::Uniform);
+    CHECK_EQ(run.strategy.title(), "m");
+    // The resolved config is read to the same.
+    const RunConfig again = loaded(to_yaml(run));
+    CHECK_EQ(to_yaml(again), to_yaml(run));
+    CHECK_EQ(again.strategy.file_sha256, parts.method->sha256);
+}
+
+TEST_CASE("AGradientWithoutMemoryLeavesTheRestToTheConfig") {
+    const MethodFolder folder;
+    const std::string file = folder.file("keys: [{name: mu, default: 0.1, least: 0}]\ngradient: g + mu * (w - w_t)\n");
+    const RunConfig run = loaded(with_file(file, ", aggregator: median, server: adam"));
+    CHECK_EQ(run.strategy.parts.local.name, kFormula);
+    CHECK_EQ(run.strategy.parts.aggregator.name, "median");
+    CHECK_EQ(run.strategy.parts.server.name, "adam");
+    CHECK_FALSE(run.strategy.client_state());
+    CHECK_FALSE(run.strategy.trains_alone());
+}
+
+TEST_CASE("WhatDoesNotGoTogetherIsRefused") {
+    const MethodFolder folder;
+    const std::string file = folder.file(kScaffold);
+    for (const std::string more : {", server: adam", ", local: prox", ", name: fedprox", ", share: 2", ", mu: 1",
+                                   ", weighting: examples", ", aggregator: median", ", file_sha256: abc"}) {
+        CAPTURE(more);
+        const std::string key = more.substr(2, more.find(':') - 2);
+        check_message("config", more, error_of(with_file(file, more)), "c.yaml:7: strategy." + key);
+    }
+    check_message("config", "mode", error_of(with_file(file) + "mode: {name: async}\n"), "c.yaml:7: strategy.file");
+    check_message("config", "shared", error_of(with_file(file) + "training: {clients_per_slot: 4}\n"),
+                  "c.yaml:8: training.clients_per_slot");
+    check_message("config", "missing", error_of(with_file("/nowhere/m.yaml")), "c.yaml:7: strategy.file");
+    check_message("config", "ending", error_of(with_file(folder.file(kScaffold, "m.txt"))), "c.yaml:7: strategy.file");
+    check_message("config", "file_sha256", error_of(kMinimal + "strategy: {file_sha256: abc}\n"),
+                  "c.yaml:7: strategy.file_sha256");
+}
+
+TEST_CASE("AMistakeInAMethodNamesItsLine") {
+    const MethodFolder folder;
+    const auto check = [&](int line, const std::string& content) {
+        const std::string text = folder.refused(content);
+        CAPTURE(content);
+        check_message("config", content, text, fmt::format("{}:{}", (folder.path() / "m.yaml").string(), line));
+    };
+    check(1, "gradient: g + muu\n");
+    check(2, "keys: [{name: mu, default: 1}]\ngradient: g + mue * w\n");
+    check(3, "end:\n- let a = w\n- b = a\n");
+    check(1, "gradients: g\n");
+    check(1, "doc: nothing\n");
+    check(1, "keys: [{name: mu}]\ngradient: g\n");
+    check(1, "keys: [{name: mu, default: -1, least: 0}]\ngradient: g\n");
+    check(1, "keys: [{name: mu, default: 1, lowest: 0}]\ngradient: g\n");
+    check(1, "keys: [{name: 'm u', default: 1}]\ngradient: g\n");
+    check(2, "keys:\n- {name: mu, default: x}\ngradient: g\n");
+    check(2, "memories:\n- {name: c, owner: everyone}\ngradient: g\n");
+    check(2, "memories:\n- {name: c, owner: client, down: true}\ngradient: g\n");
+    check(2, "memories:\n- {name: c, owner: visit}\ngradient: g\n");
+    check(2, "memories:\n- {name: c, owner: client, first: w_0}\ngradient: g\n");
+    check(1, "memories: [{name: c, owner: client}]\ngradient: g + c\n");
+    check(1, "memories: [{name: c, owner: client}]\nend: c = w\n");
+    check(2, "keys: [{name: c, default: 1}]\nmemories: [{name: c, owner: client}]\nend: c = w\n");
+    check(1, "reports: [{name: a}]\ngradient: g\n");
+    check(1, "weighting: examples\ngradient: g\n");
+    check(1, "gradient: {g: 1}\n");
+    check(1, "server: w = w + norm(w) * k.n\n");
+    check(1, "cohort: weight = k.n * u\n");
+}
+
+TEST_CASE("WhatDecidesResultsIsInTheHashAndNothingElse") {
+    const MethodFolder folder;
+    const auto hash = [&](const std::string& content) { return load_method(folder.file(content))->sha256; };
+    const std::string plain = hash("gradient: g + 0.1 * w\n");
+    CHECK_EQ(hash("# a comment\ndoc: weight decay\ngradient: g + 0.1 * w\n"), plain);
+    CHECK_EQ(hash("gradient: [g = g + 0.1 * w]\n"), plain);
+    CHECK_NE(hash("gradient: g + 0.2 * w\n"), plain);
+}
+
+TEST_CASE("PythonIsTracedOnceAndItsMistakesHaveItsLines") {
+    const MethodFolder folder;
+    const std::string head = "import fedhive as fh\nmu = fh.key('mu', 0.1, least=0)\n\n@fh.gradient\n";
+    const auto method = load_method(folder.file(head + "def gradient(g, w, w_t):\n    return g + mu * (w - w_t)\n", "m.py"));
+    CHECK_EQ(method->formulas.lines.at(aggregation::formulas::Place::Gradient),
+             std::vector<std::string>{"g = g + mu * (w - w_t)"});
+    CHECK_EQ(method->keys.front().name, "mu");
+    // What a file prints is not its method.
+    CHECK_EQ(load_method(folder.file("print('w = 1')\n" + head + "def gradient(g):\n    return (1 + mu) * g\n", "m.py"))
+                 ->formulas.lines.size(),
+             1);
+    const std::string where = (folder.path() / "m.py").string();
+    check_message("config", "if", folder.refused(head + "def gradient(g, w):\n    return g if mu > 0 else w\n", "m.py"),
+                  where + ":6");
+    check_message("config", "argument", folder.refused(head + "def gradient(g, v):\n    return g\n", "m.py"), where + ":5");
+    check_message("config", "syntax", folder.refused(head + "def gradient(g, w:\n    return g\n", "m.py"), where + ":5");
+}
