@@ -57,8 +57,16 @@ void Executor::set(std::string_view name, double number) { set(name, Numbers{num
 void Executor::set(std::string_view name, Numbers of_updates) {
     for (std::size_t i = 0; i < values_.size(); ++i) {
         const Node& node = program_.formulas.nodes[i];
-        if (node.op == Op::Name && node.shape != Shape::Vector && node.name == name) values_[i] = std::move(of_updates);
+        if (node.op != Op::Name || node.shape == Shape::Vector || node.name != name) continue;
+        values_[i] = std::move(of_updates);
+        is_new_ = true;
+        return;
     }
+}
+
+std::size_t Executor::place_of(std::string_view vector) const {
+    const auto found = std::find(program_.vectors.begin(), program_.vectors.end(), vector);
+    return found == program_.vectors.end() ? kNowhere : static_cast<std::size_t>(found - program_.vectors.begin());
 }
 
 void Executor::set(std::string_view name, ConstParamSpan vector) {
@@ -196,27 +204,22 @@ void Executor::reduce(const Pass& pass, std::span<const Range> ranges) {
 void Executor::run(std::span<const Range> ranges) {
     registers_.resize(program_.registers * kChunk);
     for (std::size_t level = 0; level < program_.passes.size(); ++level) {
-        evaluate_numbers(level);
+        if (level > 0 || is_new_) evaluate_numbers(level);
         if (level + 1 < program_.passes.size()) reduce(program_.passes[level], ranges);
     }
+    is_new_ = false;
     if (!program_.writes_vectors()) return;
-    for (const Range& range : ranges) run_piece(range);
+    for (const Range& range : ranges) run_last(range);
 }
 
-void Executor::begin_pieces() {
-    FEDHIVE_CHECK_EQ(program_.passes.size(), std::size_t{1});
-    registers_.resize(program_.registers * kChunk);
-    evaluate_numbers(0);
-}
-
-void Executor::run_piece(const Range& piece) {
+void Executor::run_last(const Range& range) {
     const Pass& pass = program_.passes.back();
     const auto on_host = [&] {
-        const std::size_t end = piece.first + piece.width;
-        for (std::size_t first = piece.first; first < end; first += kChunk)
+        const std::size_t end = range.first + range.width;
+        for (std::size_t first = range.first; first < end; first += kChunk)
             run_host(pass, first, std::min(kChunk, end - first));
     };
-    dispatch(space(), on_host, [&] { return kernels::run_pass(on_device(pass), piece.first, piece.width); });
+    dispatch(space(), on_host, [&] { return kernels::run_pass(on_device(pass), range.first, range.width); });
 }
 
 }  // namespace fedhive::aggregation::formulas

@@ -39,6 +39,12 @@ public:
     void set(std::string_view name, double number);
     void set(std::string_view name, Numbers of_updates);
     void set(std::string_view name, ConstParamSpan vector);
+    /// A vector by its place among those that the formulas read, for callers that set it in each step; kNowhere: none reads it.
+    static constexpr std::size_t kNowhere = ~std::size_t{0};
+    std::size_t place_of(std::string_view vector) const;
+    void set_at(std::size_t place, ConstParamSpan vector) {
+        if (place != kNowhere) vectors_[place] = vector;
+    }
     /// Where a vector target is written. It may be a vector that is read.
     void write_to(std::string_view name, ParamSpan vector);
 
@@ -49,16 +55,13 @@ public:
     /// Throws   Fault for a name without a value; as dispatch().
     void run(std::span<const Range> ranges);
 
-    /// The same for formulas that do not reduce, over one piece after begin_pieces(), for which all numbers must be set.
-    void begin_pieces();
-    void run_piece(const Range& piece);
-
     /// The value of a number target after run(); of a cohort target.
     double number(std::string_view target) const { return numbers(target).front(); }
     const Numbers& numbers(std::string_view target) const;
 
 private:
     void evaluate_numbers(std::size_t level);
+    void run_last(const Range& range);
     void reduce(const Pass& pass, std::span<const Range> ranges);
     void sum_host(const Pass& pass, const Range& range, std::span<double> totals);
     void sum_cuda(const Pass& pass, const Range& range, std::span<double> totals) const;
@@ -77,6 +80,7 @@ private:
     std::vector<ConstParamSpan> vectors_;         // as program_.vectors
     std::vector<ParamSpan> targets_;              // as program_.stored
     std::vector<float> narrowed_;                 // as program_.numbers
+    bool is_new_ = true;                          // numbers have changed since the last run
     std::vector<float> registers_;                // [registers][kChunk]
     std::array<std::array<float, kChunk>, 2> spread_{};
 };

@@ -40,17 +40,32 @@ std::vector<Range> inside(const std::vector<Range>& ranges, std::size_t first, s
     return found;
 }
 
+/// values <- 0 where no range is.
+void zero_outside(ParamSpan values, const std::vector<Range>& ranges) {
+    if (values.space != aggregation::MemorySpace::Host) return aggregation::set_zero(values);
+    std::size_t end = 0;
+    for (const Range& range : ranges) {
+        std::fill(values.data + end, values.data + range.first, 0.0F);
+        end = range.first + range.width;
+    }
+    std::fill(values.data + end, values.data + values.size, 0.0F);
+}
+
 }  // namespace
 
 FormulaGradient::FormulaGradient(const MethodFormulas& method, std::vector<Range> ranges)
-    : executor_(executor_of(method, Place::Gradient)), ranges_(std::move(ranges)) {}
+    : executor_(executor_of(method, Place::Gradient)),
+      ranges_(std::move(ranges)),
+      gradient_(executor_.place_of("g")),
+      parameters_(executor_.place_of("w")),
+      reads_step_(executor_.reads("step")) {}
 
 void FormulaGradient::set_vector(const std::string& name, ConstParamSpan values) {
     const auto known = std::find_if(vectors_.begin(), vectors_.end(), [&](const Whole& one) { return one.name == name; });
     if (known != vectors_.end())
         known->values = values;
-    else if (executor_.reads(name))
-        vectors_.push_back({name, values});
+    else if (const std::size_t place = executor_.place_of(name); place != Executor::kNowhere)
+        vectors_.push_back({name, place, values});
 }
 
 void FormulaGradient::begin(const ClientStart& start) {
@@ -58,15 +73,24 @@ void FormulaGradient::begin(const ClientStart& start) {
     set_vector("w_0", start.global);
 }
 
+std::span<const Range> FormulaGradient::ranges_in(std::size_t index, const GradientPiece& piece) {
+    const std::size_t width = piece.gradients.width;
+    if (index == pieces_.size()) pieces_.emplace_back();
+    PieceRanges& known = pieces_[index];
+    if (known.first != piece.first || known.width != width) known = {piece.first, width, inside(ranges_, piece.first, width)};
+    return known.ranges;
+}
+
 void FormulaGradient::change(TrainingStep& step, std::span<const RowBatch>) {
-    executor_.set("step", static_cast<double>(steps_++));
+    if (reads_step_) executor_.set("step", static_cast<double>(steps_++));
+    std::size_t pieces = 0;
     step.for_each_piece([&](const GradientPiece& piece) {
-        const std::size_t width = piece.gradients.width;
-        for (const Whole& whole : vectors_) executor_.set(whole.name, whole.values.part(piece.first, width));
-        const std::vector<Range> ranges = inside(ranges_, piece.first, width);
+        for (const Whole& whole : vectors_)
+            executor_.set_at(whole.place, whole.values.part(piece.first, piece.gradients.width));
+        const std::span<const Range> ranges = ranges_in(pieces++, piece);
         for (std::size_t row = 0; row < piece.gradients.rows; ++row) {
-            executor_.set("g", ConstParamSpan(piece.gradients.row(row)));
-            executor_.set("w", ConstParamSpan(piece.parameters.row(row)));
+            executor_.set_at(gradient_, piece.gradients.row(row));
+            executor_.set_at(parameters_, piece.parameters.row(row));
             executor_.write_to("g", piece.gradients.row(row));
             executor_.run(ranges);
         }
@@ -154,7 +178,7 @@ void FormulaVisit::end(const aggregation::VisitMemories& memories, ConstParamSpa
     }
     for (const std::string& target : end_->program().stored) {
         const ParamSpan written = memories.written(target);
-        aggregation::set_zero(written);
+        zero_outside(written, shared_ranges_);
         end_->write_to(target, written);
     }
     end_->run(shared_ranges_);

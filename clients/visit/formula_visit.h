@@ -45,12 +45,22 @@ public:
 private:
     struct Whole {
         std::string name;
+        std::size_t place = 0;  // in the executor
         aggregation::ConstParamSpan values;
     };
+    /// The parameters' elements in a piece, counted from its first.
+    struct PieceRanges {
+        std::size_t first = 0, width = 0;
+        std::vector<aggregation::formulas::Range> ranges;
+    };
+    std::span<const aggregation::formulas::Range> ranges_in(std::size_t index, const GradientPiece& piece);
 
     aggregation::formulas::Executor executor_;
     std::vector<aggregation::formulas::Range> ranges_;
+    std::size_t gradient_, parameters_;  // places in the executor
+    bool reads_step_;
     std::vector<Whole> vectors_;
+    std::vector<PieceRanges> pieces_;  // of the last step, in its order
     std::uint64_t steps_ = 0;
 };
 

@@ -164,6 +164,14 @@ TEST_SUITE("Device") {
             CAPTURE(way);
             CHECK(DeviceFolder({way, "workers=1"}).sha() == DeviceFolder({way, "workers=2"}).sha());
         }
+        const std::string methods = FEDHIVE_SOURCE_DIR "/configs/methods/";
+        for (const char* method : {"scaffold", "fedacg", "adaptive_clip", "fedadam"}) {
+            CAPTURE(method);
+            const std::string file = "strategy={file: " + methods + method + ".py}";
+            CHECK(DeviceFolder({file, "workers=1"}).sha() == DeviceFolder({file, "workers=2"}).sha());
+        }
+        CHECK(DeviceFolder({"strategy={file: " + methods + "fedprox.py, mu: 0.5}"}).found() ==
+              DeviceFolder({"strategy={name: fedprox, proximal_mu: 0.5}"}).found());
         const Options scaffold{"strategy={name: scaffold}", "training.optimizer={name: sgd, lr: 0.05}"};
         CHECK(DeviceFolder(scaffold + Options{"workers=1"}).sha() == DeviceFolder(scaffold + Options{"workers=2"}).sha());
         const Options heads{"model={name: mlp, hidden: 32, local: [\"fc3.*\"]}", "data.partition.holdout=0.25",

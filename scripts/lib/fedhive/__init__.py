@@ -1,4 +1,10 @@
-"""fedhive's methods as Python: a file declares keys, memories and functions, which are run once on symbols and become formulas.
+"""fedhive from Python: runs (docs/python.md), and methods (docs/methods.md).
+
+    import fedhive as fh
+    run = fh.run("config.yaml", rounds=5)
+    run.rounds                               # a table, with pandas
+
+A method file declares keys, memories and functions, which are run once on symbols and become formulas.
 
     import fedhive as fh
     mu = fh.key("mu", 0.01, least=0)
@@ -9,6 +15,8 @@
 
 `python3 -m fedhive.method FILE` prints the formulas. Needs Python 3.9 and nothing else.
 """
+import importlib
+
 from .context import fail, is_reading, unknown
 from .declarations import cohort, end, gradient, key, memory, report, server, start, weight
 from .functions import (abs, clip, cos, dot, exp, floor, log, max, maximum, mean, median, min, minimum, norm, rank, relu, sigmoid, sign, softmax,
@@ -18,9 +26,12 @@ from .places import NOT_YET
 __all__ = ["abs", "clip", "cohort", "cos", "dot", "end", "exp", "floor", "gradient", "key", "log", "max", "maximum", "mean", "median", "memory",
            "min", "minimum", "norm", "rank", "relu", "report", "server", "sigmoid", "sign", "softmax", "sort", "sqrt", "start", "sum", "tanh",
            "weight", "where"]
-
+_STARTS = {"run": "runs", "open": "runs", "sweep": "runs", "validate": "runs", "Run": "runs", "Sweep": "runs", "ConfigError": "errors",
+           "RunError": "errors"}  # loaded when they are asked for; not a method file's
 
 def __getattr__(name):
+    if name in _STARTS and not is_reading():
+        return getattr(importlib.import_module(f"fedhive.{_STARTS[name]}"), name)
     if name.startswith("__") or not is_reading():
         raise AttributeError(f"module 'fedhive' has no attribute '{name}'")
     if name in NOT_YET:
