@@ -38,6 +38,7 @@ enum class Purpose : std::uint32_t {
     Bucketing = 22,
     Poison = 23,
     RootExamples = 24,
+    ClipCount = 25,
 };
 
 /// Counter-based stream: block i of the stream is Philox4x32-10(key = seed, counter = (i, purpose, round, client)).

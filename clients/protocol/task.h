@@ -74,6 +74,7 @@ struct Task {
     std::uint32_t num_terms = 0;       // Aggregate, Products: number of updates
     std::uint32_t num_groups = 0;      // Aggregate: the rule combines the means of this many groups of them; 0: the updates
     std::uint32_t base = 0;            // Products: the update that is taken off the others
+    double clip_norm = 0.0;            // Train: of the round, for an upload chain that adapts it
     double deadline_s = 0.0;           // time limit of one member, or of the chunk
     Objective objective{};
 };

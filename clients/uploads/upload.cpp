@@ -53,10 +53,16 @@ double number_of(const Values& values, const KeySpec& key) {
     return *number;
 }
 
+/// The norm that no update exceeds behind a step that bounds.
+double bound_behind(const UploadSpec& spec, const UploadStep& step, double clip_norm) {
+    return spec.adapts ? clip_norm : step.numbers[0];
+}
+
 }  // namespace
 
 // Each is defined in the file of its name.
 UploadSpec clip();
+UploadSpec adaptive_clip();
 UploadSpec gaussian_noise();
 UploadSpec sign_flip();
 UploadSpec random_update();
@@ -68,8 +74,9 @@ UploadSpec sign();
 UploadSpec error_feedback();
 
 const std::vector<UploadSpec>& upload_catalog() {
-    static const std::vector<UploadSpec> catalog = {clip(),  gaussian_noise(), sign_flip(), random_update(), scaled_update(),
-                                                    top_k(), random_k(),       quantize(),  sign(),          error_feedback()};
+    static const std::vector<UploadSpec> catalog = {clip(),          adaptive_clip(), gaussian_noise(), sign_flip(),
+                                                    random_update(), scaled_update(), top_k(),          random_k(),
+                                                    quantize(),      sign(),          error_feedback()};
     return catalog;
 }
 
@@ -94,24 +101,37 @@ UploadSize upload_size(const UploadPlan& plan, const aggregation::Layout& sent) 
     return size;
 }
 
-double noise_of_sum(const UploadPlan& plan) {
+double noise_of_sum(const UploadPlan& plan, double clip_norm) {
     double bound = 0.0, noise = 0.0;
     for (std::uint32_t i = 0; i < plan.size; ++i) {
         const UploadSpec& spec = upload_catalog().at(plan.steps[i].kind);
         if (spec.noise_of_sum) noise = plan.steps[i].numbers[0] * bound;
-        if (spec.bounds) bound = plan.steps[i].numbers[0];
+        if (spec.bounds) bound = bound_behind(spec, plan.steps[i], clip_norm);
     }
     return noise;
 }
 
-void UploadChain::apply(aggregation::ParamSpan local, aggregation::ConstParamSpan global, std::uint64_t seed,
+std::optional<UploadStep> adapting_step(const UploadPlan& plan) {
+    for (std::uint32_t i = 0; i < plan.size; ++i)
+        if (upload_catalog().at(plan.steps[i].kind).adapts) return plan.steps[i];
+    return std::nullopt;
+}
+
+ReportSpec report_of_clip() {
+    return {
+        std::string(kWithinClip), "0 or 1",
+        "only with upload step `adaptive_clip`: 1 if the update was no longer than `clip_norm` of rounds.csv; empty after a "
+        "failure"};
+}
+
+bool UploadChain::apply(aggregation::ParamSpan local, aggregation::ConstParamSpan global, std::uint64_t seed,
                         std::uint32_t round, std::uint32_t client_id, std::uint64_t num_together,
-                        const aggregation::VisitMemories& memories) {
-    if (plan_.size == 0) return;
+                        const aggregation::VisitMemories& memories, double clip_norm) {
+    if (plan_.size == 0) return true;
     if (scratch_.span().size == 0) scratch_ = aggregation::ParamBuffer(local.size, local.space);
     Stream keys(seed, Purpose::Upload, round, client_id);
     aggregation::ParamSpan after;  // of the residual
-    Upload upload{local, global, scratch_, layout_, sent_, plan_, 0, client_id, num_together};
+    Upload upload{local, global, scratch_, layout_, sent_, plan_, 0, client_id, num_together, clip_norm};
     for (std::uint32_t i = 0; i < plan_.size; ++i) {
         upload.key = keys.next_u64();
         const UploadSpec& spec = upload_catalog().at(plan_.steps[i].kind);
@@ -122,11 +142,12 @@ void UploadChain::apply(aggregation::ParamSpan local, aggregation::ConstParamSpa
         } else {
             spec.apply(upload, plan_.steps[i]);
         }
-        if (spec.bounds) upload.norm_bound = plan_.steps[i].numbers[0];
+        if (spec.bounds) upload.norm_bound = bound_behind(spec, plan_.steps[i], clip_norm);
         upload.has_left_out = upload.has_left_out || spec.leaves_out;
         upload.keeps_residual = upload.keeps_residual || spec.keeps_residual();
     }
     if (after.size > 0) write_residual(upload, after);
+    return upload.within_clip;
 }
 
 void UploadChain::add_residual(const Upload& upload, aggregation::ConstParamSpan before) {

@@ -11,17 +11,20 @@
 #include "aggregation/memory/memories.h"
 #include "aggregation/memory/param_buffer.h"
 #include "aggregation/memory/param_span.h"
+#include "clients/protocol/reports.h"
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace fedhive::clients {
 
 /// A step of the chain as plain data, which workers read from shared memory.
 struct UploadStep {
-    static constexpr std::size_t kMostKeys = 2;
+    static constexpr std::size_t kMostKeys = 4;
     std::uint32_t kind = 0;                   // index in upload_catalog()
     std::array<double, kMostKeys> numbers{};  // values of its keys, in their order
 };
@@ -46,7 +49,9 @@ struct Upload {
     std::uint64_t key = 0;  // of this client, round and step of the chain; random draws depend on it alone
     std::uint32_t client_id = 0;
     std::uint64_t num_together = 1;  // number of updates in its server step
+    double clip_norm = 0.0;          // of this round, for a step that adapts
     double norm_bound = 0.0;         // bound on the update's norm at this step; 0: none
+    bool within_clip = true;         // a step that adapts has left the update as it was
     bool has_left_out = false;       // an earlier step left values out; they are zeros
     bool keeps_residual = false;     // an earlier step keeps the residual
 };
@@ -67,6 +72,7 @@ struct UploadSpec {
     std::string summary;  // effect and source: half a line
     std::vector<KeySpec> keys;
     bool bounds = false;        // the first key is the norm that no update exceeds behind it
+    bool adapts = false;        // … in the first round; then the server says it with each task
     bool noise_of_sum = false;  // a share of noise, which in a sum of updates is the first key times that norm; the last step
     bool leaves_out = false;    // most parameters, so it comes before what rounds those that are left
     /// What a client keeps of one update for its next one: what steps behind take off it; all of them compress.
@@ -88,8 +94,15 @@ UploadStep upload_step(const std::string& name, const Values& values);
 UploadSize upload_size(const UploadPlan& plan, const aggregation::Layout& sent);
 
 /// Standard deviation of the chain's noise in the sum of a server step's updates, where each client counts as one
-/// update; 0: none.
-double noise_of_sum(const UploadPlan& plan);
+/// update; 0: none. clip_norm: of the round, for a step that adapts.
+double noise_of_sum(const UploadPlan& plan, double clip_norm = 0.0);
+
+/// The step that adapts; empty: the chain has none.
+std::optional<UploadStep> adapting_step(const UploadPlan& plan);
+
+/// The report of a chain that adapts: 1 if the update was within the norm, 0 if not.
+inline constexpr std::string_view kWithinClip = "within_clip";
+ReportSpec report_of_clip();
 
 /// Applies a chain of steps to updates.
 class UploadChain {
@@ -104,13 +117,15 @@ public:
     bool empty() const { return plan_.size == 0; }
 
     /// local <- global + what leaves of local - global. Nothing waits for a device but what has to know a norm, draws, or compresses.
-    /// num_together: updates that its server step is to take; memories: of the client, used by a chain that keeps a residual.
+    /// num_together: updates that its server step is to take; memories: of the client, used by a chain that keeps a residual;
+    /// clip_norm: of the round. False if a step that adapts found the update longer than clip_norm.
     ///
     /// Shapes   both [P], in one memory space.
     /// Order    keyed by (seed of the client's training, round, client, step of the chain):
     ///          same bits in any worker, at any time.
-    void apply(aggregation::ParamSpan local, aggregation::ConstParamSpan global, std::uint64_t seed, std::uint32_t round,
-               std::uint32_t client_id, std::uint64_t num_together, const aggregation::VisitMemories& memories = {});
+    bool apply(aggregation::ParamSpan local, aggregation::ConstParamSpan global, std::uint64_t seed, std::uint32_t round,
+               std::uint32_t client_id, std::uint64_t num_together, const aggregation::VisitMemories& memories = {},
+               double clip_norm = 0.0);
 
 private:
     void add_residual(const Upload& upload, aggregation::ConstParamSpan before);

@@ -32,6 +32,7 @@ TrainTask::TrainTask(WorkerContext& worker)
       clients_(whole_clients_of(worker.trainer, by_steps_)),
       slot_sum_(worker.arena.geometry().num_floats - worker.plan.memories.floats_behind(), worker.arena.space()),
       figures_(worker.arena.space()) {
+    if (worker.plan.reports.has(kWithinClip)) within_clip_ = worker.plan.reports.index_of(kWithinClip);
     if (any_measured(worker.plan.reports))
         measure_.emplace(worker.trainer.evaluation(), worker.dataset.train(worker.arena.space()), worker.plan.sums.of_client(),
                          worker.plan.evaluation_chunk, worker.plan.reports);
@@ -88,7 +89,8 @@ void TrainTask::train_at_once(TaskCell& cell, std::uint64_t first, std::uint64_t
             continue;
         }
         const std::size_t row = rows_.row_of(place);
-        write_update(task, place, clients_.parameters_of(row), training, start);
+        const bool within = write_update(task, place, clients_.parameters_of(row), training, start);
+        if (within_clip_) rows_.results[row].reports[*within_clip_] = within ? 1.0 : 0.0;
         worker_.block.results()[task.first + place] = rows_.results[row];
     }
     if (anybody && !worker_.on_device()) accept_rows(cell, seconds_between(trained_ns, now_ns()));
@@ -184,8 +186,8 @@ aggregation::ConstParamSpan TrainTask::begin_formulas(const Task& task, aggregat
 }
 
 /// Writes a client's update: applies the upload chain, then writes to the slot or adds to the
-/// slot's sum. No other function does this.
-void TrainTask::write_update(const Task& task, std::uint64_t place, aggregation::ParamSpan local, const LocalTraining& training,
+/// slot's sum. No other function does this. False if the update was longer than the round's clip norm.
+bool TrainTask::write_update(const Task& task, std::uint64_t place, aggregation::ParamSpan local, const LocalTraining& training,
                              aggregation::ConstParamSpan start) {
     const std::uint64_t member = task.first + place;
     const std::uint32_t client_id = worker_.block.members()[member].client_id;
@@ -208,8 +210,9 @@ void TrainTask::write_update(const Task& task, std::uint64_t place, aggregation:
         ClientResult& result = rows_.results[rows_.row_of(place)];
         formulas_->end(memories, local, result, mean_loss_of(figures.loss_sum, figures.examples), result.reports);
     }
+    bool within = true;
     if (!worker_.dataset.map().is_root(client_id)) {  // the root client's update never leaves the server
-        upload_.apply(local, start, training.seed, task.round, client_id, task.num_together, memories);
+        within = upload_.apply(local, start, training.seed, task.round, client_id, task.num_together, memories, task.clip_norm);
         if (!upload_.empty()) local_part.hide(local, start);  // noise lies on every value
     }
     if (task.count > 1)
@@ -227,6 +230,7 @@ void TrainTask::write_update(const Task& task, std::uint64_t place, aggregation:
                        .start = start,
                        .update = trained},
                       worker_.step, training, local_part);
+    return within;
 }
 
 /// The client's memories, with room in and beside the slot, which then holds this one client.

@@ -55,7 +55,7 @@ private:
     std::uint64_t first_wanted(const Task& task) const;
     void measure_rows(TaskCell& cell, aggregation::ConstParamSpan start);
     void train_rows(TaskCell& cell, const LocalTraining& training, aggregation::ConstParamSpan start);
-    void write_update(const Task& task, std::uint64_t place, aggregation::ParamSpan local, const LocalTraining& training,
+    bool write_update(const Task& task, std::uint64_t place, aggregation::ParamSpan local, const LocalTraining& training,
                       aggregation::ConstParamSpan start);
     aggregation::VisitMemories memories_of(const Task& task, std::uint32_t client_id) const;
     void accept_rows(TaskCell& cell, double update_s);
@@ -65,6 +65,7 @@ private:
 
     WorkerContext& worker_;
     UploadChain upload_;
+    std::optional<std::size_t> within_clip_;              // its place among the reports, if the chain has it
     std::optional<ControlVariates> control_;              // of clients that have them
     std::optional<FormulaVisit> formulas_;                // of strategy.file
     std::optional<MeasurePass> measure_;                  // if the run has a report that needs one

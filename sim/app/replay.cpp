@@ -193,13 +193,17 @@ clients::ClientResult train_recorded(const Experiment& run, const std::vector<Re
     clients::enqueue_clients(step, training, run.server.strategy.objective_in(round), round, rows, global, results);
     const aggregation::ParamSpan trained = step.parameters_of(row);
     run.model.local_part.hide(trained, global);
-    clients::UploadChain(run.worker_plan.upload, run.model.layout, run.model.layout.without(run.model.local_part.names()))
-        .apply(trained, global, training.seed, round, id, run.mode.num_together(cohort.size()), memories);
+    clients::UploadChain chain(run.worker_plan.upload, run.model.layout,
+                               run.model.layout.without(run.model.local_part.names()));
+    const bool within = chain.apply(trained, global, training.seed, round, id, run.mode.num_together(cohort.size()), memories,
+                                    run.server.state.clip_norm);
     run.model.local_part.hide(trained, global);
     aggregation::write_update(trained, trained, global, figures[row].update);
     aggregation::synchronize(global.space);
     clients::finish(results[row], figures[row]);
     results[row].reports = measured;
+    if (const clients::Reports& reports = run.worker_plan.reports; reports.has(clients::kWithinClip))
+        results[row].reports[reports.index_of(clients::kWithinClip)] = within ? 1.0 : 0.0;
     return results[row];
 }
 

@@ -13,22 +13,37 @@ namespace fedhive::sim {
 namespace {
 
 constexpr const char* kMultiplier = "multiplier";
+constexpr const char* kCountNoise = "count_noise";
 
 const clients::UploadSpec& spec_of(const Chosen& step) {
     return entry_of(clients::upload_catalog(), step.name, "step of an upload");
 }
 
-/// The chain's place of gaussian_noise; its size if there is none.
-std::size_t noise_place(const RunConfig& run) {
-    const auto is_noise = [](const Chosen& step) { return spec_of(step).noise_of_sum; };
-    return static_cast<std::size_t>(std::ranges::find_if(run.upload, is_noise) - run.upload.begin());
+/// The first place in the chain of a step with that property; the chain's size if there is none.
+std::size_t place_of(const RunConfig& run, bool clients::UploadSpec::*property) {
+    const auto has_it = [&](const Chosen& step) { return spec_of(step).*property; };
+    return static_cast<std::size_t>(std::ranges::find_if(run.upload, has_it) - run.upload.begin());
 }
+
+/// Of gaussian_noise.
+std::size_t noise_place(const RunConfig& run) { return place_of(run, &clients::UploadSpec::noise_of_sum); }
+
+/// Of adaptive_clip.
+std::size_t adapting_place(const RunConfig& run) { return place_of(run, &clients::UploadSpec::adapts); }
 
 double share_of(const RunConfig& run) {
     return static_cast<double>(run.cohort_size()) / static_cast<double>(run.num_clients());
 }
 
 std::uint64_t rounds_of(const RunConfig& run) { return static_cast<std::uint64_t>(run.rounds); }
+
+/// The multiplier of gaussian_noise: as given, 1, or the least with which privacy.epsilon holds; empty if there is none.
+std::optional<double> multiplier_to_be(const RunConfig& run) {
+    const std::optional<double> given = run.upload[noise_place(run)].values.optional_number(kMultiplier);
+    if (given || !run.privacy.epsilon) return given.value_or(1.0);
+    if (!run.privacy.delta || run.cohort_size() > run.num_clients()) return std::nullopt;
+    return multiplier_for(*run.privacy.epsilon, *run.privacy.delta, share_of(run), rounds_of(run));
+}
 
 /// The bound of an update is the sensitivity of the sum: nothing may change the update between it and the noise.
 void check_chain(const RunConfig& run, const ConfigSource& source) {
@@ -37,9 +52,10 @@ void check_chain(const RunConfig& run, const ConfigSource& source) {
         throw source.error("privacy",
                            "no noise hides the updates; add upload: [{name: clip, norm: 1}, {name: gaussian_noise}]");
     if (place > 0 && !spec_of(run.upload[place - 1]).bounds)
-        throw source.error("upload", fmt::format("item {}: with privacy the step before '{}' must be clip, whose norm the "
-                                                 "accountant goes by, not '{}'; move clip behind it",
-                                                 place, run.upload[place].name, run.upload[place - 1].name));
+        throw source.error(
+            "upload", fmt::format("item {}: with privacy the step before '{}' must be clip or adaptive_clip, whose norm the "
+                                  "accountant goes by, not '{}'; move clip behind it",
+                                  place, run.upload[place].name, run.upload[place - 1].name));
     const std::optional<double> given = run.upload[place].values.optional_number(kMultiplier);
     if (given.value_or(1.0) < kLeastMultiplier)
         throw source.error("upload", fmt::format("item {}: multiplier {} is almost no noise; allowed with privacy: {} or more",
@@ -111,17 +127,42 @@ void check_privacy(const RunConfig& run, const ConfigSource& source) {
     if (run.privacy.epsilon && cohort <= run.num_clients()) check_budget(run, source);
 }
 
+void check_count_noise(const RunConfig& run, const ConfigSource& source) {
+    const std::size_t noise = noise_place(run), clip = adapting_place(run);
+    if (noise == run.upload.size() || clip == run.upload.size()) return;
+    const std::optional<double> given = run.upload[clip].values.optional_number(kCountNoise);
+    if (!given) return;
+    const std::optional<double> multiplier = multiplier_to_be(run);
+    if (!multiplier || multiplier_beside_count(*multiplier, *given)) return;  // no multiplier: refused already
+    throw source.error("upload", fmt::format("item {}: count_noise {} hides the count of updates within the norm less than "
+                                             "multiplier {} of item {} asks for; allowed: above {}, or auto",
+                                             clip, *given, *multiplier, noise, *multiplier / 2.0));
+}
+
 void settle_noise(RunConfig& run) {
-    const std::size_t place = noise_place(run);
-    if (place == run.upload.size()) return;
-    Values& values = run.upload[place].values;
-    if (values.optional_number(kMultiplier)) return;
-    std::optional<double> number = 1.0;
-    if (run.privacy.epsilon) {
-        number = multiplier_for(*run.privacy.epsilon, *run.privacy.delta, share_of(run), rounds_of(run));
-        FEDHIVE_CHECK(number, "no multiplier gives epsilon {}", *run.privacy.epsilon);
+    const std::size_t noise = noise_place(run), clip = adapting_place(run);
+    const bool noisy = noise < run.upload.size();
+    if (noisy) {
+        const std::optional<double> number = multiplier_to_be(run);
+        FEDHIVE_CHECK(number, "no multiplier gives epsilon {}", run.privacy.epsilon.value_or(0.0));
+        run.upload[noise].values.set(kMultiplier, number);
     }
-    values.set(kMultiplier, number);
+    if (clip == run.upload.size() || run.upload[clip].values.optional_number(kCountNoise)) return;
+    constexpr double kOfCohort = 1.0 / 20.0;  // section 3.1 of the paper
+    const double number = noisy ? std::max(kOfCohort * static_cast<double>(run.cohort_size()),
+                                           run.upload[noise].values.optional_number(kMultiplier).value())
+                                : 0.0;
+    run.upload[clip].values.set(kCountNoise, std::optional(number));
+}
+
+double multiplier_of_updates(const RunConfig& run) {
+    const double multiplier = run.upload.at(noise_place(run)).values.optional_number(kMultiplier).value();
+    const std::size_t clip = adapting_place(run);
+    if (clip == run.upload.size()) return multiplier;
+    const double count_noise = run.upload[clip].values.optional_number(kCountNoise).value();
+    const std::optional<double> more = multiplier_beside_count(multiplier, count_noise);
+    FEDHIVE_CHECK(more, "count_noise {} beside multiplier {}", count_noise, multiplier);
+    return *more;
 }
 
 }  // namespace fedhive::sim

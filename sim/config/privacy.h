@@ -16,8 +16,17 @@ SampledGaussian mechanism_of(const RunConfig& run);
 /// all rounds. Throws ConfigError through `source`. Private to sim/config, as is settle_noise().
 void check_privacy(const RunConfig& run, const ConfigSource& source);
 
-/// Gives a multiplier of gaussian_noise that was left out its number: 1, or the least with which privacy.epsilon holds. Call
-/// after check_privacy(). Cost: with privacy.epsilon up to 24 accountants.
+/// Refuses a count_noise of adaptive_clip that hides the count less than the multiplier says, with any noise of the updates. Call
+/// after check_privacy(). Private to sim/config.
+void check_count_noise(const RunConfig& run, const ConfigSource& source);
+
+/// Gives noise that was left out its number: the multiplier of gaussian_noise becomes 1, or the least with which privacy.epsilon
+/// holds; count_noise of adaptive_clip becomes max(cohort / 20, multiplier), or 0 without gaussian_noise. Call after the checks.
+/// Cost: with privacy.epsilon up to 24 accountants.
 void settle_noise(RunConfig& run);
+
+/// The multiplier that the updates' own noise has: that of gaussian_noise, or more beside adaptive_clip, whose count costs privacy
+/// too (multiplier_beside_count()). Of a loaded config with gaussian_noise.
+double multiplier_of_updates(const RunConfig& run);
 
 }  // namespace fedhive::sim

@@ -383,6 +383,7 @@ void check_rules(const RunConfig& run, const StrategySpec& strategy, const Confi
     collect([&] { check_upload(run, who_keeps_state(run, strategy), source); });
     collect([&] { check_attack(run, source); });
     collect([&] { check_privacy(run, source); });
+    collect([&] { check_count_noise(run, source); });
     collect([&] { check_local_part(run, source); });
     collect([&] { check_failures(run, source); });
     if (!mistakes.none()) throw ConfigError(mistakes.text());

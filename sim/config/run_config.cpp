@@ -53,6 +53,12 @@ bool RunConfig::keeps_residual() const {
     });
 }
 
+bool RunConfig::adapts_clip() const {
+    return std::any_of(upload.begin(), upload.end(), [](const Chosen& step) {
+        return entry_of(clients::upload_catalog(), step.name, "step of an upload").adapts;
+    });
+}
+
 bool RunConfig::waits_for_all() const {
     const std::int64_t cohort = cohort_size();
     return mode_spec(mode.name).whole_cohort && mode.quorum().value_or(cohort) == cohort;

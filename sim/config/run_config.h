@@ -254,6 +254,8 @@ struct RunConfig {
 
     /// Clients keep a residual of their upload chain for the next update.
     bool keeps_residual() const;
+    /// A step of the upload chain takes its norm from the server, which moves it from round to round.
+    bool adapts_clip() const;
 
     /// Clients have state between rounds: of the strategy, the upload chain, or a local part of the model.
     bool keeps_client_state() const { return strategy.client_state() || keeps_residual() || model.has_local_part(); }

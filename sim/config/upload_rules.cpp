@@ -55,6 +55,21 @@ void check_residual(const RunConfig& run, const ConfigSource& source) {
                            "'error_feedback' stores a remainder for every single client; allowed: 1");
 }
 
+/// The norm moves once for the clients of a round, which all had the same.
+void check_adaptive_clip(const RunConfig& run, const std::function<void(const std::string&)>& refuse) {
+    std::size_t found = 0;
+    for (std::size_t i = 0; i < run.upload.size(); ++i) {
+        if (!entry_of(clients::upload_catalog(), run.upload[i].name, "step of an upload").adapts) continue;
+        if (!mode_spec(run.mode.name).whole_cohort)
+            refuse(
+                fmt::format("item {}: '{}' moves its norm when a round's clients have arrived, but in mode '{}' a server step "
+                            "also takes clients of other rounds; allowed: synchronous, or clip in its place",
+                            i, run.upload[i].name, run.mode.name));
+        if (found++ > 0)
+            refuse(fmt::format("item {}: a second '{}'; allowed: one, which has the round's only norm", i, run.upload[i].name));
+    }
+}
+
 /// A noise guarantee holds for the sum of all updates, as the server sees it.
 void check_noise(const RunConfig& run, const ConfigSource& source, const std::function<void(const std::string&)>& refuse) {
     const auto spec_of = [](const Chosen& step) -> const clients::UploadSpec& {
@@ -118,6 +133,7 @@ void check_upload(const RunConfig& run, const std::string& keeps_state, const Co
     if (run.upload.size() > clients::UploadPlan::kMostSteps)
         refuse(fmt::format("has {} steps; allowed: at most {}", run.upload.size(), clients::UploadPlan::kMostSteps));
     check_residual(run, source);
+    check_adaptive_clip(run, refuse);
     check_noise(run, source, refuse);
     check_compression(run, refuse);
 }

@@ -43,6 +43,7 @@ Flight Flights::new_flight(const ServerState& server, const Strategy& strategy) 
     flight.version = server.version;
     flight.task.objective = strategy.objective_in(server.round);
     flight.task.global_index = server.global_index;
+    flight.task.clip_norm = server.clip_norm;
     return flight;
 }
 

@@ -2,6 +2,7 @@
 
 #include "clients/tasks/learning_task.h"
 #include "clients/tasks/measures.h"
+#include "clients/uploads/upload.h"
 
 namespace fedhive::sim {
 
@@ -12,6 +13,7 @@ std::vector<clients::ReportSpec> report_specs(const RunConfig& run) {
     if (run.strategy.parts.method != nullptr)
         for (const ReportDoc& report : run.strategy.parts.method->reports)
             specs.push_back({report.name, "", report.doc.empty() ? "reported by strategy.file" : report.doc});
+    if (run.adapts_clip()) specs.push_back(clients::report_of_clip());
     return specs;
 }
 

@@ -8,7 +8,7 @@
 
 namespace fedhive::sim {
 
-/// In the order of their columns, which are the last of clients.csv: the measures of the run.
+/// In the order of their columns, which are the last of clients.csv: the measures of the run, then within_clip.
 std::vector<clients::ReportSpec> report_specs(const RunConfig& run);
 
 /// The same list as workers get it.

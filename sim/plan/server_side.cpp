@@ -29,11 +29,15 @@ ServerSide ServerSide::make(const LoadedConfig& loaded, const ModelSetup& model,
     const std::size_t extra_slot = arena.geometry().num_slots - 1 - (keeps_last ? 1 : 0);
     Attackers attackers(run.attack, {.sampling_seed = run.all_seeds().sampling, .num_clients = num_clients}, arena, extra_slot,
                         model.memories);
+    const clients::UploadPlan upload = upload_plan(run, num_clients);
+    const ClipNorm clip(upload, run.all_seeds().training, reports_of(run));
+    ServerState state(arena, mode.velocity_index, model.memories);
+    state.clip_norm = clip.first();
     return {.strategy = std::move(strategy),
             .client_states = make_client_states(loaded, model.memories, num_clients, ranks, folder),
-            .state = ServerState(arena, mode.velocity_index, model.memories),
-            .missing_noise =
-                MissingNoise(upload_plan(run, num_clients), run.all_seeds().training, model.layout, model.local_part, mode),
+            .state = std::move(state),
+            .missing_noise = MissingNoise(upload, run.all_seeds().training, model.layout, model.local_part, mode),
+            .clip = clip,
             .attackers = std::move(attackers),
             .weighing = weighing,
             .least_updates = least,

@@ -9,6 +9,7 @@
 #include "sim/privacy/accountant.h"
 #include "sim/ranks/ranks.h"
 #include "sim/round/attackers.h"
+#include "sim/round/clip_norm.h"
 #include "sim/round/flight.h"
 #include "sim/round/missing_noise.h"
 #include "sim/round/mode.h"
@@ -28,6 +29,7 @@ struct ServerSide {
     aggregation::ClientStates client_states;  // if clients keep state
     ServerState state;
     MissingNoise missing_noise;
+    ClipNorm clip;
     Attackers attackers;
     Weighing weighing;
     std::uint64_t least_updates = 1;                // with fewer of them a round makes no server step
@@ -45,6 +47,11 @@ struct ServerSide {
     /// Call after a server step and before the slots are freed: on the rank that trains it, each accepted client's memories are
     /// changed by what its visit wrote.
     void keep_states(const Arrivals& arrived);
+
+    /// Call after a server step: moves the norm of adaptive_clip for the next round's clients.
+    void adapt_clip(const Arrivals& arrived) {
+        if (clip.adapts()) state.clip_norm = clip.next(state.clip_norm, arrived, state.round);
+    }
 
     /// The vectors, besides the model, that a checkpoint keeps: of the server's optimiser and of the weight rule.
     std::vector<aggregation::Moment> moments() const;

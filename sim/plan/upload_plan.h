@@ -8,12 +8,7 @@
 
 namespace fedhive::sim {
 
-inline clients::UploadPlan upload_plan(const RunConfig& run, std::uint64_t num_clients) {
-    clients::UploadPlan plan;
-    plan.sampling_seed = run.all_seeds().sampling;
-    plan.num_clients = num_clients;
-    for (const Chosen& step : run.upload) plan.steps[plan.size++] = clients::upload_step(step.name, step.values);
-    return plan;
-}
+/// With the norm of adaptive_clip in its first round, and the noise that the updates get (multiplier_of_updates()).
+clients::UploadPlan upload_plan(const RunConfig& run, std::uint64_t num_clients);
 
 }  // namespace fedhive::sim

@@ -37,4 +37,10 @@ std::optional<double> multiplier_for(double epsilon, double delta, double share,
     return static_cast<double>(high) / kPerUnit;
 }
 
+std::optional<double> multiplier_beside_count(double multiplier, double count_noise) {
+    if (count_noise <= multiplier / 2.0) return std::nullopt;
+    const double share = multiplier / (2.0 * count_noise);
+    return multiplier / std::sqrt(1.0 - share * share);
+}
+
 }  // namespace fedhive::sim

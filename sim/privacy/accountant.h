@@ -37,4 +37,9 @@ double least_epsilon(double delta, double share, std::uint64_t steps);
 /// there is none. Cost: at most 24 accountants.
 std::optional<double> multiplier_for(double epsilon, double delta, double share, std::uint64_t steps);
 
+/// The multiplier of a sum of updates whose noise, with a noised count of them beside it, costs as much privacy as noise of
+/// `multiplier` in the sum alone: z_Δ = (z⁻² - (2 σ_b)⁻²)^(-1/2) (Andrew et al. 2021, arXiv:1905.03871, Theorem 1). A client moves
+/// the count, less a half for each of them, by 1/2. count_noise: σ_b. Empty where σ_b <= z / 2: no noise of the sum is enough.
+std::optional<double> multiplier_beside_count(double multiplier, double count_noise);
+
 }  // namespace fedhive::sim

@@ -25,15 +25,16 @@ double missing_variance(const Arrivals& arrived, const Mode& mode) {
     return missing > kRounding * promised ? missing : 0.0;
 }
 
-aggregation::Aggregate MissingNoise::completed(const aggregation::Aggregate& mean, const Arrivals& arrived,
-                                               std::int64_t round) {
-    const double missing = of_sum_ > 0.0 ? missing_variance(arrived, mode_) : 0.0;
+aggregation::Aggregate MissingNoise::completed(const aggregation::Aggregate& mean, const Arrivals& arrived, std::int64_t round,
+                                               double clip_norm) {
+    const double of_sum = clients::noise_of_sum(upload_, clip_norm);
+    const double missing = of_sum > 0.0 ? missing_variance(arrived, mode_) : 0.0;
     if (missing == 0.0) return mean;
     if (sum_.span().size == 0) sum_ = aggregation::ParamBuffer(mean.values.size, mean.values.space);
     aggregation::copy(sum_, mean.values);
     const aggregation::ParamSpan model = sum_.span().first(layout_.num_floats());
     const std::uint64_t key = Stream(seed_, Purpose::MissingNoise, static_cast<std::uint32_t>(round)).next_u64();
-    clients::add_noise(model, layout_, key, of_sum_ * std::sqrt(missing) / mean.weight);
+    clients::add_noise(model, layout_, key, of_sum * std::sqrt(missing) / mean.weight);
     local_.hide(model, mean.values.part(0, model.size));
     return {sum_, mean.weight, mean.clients};
 }

@@ -24,16 +24,17 @@ public:
     /// seed: that of the clients' training; layout: the model's; local: the part of the model that never travels.
     MissingNoise(const clients::UploadPlan& upload, std::uint64_t seed, const aggregation::Layout& layout,
                  const clients::LocalPart& local, const Mode& mode)
-        : of_sum_(clients::noise_of_sum(upload)), seed_(seed), layout_(layout), local_(local), mode_(mode) {}
+        : upload_(upload), seed_(seed), layout_(layout), local_(local), mode_(mode) {}
 
-    /// `mean` with the missing noise added; `mean` itself if none is missing.
+    /// `mean` with the missing noise added; `mean` itself if none is missing. clip_norm: of the round, for a chain that adapts it.
     ///
     /// Order    keyed by (seed, round): same bits on every rank and after a resume.
     /// Memory   a vector as long as `mean`, from the first call with missing noise on.
-    aggregation::Aggregate completed(const aggregation::Aggregate& mean, const Arrivals& arrived, std::int64_t round);
+    aggregation::Aggregate completed(const aggregation::Aggregate& mean, const Arrivals& arrived, std::int64_t round,
+                                     double clip_norm = 0.0);
 
 private:
-    double of_sum_;  // standard deviation
+    clients::UploadPlan upload_;
     std::uint64_t seed_;
     aggregation::Layout layout_;
     clients::LocalPart local_;

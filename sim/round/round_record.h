@@ -71,6 +71,7 @@ struct RoundRecord {
     std::optional<ClientsTest> on_clients;  // likewise
     std::optional<double> virtual_s;        // simulated time at the round's end; empty on the wall clock
     std::optional<double> epsilon;          // of the server steps so far; empty without `privacy`
+    std::optional<double> clip_norm;        // of the round's clients; empty without adaptive_clip
     bool stepped = false;                   // an accepted update changed the model
 
     /// Adds the time since the last lap to this phase.

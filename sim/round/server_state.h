@@ -30,6 +30,7 @@ struct ServerState {
     std::int64_t round = 0;              // rounds finished; advances even when a round is skipped
     std::uint64_t version = 0;           // server steps applied to the model
     double now_s = 0.0;                  // simulated time
+    double clip_norm = 0.0;              // of adaptive_clip, for the clients that are sent next; 0: the chain has none
     std::uint32_t global_index = 0;      // the published global region
     std::vector<std::uint32_t> readers;  // per global region: slots in flight that started from it
 

@@ -57,7 +57,8 @@ CheckpointOfRun checkpoint_of(const Experiment& run, const Progress& progress, c
                                 .now_s = run.server.state.now_s,
                                 .in_flight = run.server.state.in_flight,
                                 .sampler = run.server.state.sampler,
-                                .weights = run.server.weighing.state()};
+                                .weights = run.server.weighing.state(),
+                                .clip_norm = run.server.state.clip_norm};
     CheckpointOfRun result;
     std::vector<NamedVector> vectors;
     const auto add = [&](const std::string& name, aggregation::ConstParamSpan values) {

@@ -2,6 +2,7 @@
 
 #include "clients/tasks/learning_task.h"
 #include "clients/tasks/measures.h"
+#include "clients/uploads/upload.h"
 #include "sim/run/fairness_table.h"
 #include "sim/run/partition_table.h"
 #include "sim/run/round_table.h"
@@ -37,6 +38,7 @@ std::string metrics_of_tasks() {
 std::vector<clients::ReportSpec> reports_of_task(const clients::LearningTask& task) {
     std::vector<clients::ReportSpec> reports;
     for (const std::string& measure : clients::measures_of(task)) reports.push_back(clients::report_of_measure(task, measure));
+    reports.push_back(clients::report_of_clip());
     return reports;
 }
 
@@ -63,7 +65,7 @@ std::vector<TableText> result_tables() {
     const clients::Metric& metric = task.main_metric();
     return {
         {"rounds.csv", "One row a round. The columns of metrics follow from the task. " + metrics_of_tasks() + ".",
-         rounds_csv(task, {}, {.epsilon = true, .attack_success = true}).columns()},
+         rounds_csv(task, {}, {.epsilon = true, .attack_success = true, .clip_norm = true}).columns()},
         {"clients.csv", "One row a client a round.", clients_csv(true, reports_of_task(task)).columns()},
         {"partition.csv", "One row a client.", partition_csv(2, true, true).columns()},
         {"arrivals.csv", "Wall clock only: one row an arrival.", arrivals_csv().columns()},

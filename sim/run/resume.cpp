@@ -14,6 +14,7 @@
 #include "sim/run/run_folder.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 
@@ -187,6 +188,9 @@ void restore(Experiment& run, const CheckpointFile& from) {
         throw ConfigError(fmt::format("{}: '{}' is nothing that aggregator '{}' remembers of a run with {} clients",
                                       from.path.string(), checkpoint.weights, run.config.strategy.parts.aggregator.name,
                                       run.data.dataset.map().num_clients));
+    if (run.server.clip.adapts() && !(checkpoint.clip_norm > 0.0 && std::isfinite(checkpoint.clip_norm)))
+        throw ConfigError(fmt::format("{}: {} is no norm of adaptive_clip", from.path.string(), checkpoint.clip_norm));
+    run.server.state.clip_norm = checkpoint.clip_norm;
     restore_in_flight(run, from);
     aggregation::synchronize(run.resources.space);
 }

@@ -48,12 +48,13 @@ void take_in(Experiment& run, Fleet& fleet, Arrivals& arrived, RoundRecord& roun
     run.server.attackers.replace_updates(arrived, products, combine);
     const std::vector<aggregation::Update> updates = run.server.weighing.weighed(arrived, server.round, products);
     const aggregation::Aggregate aggregate =
-        run.server.missing_noise.completed(combine(*strategy.aggregator, updates), arrived, server.round);
+        run.server.missing_noise.completed(combine(*strategy.aggregator, updates), arrived, server.round, server.clip_norm);
     run.server.weighing.keep(aggregate);
     round.lap(Phase::Aggregate);
     server.server_step(*strategy.server_optimizer, aggregate);  // theta <- theta + eta * delta; ++version
     round.stepped = true;
     run.server.keep_states(arrived);  // client state changes with what the server has accepted
+    run.server.adapt_clip(arrived);
     round.lap(Phase::ServerStep);
 }
 
@@ -61,6 +62,7 @@ void take_in(Experiment& run, Fleet& fleet, Arrivals& arrived, RoundRecord& roun
 
 Arrivals run_round(Experiment& run, Fleet& fleet, RoundRecord& round) {
     ServerState& server = run.server.state;
+    if (run.server.clip.adapts()) round.clip_norm = server.clip_norm;
     Arrivals arrived;
     const auto ask = [&](const Cohort& candidates) { return fleet.measure(server, candidates); };
     const auto send = [&](std::size_t num_arrived) {  // the global model goes out, with a task for each slot

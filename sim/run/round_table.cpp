@@ -84,6 +84,13 @@ constexpr Column<Round> kAttackSuccess[]{
      [](const Round& row) { return row.round.test ? row.round.test->attack_success : std::nullopt; }},
 };
 
+constexpr Column<Round> kClipNorm[]{
+    {"clip_norm", "–",
+     "only with [`adaptive_clip`](../docs/privacy.md#adaptive-clipping): the norm to which this round's clients clipped their "
+     "updates",
+     [](const Round& row) { return row.round.clip_norm; }},
+};
+
 /// The columns of the metrics that some runs do not have, or that came later than other columns; or of the others.
 void add_metrics(Table<Round>& table, const std::vector<clients::Metric>& metrics, bool at_the_end) {
     for (const clients::Metric& metric : metrics)
@@ -177,12 +184,15 @@ Table<RoundOfRun> rounds_csv(const clients::LearningTask& task, const std::vecto
     add_metrics(table, metrics, true);
     if (extras.epsilon) table.add(kEpsilon);
     if (extras.attack_success) table.add(kAttackSuccess);
+    if (extras.clip_norm) table.add(kClipNorm);
     return table;
 }
 
 Table<RoundOfRun> rounds_csv(const RunConfig& config) {
     return rounds_csv(clients::learning_task(config.task), config.evaluation.metrics,
-                      {.epsilon = config.privacy.wanted(), .attack_success = config.data.poison.triggers()});
+                      {.epsilon = config.privacy.wanted(),
+                       .attack_success = config.data.poison.triggers(),
+                       .clip_norm = config.adapts_clip()});
 }
 
 Table<ClientOfRound> clients_csv(bool with_owners, const std::vector<clients::ReportSpec>& reports) {

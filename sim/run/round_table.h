@@ -26,6 +26,7 @@ struct RoundOfRun {
 struct RoundExtras {
     bool epsilon = false;         // the accountant's
     bool attack_success = false;  // of a backdoor
+    bool clip_norm = false;       // of adaptive_clip
 };
 
 /// The columns of rounds.csv, with those of the task's metrics: the usual ones, and those of `asked` (evaluation.metrics).

@@ -141,14 +141,22 @@ std::string describe_upload(const Experiment& run) {
                        bytes == whole ? "" : fmt::format(" of {}", human_bytes(whole)));
 }
 
+/// ", 1.5 in the updates beside a count with noise 1": of adaptive_clip.
+std::string describe_count(const Experiment& run) {
+    const auto step = clients::adapting_step(run.worker_plan.upload);
+    return step ? fmt::format(", {:.4g} in the updates beside a count with noise {}", multiplier_of_updates(run.config),
+                              step->numbers[3])
+                : "";
+}
+
 /// The noise, and the ε that it gives at the end.
 std::string describe_privacy(const Experiment& run) {
     if (!run.server.accountant) return "";
     const SampledGaussian mechanism = mechanism_of(run.config);
     const auto rounds = static_cast<std::uint64_t>(run.config.rounds);
-    return fmt::format("privacy     ε {:.4f} after {} rounds at δ {} · multiplier {} · {:.4g} of the clients in a round\n",
+    return fmt::format("privacy     ε {:.4f} after {} rounds at δ {} · multiplier {}{} · {:.4g} of the clients in a round\n",
                        run.server.accountant->epsilon(rounds), rounds, *run.config.privacy.delta, mechanism.multiplier,
-                       mechanism.share);
+                       describe_count(run), mechanism.share);
 }
 
 /// The clients on whose held-out examples models are evaluated, and when.

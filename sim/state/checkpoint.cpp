@@ -97,6 +97,7 @@ std::map<std::string, std::string> metadata_of(const Checkpoint& checkpoint, std
     };
     if (!checkpoint.sampler.empty()) metadata["sampler"] = checkpoint.sampler;
     if (!checkpoint.weights.empty()) metadata["weights"] = checkpoint.weights;
+    if (checkpoint.clip_norm > 0.0) metadata["clip_norm"] = text(checkpoint.clip_norm);
     if (!checkpoint.record.empty()) metadata["record"] = checkpoint.record;
     for (const auto& [name, end] : named(checkpoint.tables)) {
         metadata[std::string(name) + "_bytes"] = text(end.bytes);
@@ -223,6 +224,7 @@ Checkpoint read_metadata(const MetadataReader& metadata) {
     checkpoint.in_flight = read_in_flight(metadata);
     if (metadata.has("sampler")) checkpoint.sampler = metadata.text("sampler");  // missing in older checkpoints
     if (metadata.has("weights")) checkpoint.weights = metadata.text("weights");
+    if (metadata.has("clip_norm")) checkpoint.clip_norm = metadata.number<double>("clip_norm");
     return checkpoint;
 }
 

@@ -11,6 +11,7 @@
 //              round, version, config, …                text; numbers in a form that is read back exactly
 //              sampler                                  Sampler::state(), if the sampler remembers anything
 //              weights                                  WeightRule::state(), likewise
+//              clip_norm                                of adaptive_clip
 //
 // When checkpoints are written and kept: checkpointer.h; how a run is resumed: resume.h.
 #pragma once
@@ -90,6 +91,7 @@ struct Checkpoint {
     std::vector<InFlight> in_flight;  // their models are vectors "base.<version>", except for `version`
     std::string sampler{};            // Sampler::state()
     std::string weights{};            // WeightRule::state()
+    double clip_norm = 0.0;           // of the next round; 0: the chain adapts none
 };
 
 /// "base.17": the vector with the model of that version.

@@ -41,6 +41,28 @@ TEST_SUITE("Uploads") {
         CHECK(none.update() == none.bare());
     }
 
+    TEST_CASE("AdaptiveClipGoesByTheNormOfTheRound") {
+        const std::vector<UploadStep> steps{upload_step("adaptive_clip", {{"count_noise", std::optional(0.0)}})};
+        const Trained bare({});
+        const Trained clipped(steps);
+        const double before = norm_of(bare.bare());
+        const auto leaves_at = [&](double clip_norm, bool within) {
+            std::vector<float> leaves = clipped.local;
+            CHECK(UploadChain(clipped.plan, clipped.layout).apply(leaves, clipped.global, 7, 2, 4, 1, {}, clip_norm) == within);
+            for (std::size_t i = 0; i < leaves.size(); ++i) leaves[i] -= clipped.global[i];
+            return leaves;
+        };
+        CHECK(norm_of(leaves_at(before / 4, false)) == doctest::Approx(before / 4).epsilon(1e-5));
+        CHECK(leaves_at(before * 1.01, true) == bare.bare());
+        CHECK(noise_of_sum(clipped.plan, 3.0) == 0.0);
+        Trained noisy({steps[0], upload_step("gaussian_noise", {{"multiplier", std::optional(0.5)}})});
+        CHECK(noise_of_sum(noisy.plan, 3.0) == 1.5);
+        std::vector<float> far(noisy.local), near(noisy.local);
+        UploadChain(noisy.plan, noisy.layout).apply(far, noisy.global, 7, 2, 4, 1, {}, 200.0);
+        UploadChain(noisy.plan, noisy.layout).apply(near, noisy.global, 7, 2, 4, 1, {}, 100.0);
+        CHECK(far[1] - noisy.local[1] == doctest::Approx(2.0 * (near[1] - noisy.local[1])).epsilon(1e-4));
+    }
+
     TEST_CASE("NoiseHasTheStandardDeviationOfItsShareAndIsNormal") {
         const Trained noisy(
             {upload_step("clip", {{"norm", 2.0}}), upload_step("gaussian_noise", {{"multiplier", std::optional(3.0)}})}, 10,

@@ -18,6 +18,7 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace fedhive::sim::testing {
@@ -245,6 +246,17 @@ inline void fit_attack(RunConfig& run) {
     run.training.clients_per_slot = run.training.clients_at_once = 1;
 }
 
+/// One step at most that adapts its norm, where a round's cohort is a server step; the noise of its count is enough for any other.
+inline void fit_adaptive_clip(RunConfig& run) {
+    const bool possible = mode_spec(run.mode.name).whole_cohort;
+    bool found = false;
+    for (Chosen& step : run.upload)
+        if (step.name == "adaptive_clip") step.values.set("count_noise", std::optional(1000.0));
+    std::erase_if(run.upload, [&](const Chosen& step) {
+        return step.name == "adaptive_clip" && (!possible || std::exchange(found, true));
+    });
+}
+
 /// Makes dependent values consistent.
 inline void reconcile(RunConfig& run, unsigned seed) {
     fit_task(run);
@@ -289,6 +301,7 @@ inline void reconcile(RunConfig& run, unsigned seed) {
         run.training.measure.clear();
     }
     std::erase_if(run.upload, [](const Chosen& step) { return step.name == "clip" || step.name == "error_feedback"; });
+    fit_adaptive_clip(run);
     const auto compresses = [](const Chosen& step) {
         return entry_of(clients::upload_catalog(), step.name, "step of an upload").shrink != nullptr;
     };

@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <utility>
 
 using namespace fedhive::sim::testing;
@@ -47,6 +48,38 @@ TEST_SUITE("ConfigRules") {
                "{name: clip}, {name: clip}]"},
               "upload"}},
             {"strategy={weighting: uniform}"});
+    }
+
+    TEST_CASE("NormsThatAdapt") {
+        check_refused_keys(
+            {{{"upload=[{name: adaptive_clip, norm: 0}]"}, "upload[0].norm"},
+             {{"upload=[{name: adaptive_clip, target_quantile: 1.5}]"}, "upload[0].target_quantile"},
+             {{"upload=[{name: adaptive_clip}]", "mode={name: async}"}, "upload"},
+             {{"upload=[{name: adaptive_clip}]", "mode={name: semi_async, quorum: 2}"}, "upload"},
+             {{"upload=[{name: adaptive_clip}, {name: adaptive_clip}]"}, "upload"},
+             {{"upload=[{name: adaptive_clip, count_noise: 0}, {name: gaussian_noise}]"}, "upload"},
+             {{"upload=[{name: adaptive_clip, count_noise: 2}, {name: gaussian_noise, multiplier: 4}]"}, "upload"},
+             {{"upload=[{name: adaptive_clip, count_noise: 0.1}, {name: gaussian_noise}]", "privacy={epsilon: 8, delta: 1e-5}",
+               "training.cohort=2"},
+              "upload"}},
+            {"strategy={weighting: uniform}"});
+        const auto numbers = [](const std::vector<std::string>& more) {
+            std::vector<std::string> all{"strategy={weighting: uniform}", "data.partition.clients=200"};
+            all.insert(all.end(), more.begin(), more.end());
+            const fedhive::sim::RunConfig run = loaded(kMinimal, all);
+            const auto number = run.upload.at(0).values.optional_number("count_noise");
+            CHECK(fedhive::sim::from_yaml(fedhive::sim::to_yaml(run), "again")
+                      .upload.at(0)
+                      .values.optional_number("count_noise") == number);
+            return std::pair(number.value(), run.upload.size() > 1 ? fedhive::sim::multiplier_of_updates(run) : 0.0);
+        };
+        const std::string noise = "upload=[{name: adaptive_clip}, {name: gaussian_noise, multiplier: ";
+        CHECK(numbers({"upload=[{name: adaptive_clip}]"}).first == 0.0);
+        CHECK(numbers({noise + "3}]", "training.cohort=100"}).first == 5.0);
+        CHECK(numbers({noise + "3}]", "training.cohort=100"}).second == doctest::Approx(3.0 / std::sqrt(1.0 - 0.09)));
+        CHECK(numbers({noise + "3}]", "training.cohort=20"}).first == 3.0);
+        CHECK(numbers({"upload=[{name: adaptive_clip, count_noise: 1}, {name: gaussian_noise}]"}).second ==
+              doctest::Approx(std::sqrt(4.0 / 3.0)));
     }
 
     TEST_CASE("PrivacyThatCannotBeAccountedFor") {

@@ -128,4 +128,16 @@ TEST_SUITE("Accountant") {
         CHECK(std::ranges::is_sorted(orders));
         CHECK(std::ranges::adjacent_find(orders) == orders.end());
     }
+
+    TEST_CASE("SumBesideACountCostsAsMuchAsOneOfTheMultiplierAlone") {
+        for (const double z : {0.5, 1.0, 4.0})
+            for (const double count_noise : {0.51 * z, z, 10.0 * z}) {
+                const double sum = multiplier_beside_count(z, count_noise).value();
+                CHECK(sum > z);
+                CHECK(rdp({1.0, sum}, 3.0) + rdp({1.0, 2.0 * count_noise}, 3.0) ==
+                      doctest::Approx(rdp({1.0, z}, 3.0)).epsilon(1e-12));
+            }
+        CHECK_FALSE(multiplier_beside_count(1.0, 0.5).has_value());
+        CHECK_FALSE(multiplier_beside_count(1.0, 0.0).has_value());
+    }
 }
