@@ -8,10 +8,11 @@ ServerOptimizerSpec server_momentum();
 ServerOptimizerSpec server_adam();
 ServerOptimizerSpec server_yogi();
 ServerOptimizerSpec server_adagrad();
+ServerOptimizerSpec server_dp_ftrl();
 
 const std::vector<ServerOptimizerSpec>& server_optimizer_catalog() {
     static const std::vector<ServerOptimizerSpec> catalog = {
-        server_sgd(), server_momentum(), server_adam(), server_yogi(), server_adagrad(),
+        server_sgd(), server_momentum(), server_adam(), server_yogi(), server_adagrad(), server_dp_ftrl(),
     };
     return catalog;
 }

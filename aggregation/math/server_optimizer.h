@@ -61,6 +61,7 @@ struct ServerOptimizerSpec {
     std::string name;
     std::string summary;       // what it does, and its source: half a line
     bool replaceable = false;  // plain averaging, which a mode may replace by its own rule
+    bool tree_noise = false;   // the aggregates get the noise of a binary tree, which the server draws
     bool adaptive = false;     // the rate sets the length of its own step; else rate 1 adds the aggregate unchanged
     std::vector<KeySpec> keys{};
     /// `values` must have all keys.

@@ -56,6 +56,7 @@ struct PrivacyOptions {
     std::vector<std::string> overrides;
     std::optional<double> multiplier, epsilon, share, delta;  // epsilon: in place of the multiplier
     std::optional<std::int64_t> rounds;
+    std::uint64_t restart_every = 0;  // by the config, with dp_ftrl
 };
 
 /// Prints ε, and the multiplier if `epsilon` is given. Does not return if the program is below its checkout: scripts/privacy adds

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "sim/app/commands.h"
+#include "sim/privacy/accountant.h"
 
 #include <string>
 #include <vector>
@@ -14,7 +15,10 @@ struct PrivacyQuestion {
     double share = 1.0;
     std::uint64_t rounds = 1;
     double delta = 0.0;
-    std::optional<double> target{};  // the multiplier is the least for this ε
+    std::optional<double> target{};   // the multiplier is the least for this ε
+    std::uint64_t restart_every = 0;  // of dp_ftrl's tree; 0: there is none
+
+    std::uint64_t compositions() const { return restart_every > 0 ? tree_nodes(rounds, restart_every) : rounds; }
 };
 
 /// From a config's privacy, upload, cohort and rounds, each replaced by an option that is given. Throws ConfigError if something

@@ -196,9 +196,9 @@ void describe_attack(Visitor& visitor, Chosen& attack) {
 
 void describe_privacy(Visitor& visitor, PrivacyConfig& privacy) {
     visitor.begin({.name = "privacy", .flow = true,
-                   .doc = "The accountant of differential privacy of clients, for an upload chain that ends with clip and gaussian_noise: the column `epsilon` of rounds.csv, and the noise that a given ε needs. docs/privacy.md says what is assumed."});
+                   .doc = "The accountant of differential privacy of clients, for an upload chain that ends with clip and gaussian_noise, or the server dp_ftrl: the column `epsilon` of rounds.csv, and the noise that a given ε needs. docs/privacy.md says what is assumed."});
     visitor.field({.name = "epsilon", .target = &privacy.epsilon, .range = above(0), .default_note = "–",
-                   .doc = "Largest ε after all rounds, typically 1–10. The multiplier of gaussian_noise, left out, becomes the smallest one with which it holds; one that is given and too small is refused (ε)."});
+                   .doc = "Largest ε after all rounds, typically 1–10. The multiplier of gaussian_noise or dp_ftrl, left out, becomes the smallest one with which it holds; one that is given and too small is refused (ε)."});
     visitor.field({.name = "delta", .target = &privacy.delta, .range = {.low = 0, .high = 1, .low_excluded = true, .high_excluded = true}, .default_note = "–",
                    .doc = "Probability with which ε may be exceeded; well below 1 / clients, typically 1e-5 (δ)."});
     visitor.end();

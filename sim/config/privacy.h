@@ -9,20 +9,21 @@
 
 namespace fedhive::sim {
 
-/// The mechanism of a server step: q = cohort / clients, and the multiplier of gaussian_noise. Of a loaded config with `privacy`.
+/// The mechanism that the accountant composes: a server step with q = cohort / clients and the multiplier of gaussian_noise; or the
+/// sum of a node of dp_ftrl's tree, q = 1. Of a loaded config with `privacy`.
 SampledGaussian mechanism_of(const RunConfig& run);
 
-/// Refuses `privacy` where the accountant's assumptions do not hold, and an ε that the noise, or any noise, does not reach after
+/// How many of them `rounds` rounds are, if each makes a server step.
+std::uint64_t compositions_of(const RunConfig& run, std::uint64_t rounds);
+
+/// Refuses a count_noise of adaptive_clip that hides the count less than the multiplier asks for, with or without `privacy`, and
+/// `privacy` where the accountant's assumptions do not hold, and an ε that the noise, or any noise, does not reach after
 /// all rounds. Throws ConfigError through `source`. Private to sim/config, as is settle_noise().
 void check_privacy(const RunConfig& run, const ConfigSource& source);
 
-/// Refuses a count_noise of adaptive_clip that hides the count less than the multiplier says, with any noise of the updates. Call
-/// after check_privacy(). Private to sim/config.
-void check_count_noise(const RunConfig& run, const ConfigSource& source);
-
-/// Gives noise that was left out its number: the multiplier of gaussian_noise becomes 1, or the least with which privacy.epsilon
-/// holds; count_noise of adaptive_clip becomes max(cohort / 20, multiplier), or 0 without gaussian_noise. Call after the checks.
-/// Cost: with privacy.epsilon up to 24 accountants.
+/// Gives noise that was left out its number: the multiplier of gaussian_noise or dp_ftrl becomes 1, or the least with which
+/// privacy.epsilon holds; count_noise of adaptive_clip becomes max(cohort / 20, multiplier), or 0 without gaussian_noise;
+/// restart_every of dp_ftrl becomes an epoch. Call after the checks. Cost: with privacy.epsilon up to 24 accountants.
 void settle_noise(RunConfig& run);
 
 /// The multiplier that the updates' own noise has: that of gaussian_noise, or more beside adaptive_clip, whose count costs privacy

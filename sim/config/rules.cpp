@@ -14,6 +14,7 @@
 #include "sim/config/mistakes.h"
 #include "sim/config/privacy.h"
 #include "sim/config/root_rules.h"
+#include "sim/config/tree_noise.h"
 #include "sim/config/upload_rules.h"
 #include "sim/modes/mode_spec.h"
 #include "sim/selection/sampler.h"
@@ -382,8 +383,8 @@ void check_rules(const RunConfig& run, const StrategySpec& strategy, const Confi
     collect([&] { check_evaluation(run, source); });
     collect([&] { check_upload(run, who_keeps_state(run, strategy), source); });
     collect([&] { check_attack(run, source); });
+    collect([&] { check_tree_noise(run, source); });
     collect([&] { check_privacy(run, source); });
-    collect([&] { check_count_noise(run, source); });
     collect([&] { check_local_part(run, source); });
     collect([&] { check_failures(run, source); });
     if (!mistakes.none()) throw ConfigError(mistakes.text());

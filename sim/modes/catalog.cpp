@@ -46,7 +46,7 @@ bool runs(const ModeSpec& mode, const aggregation::AggregatorSpec& rule) {
 }
 
 bool runs(const ModeSpec& mode, const aggregation::ServerOptimizerSpec& server) {
-    return server.replaceable || leaves_the_server(mode);
+    return (server.replaceable || leaves_the_server(mode)) && (!server.tree_noise || mode.whole_cohort);
 }
 
 }  // namespace

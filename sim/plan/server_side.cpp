@@ -3,6 +3,7 @@
 #include "aggregation/cohort/aggregator_catalog.h"
 #include "aggregation/math/vector_ops.h"
 #include "sim/config/privacy.h"
+#include "sim/config/tree_noise.h"
 #include "sim/plan/client_states_plan.h"
 #include "sim/plan/reports.h"
 #include "sim/plan/upload_plan.h"
@@ -37,6 +38,7 @@ ServerSide ServerSide::make(const LoadedConfig& loaded, const ModelSetup& model,
             .client_states = make_client_states(loaded, model.memories, num_clients, ranks, folder),
             .state = std::move(state),
             .missing_noise = MissingNoise(upload, run.all_seeds().training, model.layout, model.local_part, mode),
+            .tree_noise = TreeNoise(noise_tree_of(run), upload, run.all_seeds().training, model.layout, model.local_part),
             .clip = clip,
             .attackers = std::move(attackers),
             .weighing = weighing,
@@ -57,6 +59,23 @@ std::vector<aggregation::Moment> ServerSide::moments() const {
     std::vector<aggregation::Moment> all = strategy.server_optimizer->moments(region.size, region.space);
     for (const aggregation::Moment& moment : weighing.moments()) all.push_back(moment);
     return all;
+}
+
+aggregation::Aggregate ServerSide::noised(const aggregation::Aggregate& mean, const Arrivals& arrived) {
+    const aggregation::Aggregate whole = missing_noise.completed(mean, arrived, state.round, state.clip_norm);
+    if (!tree_noise.tree()) return whole;
+    const aggregation::ConstParamSpan region = state.region();
+    if (tree_noise.begins(state.round, state.last_step))
+        for (const aggregation::Moment& moment : strategy.server_optimizer->moments(region.size, region.space))
+            aggregation::set_zero(moment.values);
+    return tree_noise.completed(whole, state.round, state.last_step);
+}
+
+std::optional<double> ServerSide::epsilon() const {
+    if (!accountant) return std::nullopt;
+    const std::optional<NoiseTree>& tree = tree_noise.tree();
+    return accountant->epsilon(tree ? tree_nodes(static_cast<std::uint64_t>(state.last_step), tree->restart_every)
+                                    : state.version);
 }
 
 void ServerSide::keep_states(const Arrivals& arrived) {

@@ -14,6 +14,7 @@
 #include "sim/round/missing_noise.h"
 #include "sim/round/mode.h"
 #include "sim/round/server_state.h"
+#include "sim/round/tree_noise.h"
 #include "sim/round/weighing.h"
 #include "sim/strategies/strategy.h"
 
@@ -29,6 +30,7 @@ struct ServerSide {
     aggregation::ClientStates client_states;  // if clients keep state
     ServerState state;
     MissingNoise missing_noise;
+    TreeNoise tree_noise;
     ClipNorm clip;
     Attackers attackers;
     Weighing weighing;
@@ -48,6 +50,10 @@ struct ServerSide {
     /// changed by what its visit wrote.
     void keep_states(const Arrivals& arrived);
 
+    /// `mean` with the noise that is missing (missing_noise.h), and that of a tree (tree_noise.h). Where a tree begins, the moments
+    /// of the server's optimiser become 0.
+    aggregation::Aggregate noised(const aggregation::Aggregate& mean, const Arrivals& arrived);
+
     /// Call after a server step: moves the norm of adaptive_clip for the next round's clients.
     void adapt_clip(const Arrivals& arrived) {
         if (clip.adapts()) state.clip_norm = clip.next(state.clip_norm, arrived, state.round);
@@ -57,9 +63,7 @@ struct ServerSide {
     std::vector<aggregation::Moment> moments() const;
 
     /// ε of the server steps so far; empty without `privacy`.
-    std::optional<double> epsilon() const {
-        return accountant ? std::optional(accountant->epsilon(state.version)) : std::nullopt;
-    }
+    std::optional<double> epsilon() const;
 
     /// The published global model in host memory, [P]; valid until the next server step.
     aggregation::HostView global_model() const { return aggregation::HostView(state.model()); }

@@ -1,6 +1,7 @@
 #include "sim/privacy/accountant.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 namespace fedhive::sim {
@@ -35,6 +36,11 @@ std::optional<double> multiplier_for(double epsilon, double delta, double share,
             low = middle + 1;
     }
     return static_cast<double>(high) / kPerUnit;
+}
+
+std::uint64_t tree_nodes(std::uint64_t rounds, std::uint64_t restart_every) {
+    const auto depth = [](std::uint64_t length) { return static_cast<std::uint64_t>(std::bit_width(length)); };
+    return rounds / restart_every * depth(restart_every) + depth(rounds % restart_every);
 }
 
 std::optional<double> multiplier_beside_count(double multiplier, double count_noise) {

@@ -37,6 +37,17 @@ double least_epsilon(double delta, double share, std::uint64_t steps);
 /// there is none. Cost: at most 24 accountants.
 std::optional<double> multiplier_for(double epsilon, double delta, double share, std::uint64_t steps);
 
+/// Noise by a binary tree over the rounds: of each node, as a multiple of the clip norm; rounds after which the next tree begins.
+struct NoiseTree {
+    double multiplier = 1.0;
+    std::uint64_t restart_every = 1;
+};
+
+/// The most noised sums that contain one client after `rounds` rounds, if it takes part once a tree: ⌊log2 n⌋ + 1 nodes of a tree
+/// with n rounds contain a round. They cost as much as that many steps of multiplier z with share 1 (Kairouz et al. 2021,
+/// arXiv:2103.00039, appendix D), for neighbours in which one client's updates become 0.
+std::uint64_t tree_nodes(std::uint64_t rounds, std::uint64_t restart_every);
+
 /// The multiplier of a sum of updates whose noise, with a noised count of them beside it, costs as much privacy as noise of
 /// `multiplier` in the sum alone: z_Δ = (z⁻² - (2 σ_b)⁻²)^(-1/2) (Andrew et al. 2021, arXiv:1905.03871, Theorem 1). A client moves
 /// the count, less a half for each of them, by 1/2. count_noise: σ_b. Empty where σ_b <= z / 2: no noise of the sum is enough.

@@ -28,6 +28,7 @@ struct ServerState {
     const aggregation::Arena& arena;
     aggregation::Memories memories;
     std::int64_t round = 0;              // rounds finished; advances even when a round is skipped
+    std::int64_t last_step = 0;          // last round with a server step, from 1; 0: none
     std::uint64_t version = 0;           // server steps applied to the model
     double now_s = 0.0;                  // simulated time
     double clip_norm = 0.0;              // of adaptive_clip, for the clients that are sent next; 0: the chain has none
@@ -50,11 +51,13 @@ struct ServerState {
         optimizer.step(arena.global(next), region(), of_round);
         aggregation::synchronize(arena.space());
         global_index = next;
+        last_step = round + 1;
         ++version;
     }
 
     /// Counts a step that the workers wrote into the published model themselves. Throws Fault if the model is not finite.
     void stepped_in_place() {
+        last_step = round + 1;
         ++version;
         // x - x is 0 unless x is not finite.
         if (!aggregation::write_update(arena.global(unread_region()), model(), model()).finite)

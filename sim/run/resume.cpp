@@ -177,6 +177,7 @@ void restore(Experiment& run, const CheckpointFile& from) {
     aggregation::copy(run.resources.arena->frozen(), read_vector(from, "frozen", run.model.frozen));
     read_client_states(from, run.server.client_states);
     run.server.state.round = checkpoint.round;
+    run.server.state.last_step = checkpoint.progress.last_step;
     run.server.state.version = checkpoint.version;
     run.server.state.now_s = checkpoint.now_s;
     run.server.state.sampler = checkpoint.sampler;

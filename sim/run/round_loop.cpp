@@ -47,8 +47,7 @@ void take_in(Experiment& run, Fleet& fleet, Arrivals& arrived, RoundRecord& roun
     };
     run.server.attackers.replace_updates(arrived, products, combine);
     const std::vector<aggregation::Update> updates = run.server.weighing.weighed(arrived, server.round, products);
-    const aggregation::Aggregate aggregate =
-        run.server.missing_noise.completed(combine(*strategy.aggregator, updates), arrived, server.round, server.clip_norm);
+    const aggregation::Aggregate aggregate = run.server.noised(combine(*strategy.aggregator, updates), arrived);
     run.server.weighing.keep(aggregate);
     round.lap(Phase::Aggregate);
     server.server_step(*strategy.server_optimizer, aggregate);  // theta <- theta + eta * delta; ++version

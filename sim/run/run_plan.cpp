@@ -154,9 +154,12 @@ std::string describe_privacy(const Experiment& run) {
     if (!run.server.accountant) return "";
     const SampledGaussian mechanism = mechanism_of(run.config);
     const auto rounds = static_cast<std::uint64_t>(run.config.rounds);
-    return fmt::format("privacy     ε {:.4f} after {} rounds at δ {} · multiplier {}{} · {:.4g} of the clients in a round\n",
-                       run.server.accountant->epsilon(rounds), rounds, *run.config.privacy.delta, mechanism.multiplier,
-                       describe_count(run), mechanism.share);
+    const std::optional<NoiseTree>& tree = run.server.tree_noise.tree();
+    const std::string who = tree ? fmt::format("trees of {} rounds", tree->restart_every)
+                                 : fmt::format("{:.4g} of the clients in a round", mechanism.share);
+    return fmt::format("privacy     ε {:.4f} after {} rounds at δ {} · multiplier {}{} · {}\n",
+                       run.server.accountant->epsilon(compositions_of(run.config, rounds)), rounds, *run.config.privacy.delta,
+                       mechanism.multiplier, describe_count(run), who);
 }
 
 /// The clients on whose held-out examples models are evaluated, and when.

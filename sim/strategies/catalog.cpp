@@ -29,6 +29,7 @@ StrategySpec dnc();
 StrategySpec feddisco();
 StrategySpec fltrust();
 StrategySpec zeno();
+StrategySpec dp_ftrl();
 
 LocalRuleSpec local_plain();
 LocalRuleSpec local_prox();
@@ -40,7 +41,7 @@ const std::vector<StrategySpec>& strategy_catalog() {
         fedavg(), fedavgm(), fedprox(),  fedadam(),      fedyogi(), fedadagrad(),   scaffold(),
         feddyn(), median(),  krum(),     trimmed_mean(), bulyan(),  rfa(),          centered_clipping(),
         fedexp(), fednova(), qfedavg(),  term(),         afl(),     fedmgda_plus(), fedadp(),
-        fedfv(),  dnc(),     feddisco(), fltrust(),      zeno(),
+        fedfv(),  dnc(),     feddisco(), fltrust(),      zeno(),    dp_ftrl(),
     };
     return catalog;
 }

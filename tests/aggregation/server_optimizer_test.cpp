@@ -147,7 +147,8 @@ TEST_SUITE("ServerOptimizer") {
     }
 
     TEST_CASE("CatalogBuildsEveryServer") {
-        CHECK(names_of(server_optimizer_catalog()) == std::vector<std::string>{"sgd", "momentum", "adam", "yogi", "adagrad"});
+        CHECK(names_of(server_optimizer_catalog()) ==
+              std::vector<std::string>{"sgd", "momentum", "adam", "yogi", "adagrad", "dp_ftrl"});
         for (const ServerOptimizerSpec& spec : server_optimizer_catalog()) {
             CAPTURE(spec.name);
             CHECK_FALSE(spec.summary.empty());

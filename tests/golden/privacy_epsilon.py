@@ -1,4 +1,5 @@
-"""Writes privacy_epsilon.csv, ε of the Poisson-sampled Gaussian mechanism by PyPI's dp-accounting, and privacy_rdp.csv, its RDP by
+"""Writes privacy_epsilon.csv, ε of the Poisson-sampled Gaussian mechanism by PyPI's dp-accounting, privacy_tree.csv, ε of DP-FTRL's trees by it, and
+privacy_rdp.csv, the RDP of the sampled mechanism by
 mpmath's quadrature of the definition; tests/sim/privacy/accountant_test.cpp compares fedhive's accountant to both.
 
 For fractional orders dp-accounting adds the magnitudes of a series whose signs alternate, an upper bound; so its ε is a little larger where
@@ -31,9 +32,23 @@ RDP_SETTINGS = [(share, multiplier, order) for share in (1e-6, 0.001, 0.1, 0.5, 
                 for multiplier, order in ((0.05, 1.05), (0.3, 1.5), (0.5, 2), (0.5, 10.9), (1, 1.3), (1, 32), (2, 4.7), (4, 1.7), (8, 256), (50, 8.3))]
 
 
+# multiplier, rounds of a tree, trees, delta
+TREE_SETTINGS = [
+    (0.5, 1, 1, 1e-5), (1.0, 1, 10, 1e-5), (1.0, 2, 1, 1e-6), (0.7, 3, 2, 1e-3), (2.0, 4, 5, 1e-5), (1.5, 7, 3, 1e-8), (1.5, 8, 3, 1e-8),
+    (4.0, 15, 20, 1e-5), (4.0, 16, 20, 1e-5), (8.0, 100, 10, 1e-6), (3.0, 1000, 1, 1e-5), (10.0, 1600, 4, 1e-7), (20.0, 65536, 50, 1e-9),
+]
+
+
 def epsilon(share, multiplier, rounds, delta):
     accountant = dpa.rdp.RdpAccountant(ORDERS)
     accountant.compose(dpa.PoissonSampledDpEvent(share, dpa.GaussianDpEvent(multiplier)), rounds)
+    return accountant.get_epsilon(delta)
+
+
+def tree_epsilon(multiplier, rounds, trees, delta):
+    """Trees that end with an epoch: a client takes part once in each."""
+    accountant = dpa.rdp.RdpAccountant(ORDERS, dpa.NeighboringRelation.REPLACE_SPECIAL)
+    accountant.compose(dpa.SingleEpochTreeAggregationDpEvent(multiplier, rounds), trees)
     return accountant.get_epsilon(delta)
 
 
@@ -60,6 +75,7 @@ def write(name, package, header, rows):
 
 def main():
     write("privacy_epsilon.csv", "dp-accounting", "share,multiplier,rounds,delta,epsilon", [(*one, epsilon(*one)) for one in SETTINGS])
+    write("privacy_tree.csv", "dp-accounting", "multiplier,restart_every,trees,delta,epsilon", [(*one, tree_epsilon(*one)) for one in TREE_SETTINGS])
     mp.dps = 30
     write("privacy_rdp.csv", "mpmath", "share,multiplier,order,rdp", [(*one, rdp(*one)) for one in RDP_SETTINGS])
 

@@ -1,5 +1,6 @@
 // The upload step adaptive_clip in the real program: the norm that the server moves is that of every client of the next round,
 // in any worker, after failures and a resume.
+#include "sim/privacy/accountant.h"
 #include "tests/process/csv_rows.h"
 #include "tests/process/finished_run.h"
 #include "tests/process/rank_runs.h"
@@ -111,5 +112,17 @@ TEST_SUITE("AdaptiveClip") {
         CHECK(fixed.first == moving.first);
         CHECK_MESSAGE(moving.second.find("multiplier 1.2, 1.5 in the updates beside a count with noise 1") != std::string::npos,
                       moving.second);
+    }
+
+    TEST_CASE("NoiseOfAStandingNormIsThatOfAClipWithTheMultiplierBesideTheCount") {
+        const std::string still =
+            adaptive_clip("norm: 0.3, clip_lr: 1e-30, count_noise: 1", ", {name: gaussian_noise, multiplier: 1.2}");
+        const std::string fixed = fmt::format("upload=[{{name: clip, norm: 0.3}}, {{name: gaussian_noise, multiplier: {}}}]",
+                                              sim::multiplier_beside_count(1.2, 1.0).value());
+        for (const char* faults : {"faults=[]", "faults=[{kind: throw, rate: 0.3}]"}) {  // then the server adds what is missing
+            CAPTURE(faults);
+            const Options options{kEqualWeights, faults, "failures={policy: drop}"};
+            CHECK(sha_with(options + Options{still}) == sha_with(options + Options{fixed}));
+        }
     }
 }

@@ -1,8 +1,7 @@
 // Noise in a server step, from the checkpoints before and after it: normal, with the standard deviation that the chain
 // promises, with absent, failing, late and repeated clients. Clients learn nothing, so updates are only noise.
-#include "sim/run/run_files.h"
 #include "tests/process/csv_rows.h"
-#include "tests/process/kept_by_clients.h"
+#include "tests/process/model_after.h"
 #include "tests/process/run_process.h"
 #include "tests/support/statistics.h"
 
@@ -34,15 +33,6 @@ upload: [{name: clip, norm: 1.5}, {name: gaussian_noise, multiplier: 2}]
 checkpoint: {every: 1, keep: 100}
 evaluation: {every: 1000}
 )";
-}
-
-std::vector<double> model_after(const std::filesystem::path& run, std::int64_t round) {
-    const sim::CheckpointFile file = sim::read_checkpoint(sim::checkpoint_path(run, round));
-    std::vector<double> values;
-    for (const sim::TensorPlace& tensor : file.state.tensors())
-        if (tensor.name.starts_with("model."))
-            for (const float value : floats_of(file.state, tensor)) values.push_back(static_cast<double>(value));
-    return values;
 }
 
 double constant(double) { return 1.0; }

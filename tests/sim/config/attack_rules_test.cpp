@@ -65,6 +65,7 @@ TEST_SUITE("ConfigAttack") {
     TEST_CASE("AttackGoesWithEveryStrategyAndWithUploadSteps") {
         for (const StrategySpec& spec : strategy_catalog()) {
             CAPTURE(spec.name);
+            if (aggregation::server_optimizer_spec(spec.server).tree_noise) continue;  // rules_test.cpp
             const std::string sgd =
                 local_rule_spec(spec.local).client_state() ? "\ntraining: {optimizer: {name: sgd, lr: 0.1}}" : "";
             std::vector<std::string> overrides{"data.partition.clients=8"};

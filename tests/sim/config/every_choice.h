@@ -72,7 +72,8 @@ inline std::vector<std::string> one_for_each_choice() {
         return root ? "data: {format: glyphs, root_examples: 9}\nmodel: {name: lr}\n" : start;
     };
     for (const StrategySpec& spec : strategy_catalog())
-        texts.push_back(start_of(spec.aggregator) + fmt::format("strategy: {{name: {}}}\n", spec.name));
+        texts.push_back(start_of(spec.aggregator) + fmt::format("strategy: {{name: {}}}\n{}", spec.name,
+                                                                spec.name == "dp_ftrl" ? "upload: [{name: clip}]\n" : ""));
     for (const aggregation::PreAggregationSpec& spec : aggregation::pre_aggregation_catalog())
         texts.push_back(start + fmt::format("strategy: {{aggregator: median, pre_aggregation: {}}}\n", spec.name));
     for (const aggregation::AggregatorSpec& spec : aggregation::aggregator_catalog())

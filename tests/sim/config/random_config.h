@@ -257,6 +257,23 @@ inline void fit_adaptive_clip(RunConfig& run) {
     });
 }
 
+/// A clip at the chain's end where the server adds a tree's noise to plain means of a whole cohort; elsewhere another server.
+inline void fit_tree_noise(RunConfig& run) {
+    Chosen& server = run.strategy.parts.server;
+    if (server.name != "dp_ftrl") return;
+    const bool possible = run.mode.name == "synchronous" && !run.strategy.client_state() && !run.has_attackers() &&
+                          !aggregation::aggregator_spec(run.strategy.parts.aggregator.name).single_updates;
+    if (!possible) {
+        server = {"momentum", completed({}, aggregation::server_optimizer_spec("momentum").keys)};
+        return;
+    }
+    run.privacy = {};
+    server.values.set("noise_multiplier", std::optional(server.values.optional_number("noise_multiplier").value_or(1.0)));
+    server.values.set("restart_every", std::optional(server.values.optional_integer("restart_every").value_or(2)));
+    run.upload = {{"clip", {{"norm", 0.1}}}};
+    run.strategy.weighting = Weighting::Uniform;
+}
+
 /// Makes dependent values consistent.
 inline void reconcile(RunConfig& run, unsigned seed) {
     fit_task(run);
@@ -329,6 +346,7 @@ inline void reconcile(RunConfig& run, unsigned seed) {
             run.strategy.weighting = Weighting::Uniform;
         }
     }
+    fit_tree_noise(run);
     fit_privacy(run);
     fit_root(run);
     fit_attack(run);

@@ -99,6 +99,7 @@ TEST_CASE("DefaultIsWhatShowConfigPrints") {
                                               "strategy.pre_aggregation",
                                               "strategy.aggregator",
                                               "strategy.server",
+                                              "strategy.restart_every of dp_ftrl",
                                               "training.loss.name"};
     std::set<std::string> printed;
     for (const std::string& text : one_for_each_choice()) {

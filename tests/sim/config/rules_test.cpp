@@ -1,5 +1,6 @@
 // Keys that do not go together: chains of upload steps, strategies with client state, parts of a model that stay on clients.
 #include "sim/config/privacy.h"
+#include "sim/config/tree_noise.h"
 #include "tests/sim/config/config_files.h"
 
 #include <doctest/doctest.h>
@@ -101,6 +102,50 @@ TEST_SUITE("ConfigRules") {
              {{"privacy={epsilon: 8, delta: 1e-5}", "upload=[{name: clip}, {name: gaussian_noise, multiplier: 1}]"},
               "privacy.epsilon"}},
             {"privacy={delta: 1e-5}", "strategy={weighting: uniform}", "upload=[{name: clip}, {name: gaussian_noise}]"});
+    }
+
+    TEST_CASE("NoiseOfATree") {
+        const std::string ftrl = "strategy={name: dp_ftrl}", clip = "upload=[{name: clip}]";
+        check_refused_keys(
+            {{{"upload=[]"}, "upload"},
+             {{"upload=[{name: clip}, {name: sign_flip}]"}, "upload"},
+             {{"upload=[{name: clip}, {name: gaussian_noise}]"}, "upload"},
+             {{"upload=[{name: adaptive_clip}]"}, "upload"},
+             {{"mode={name: semi_async, quorum: 2}"}, "mode.name"},
+             {{"strategy={name: dp_ftrl, weighting: examples}"}, "strategy.weighting"},
+             {{"strategy={name: dp_ftrl, aggregator: median}"}, "strategy.aggregator"},
+             {{"strategy={name: dp_ftrl, local: scaffold}", "training.optimizer={name: sgd, lr: 0.05}"}, "strategy.local"},
+             {{"strategy={name: dp_ftrl, restart_every: 0}"}, "strategy.restart_every"},
+             {{"strategy={name: dp_ftrl, noise_multiplier: 0}"}, "strategy.noise_multiplier"},
+             {{"attack={name: alie, share: 0.25}"}, "attack.name"},
+             {{"data.partition={scheme: natural}", "training.cohort=2"}, "strategy.restart_every"},
+             {{"privacy={delta: 1e-5}"}, "sampling.name"},
+             {{"privacy={delta: 1e-5}", "sampling={name: round_robin}", "training.cohort=2",
+               "strategy={name: dp_ftrl, restart_every: 3}"},
+              "strategy.restart_every"},
+             {{"privacy={delta: 1e-5}", "sampling={name: round_robin}", "strategy={name: dp_ftrl, noise_multiplier: 0.001}"},
+              "strategy.noise_multiplier"},
+             {{"privacy={epsilon: 1, delta: 1e-5}", "sampling={name: round_robin}",
+               "strategy={name: dp_ftrl, noise_multiplier: 1}"},
+              "privacy.epsilon"},
+             {{"privacy={epsilon: 1e-6, delta: 1e-5}", "sampling={name: round_robin}"}, "privacy.epsilon"}},
+            {ftrl, clip});
+        const auto values = [&](const std::vector<std::string>& more) {
+            std::vector<std::string> all{ftrl, clip, "data.partition.clients=200"};
+            all.insert(all.end(), more.begin(), more.end());
+            const fedhive::sim::RunConfig run = loaded(kMinimal, all);
+            CHECK((fedhive::sim::from_yaml(fedhive::sim::to_yaml(run), "again").strategy.parts.server.values ==
+                   run.strategy.parts.server.values));
+            const auto tree = fedhive::sim::noise_tree_of(run).value();
+            return std::pair(tree.multiplier, tree.restart_every);
+        };
+        CHECK(values({"training.cohort=30"}) == std::pair(1.0, std::uint64_t{6}));
+        CHECK(values({"training.cohort=200"}) == std::pair(1.0, std::uint64_t{1}));
+        CHECK(values({"strategy={name: dp_ftrl, restart_every: 50, noise_multiplier: 3}"}) ==
+              std::pair(3.0, std::uint64_t{50}));
+        CHECK(
+            values({"training.cohort=30", "rounds=20", "sampling={name: round_robin}", "privacy={epsilon: 8, delta: 1e-5}"}) ==
+            std::pair(fedhive::sim::multiplier_for(8.0, 1e-5, 1.0, 3 * 3 + 2).value(), std::uint64_t{6}));
     }
 
     TEST_CASE("NoiseThatFollowsFromAnEpsilonIsWrittenAndReadBack") {

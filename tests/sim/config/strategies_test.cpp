@@ -46,7 +46,7 @@ TEST_CASE("CatalogInOrder") {
                        "fedavg", "fedavgm", "fedprox",  "fedadam",      "fedyogi", "fedadagrad",   "scaffold",
                        "feddyn", "median",  "krum",     "trimmed_mean", "bulyan",  "rfa",          "centered_clipping",
                        "fedexp", "fednova", "qfedavg",  "term",         "afl",     "fedmgda_plus", "fedadp",
-                       "fedfv",  "dnc",     "feddisco", "fltrust",      "zeno"});
+                       "fedfv",  "dnc",     "feddisco", "fltrust",      "zeno",    "dp_ftrl"});
     CHECK(names_of(mode_catalog()) == std::vector<std::string>{"synchronous", "semi_async", "async", "gradient_averaging",
                                                                "parameter_server", "hogwild", "split"});
     CHECK(names_of(local_rule_catalog()) == std::vector<std::string>{"plain", "prox", "scaffold", "dynamic"});
@@ -60,7 +60,8 @@ TEST_CASE("EveryStrategyIsDescribedAndBuilds") {
         CHECK_FALSE(spec.note.empty());
         CHECK_FALSE(modes_of(parts_of(spec.name)).empty());
         const RunConfig run =
-            loaded(kMinimal, {"strategy.name=" + spec.name, "data.partition.clients=8", "data.root_examples=9"});
+            loaded(kMinimal, {"strategy.name=" + spec.name, "data.partition.clients=8", "data.root_examples=9",
+                              spec.name == "dp_ftrl" ? "upload=[{name: clip}]" : "upload=[]"});
         CHECK((run.strategy.weighting == spec.default_weighting));
         CHECK_EQ(run.strategy.parts.local.name, spec.local);
         CHECK_EQ(run.strategy.parts.aggregator.name, spec.aggregator);
@@ -85,6 +86,7 @@ TEST_CASE("EveryPartIsDescribed") {
                 CHECK(names.insert(key.name).second);
                 CHECK_FALSE(key.doc.empty());
                 if (std::holds_alternative<std::optional<std::int64_t>>(key.default_value)) continue;
+                if (std::holds_alternative<std::optional<double>>(key.default_value)) continue;
                 const auto* real = std::get_if<double>(&key.default_value);
                 CHECK(key.range.contains(real != nullptr ? *real
                                                          : static_cast<double>(std::get<std::int64_t>(key.default_value))));
@@ -141,11 +143,13 @@ TEST_CASE("EveryParameterIsReadAndChecked") {
         {"feddisco", "server_lr", 1.0, "above 0", "0.5", "0"},
         {"fltrust", "server_lr", 1.0, "above 0", "0.5", "0"},
         {"zeno", "server_lr", 1.0, "above 0", "0.5", "0"},
+        {"dp_ftrl", "server_lr", 1.0, "above 0", "0.5", "0"},
+        {"dp_ftrl", "server_momentum", 0.0, "0 or more, below 1", "0.9", "1"},
     };
     std::size_t in_catalog = 0;
     for (const StrategySpec& spec : strategy_catalog())
         in_catalog += local_rule_spec(spec.local).keys.size() + aggregation::server_optimizer_spec(spec.server).keys.size();
-    --in_catalog;  // scaffold's option, which is not a real number
+    in_catalog -= 3;  // scaffold's option, and of dp_ftrl what may be left out: no real numbers
     CHECK_EQ(rows.size(), in_catalog);
     for (const Row& row : rows) {
         CAPTURE(row.strategy);
@@ -157,10 +161,11 @@ TEST_CASE("EveryParameterIsReadAndChecked") {
         };
         const std::string enough = "data.partition.clients=8";  // for Bulyan
         const std::string root = "data.root_examples=9";        // for FLTrust and Zeno
-        CHECK_EQ(value(loaded(kMinimal, {"strategy.name=" + row.strategy, enough, root})), row.default_value);
-        CHECK_EQ(value(loaded(with(row.strategy, row.parameter, row.good), {enough, root})), std::stod(row.good));
+        const std::string clip = row.strategy == "dp_ftrl" ? "upload=[{name: clip}]" : "upload=[]";
+        CHECK_EQ(value(loaded(kMinimal, {"strategy.name=" + row.strategy, enough, root, clip})), row.default_value);
+        CHECK_EQ(value(loaded(with(row.strategy, row.parameter, row.good), {enough, root, clip})), std::stod(row.good));
         check_message("config", row.strategy + " " + row.parameter,
-                      error_of(with(row.strategy, row.parameter, row.bad), {enough, root}),
+                      error_of(with(row.strategy, row.parameter, row.bad), {enough, root, clip}),
                       "c.yaml:7: strategy." + row.parameter);
     }
 }
@@ -263,6 +268,12 @@ TEST_CASE("QuickstartRunsByEveryStrategyThatItsNameAloneAsksFor") {
         if (aggregation::aggregator_spec(spec.aggregator).root) {
             CHECK_THROWS_WITH_AS(loads(spec, {}), doctest::Contains("add data.root_examples: 100"), ConfigError);
             loads(spec, {"data.root_examples=100"});
+            continue;
+        }
+        if (aggregation::server_optimizer_spec(spec.server)
+                .tree_noise) {  // needs a clip, and the quickstart's own weights differ
+            CHECK_THROWS_WITH_AS(loads(spec, {}), doctest::Contains("{name: clip, norm: 1}"), ConfigError);
+            loads(spec, {"upload=[{name: clip}]", "strategy.weighting=uniform"});
             continue;
         }
         if (!local_rule_spec(spec.local).client_state()) {

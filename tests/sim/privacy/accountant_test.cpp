@@ -140,4 +140,35 @@ TEST_SUITE("Accountant") {
         CHECK_FALSE(multiplier_beside_count(1.0, 0.5).has_value());
         CHECK_FALSE(multiplier_beside_count(1.0, 0.0).has_value());
     }
+
+    TEST_CASE("EpsilonOfTreesIsThatOfDpAccounting") {
+        const auto rows = rows_of("privacy_tree.csv");
+        REQUIRE(rows.size() >= 12);
+        for (const auto& row : rows) {
+            CAPTURE(row[0]);
+            CAPTURE(row[1]);
+            CAPTURE(row[2]);
+            const auto every = static_cast<std::uint64_t>(row[1]), trees = static_cast<std::uint64_t>(row[2]);
+            const PrivacyAccountant accountant({1.0, row[0]}, row[3]);
+            CHECK(accountant.epsilon(tree_nodes(every * trees, every)) == doctest::Approx(row[4]).epsilon(1e-9).scale(0.0));
+        }
+    }
+
+    TEST_CASE("NodesOfATreeThatContainARound") {
+        for (const std::uint64_t every : {1U, 3U, 8U, 100U})
+            for (std::uint64_t rounds = 0; rounds < 3 * every; ++rounds) {
+                // The most nodes that contain one round, of all nodes that end within the tree's rounds so far.
+                const auto most_of = [](std::uint64_t length) {
+                    std::uint64_t most = 0;
+                    for (std::uint64_t round = 1; round <= length; ++round) {
+                        std::uint64_t nodes = 0;
+                        for (std::uint64_t size = 1; size <= length; size *= 2)
+                            nodes += (round + size - 1) / size * size <= length ? 1 : 0;
+                        most = std::max(most, nodes);
+                    }
+                    return most;
+                };
+                CHECK(tree_nodes(rounds, every) == rounds / every * most_of(every) + most_of(rounds % every));
+            }
+    }
 }
