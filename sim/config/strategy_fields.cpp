@@ -58,11 +58,12 @@ void describe_strategy(Visitor& visitor, StrategyConfig& strategy) {
          .doc = "Weight of an update. examples: the number of its client's training examples (n_k); uniform: equal weights."});
     strategy.parts = parts_of(strategy.name, std::move(strategy.parts));
     const auto part = [&](const char* key, Chosen& choice, const auto& catalog, const char* doc) {
-        const Condition is_free{choice.name == kFormula ? strategy.file.string() : "", "file", {}};
+        std::optional<Condition> never;  // the method has the part
+        if (choice.name == kFormula) never = Condition{strategy.file.string(), "file", {}};
         visitor.field({.name = key,
                        .target = &choice.name,
                        .choices = names_of(catalog),
-                       .when = is_free,
+                       .when = never,
                        .default_note = "the strategy's own",
                        .doc = doc + summaries_of(catalog)});
         describe_keys(visitor, key, choice.name, choice.values, choices_of(catalog));

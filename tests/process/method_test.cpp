@@ -31,7 +31,7 @@ Options with_method(const std::string& name, const Options& more = {}) {
 
 void ended_well(FedhiveRun& run) { REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output()); }
 
-std::vector<float> model_after(const Options& options) {
+std::vector<float> final_model_of(const Options& options) {
     FedhiveRun run(small_config(), set(options));
     ended_well(run);
     const std::string bytes = read_text(run.out() / "model.safetensors");  // the length of a header, the header, the tensors
@@ -57,7 +57,7 @@ double apart(const std::vector<float>& a, const std::vector<float>& b, const std
 
 TEST_SUITE("Method") {
     TEST_CASE("AMethodsFileAndItsStrategyInCppAgree") {
-        const std::vector<float> first = model_after({"strategy={name: fedavg, server_lr: 1e-30}"});
+        const std::vector<float> first = final_model_of({"strategy={name: fedavg, server_lr: 1e-30}"});
         // The same operations in the same order: the same bits.
         CHECK(sha_with(with_method("fedprox", {"strategy.mu=0.1"})) ==
               sha_with({"strategy={name: fedprox, proximal_mu: 0.1}"}));
@@ -66,13 +66,14 @@ TEST_SUITE("Method") {
                  {with_method("fedavg"), "{name: fedavg}"},
                  {with_method("scaffold"), "{name: scaffold}"},
                  {with_method("feddyn", {"strategy.alpha=0.1"}), "{name: feddyn, alpha: 0.1}"},
-                 {with_method("fedavgm", {"strategy.beta=0.9"}), "{name: fedavgm, momentum: 0.9}"},
+                 {with_method("fedavgm", {"strategy.beta=0.9"}), "{name: fedavgm, server_momentum: 0.9}"},
                  {with_method("fedadam", {"strategy.server_lr=0.01"}), "{name: fedadam, server_lr: 0.01}"},
                  {with_method("fedyogi", {"strategy.server_lr=0.01"}), "{name: fedyogi, server_lr: 0.01}"},
                  {with_method("fednova"), "{name: fednova}"}}) {
             CAPTURE(own);
             const Options sgd{"training.optimizer={name: sgd, lr: 0.05}"};  // what scaffold's own file assumes
-            const std::vector<float> by_file = model_after(file + sgd), in_cpp = model_after(Options{"strategy=" + own} + sgd);
+            const std::vector<float> by_file = final_model_of(file + sgd),
+                                     in_cpp = final_model_of(Options{"strategy=" + own} + sgd);
             CHECK(apart(by_file, in_cpp, first) < 1e-5);
             CHECK(apart(by_file, first, first) == doctest::Approx(1.0));
         }
