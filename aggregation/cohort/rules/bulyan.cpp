@@ -1,5 +1,6 @@
 // Bulyan: chooses updates one after the other by Krum, then averages each column's values around their median.
 #include "aggregation/cohort/aggregator_catalog.h"
+#include "aggregation/cohort/rules/chosen_rows.h"
 #include "aggregation/cohort/rules/krum_scores.h"
 #include "aggregation/math/trimmed_mean.h"
 
@@ -20,14 +21,14 @@ public:
 
     Coefficients weigh(const RoundUpdates& updates) override {
         std::vector<std::size_t> left = all_rows(updates.size());
-        Coefficients coefficients{.of_updates = std::vector<double>(updates.size(), 0.0)};
-        for (std::size_t chosen = 0; chosen + 2 * byzantine_ < updates.size(); ++chosen) {
+        std::vector<std::size_t> chosen;
+        while (chosen.size() + 2 * byzantine_ < updates.size()) {
             const std::vector<double> scores = krum_scores(*updates.products, left, byzantine_);
             const auto best = std::min_element(scores.begin(), scores.end()) - scores.begin();
-            coefficients.of_updates[left[static_cast<std::size_t>(best)]] = 1.0;
+            chosen.push_back(left[static_cast<std::size_t>(best)]);
             left.erase(left.begin() + best);
         }
-        return coefficients;
+        return mean_of(chosen, updates.size());
     }
 
 private:

@@ -1,11 +1,10 @@
 // DnC: the mean of the updates that differ least along the direction in which they differ most.
 #include "aggregation/cohort/aggregator_catalog.h"
+#include "aggregation/cohort/rules/chosen_rows.h"
 #include "aggregation/math/leading_direction.h"
 #include "aggregation/math/mean.h"
 
-#include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <vector>
 
 namespace fedhive::aggregation {
@@ -24,15 +23,9 @@ public:
 
     Coefficients weigh(const RoundUpdates& updates) override {
         const std::size_t count = updates.size();
-        const std::vector<double> along = along_leading_direction(*updates.products, count);
-        std::vector<std::size_t> places(count);
-        std::iota(places.begin(), places.end(), std::size_t{0});
-        std::stable_sort(places.begin(), places.end(),
-                         [&](std::size_t a, std::size_t b) { return std::abs(along[a]) < std::abs(along[b]); });
-        places.resize(count > left_out_ ? count - left_out_ : 1);
-        Coefficients coefficients{.of_updates = std::vector<double>(count, 0.0)};
-        for (const std::size_t place : places) coefficients.of_updates[place] = 1.0;
-        return coefficients;
+        std::vector<double> scores = along_leading_direction(*updates.products, count);
+        for (double& score : scores) score = std::abs(score);
+        return mean_of(rows_of_smallest(scores, count > left_out_ ? count - left_out_ : 1), count);
     }
 
 private:

@@ -1,5 +1,6 @@
 // Krum and Multi-Krum: the mean of those updates of a round that are closest to their neighbours.
 #include "aggregation/cohort/aggregator_catalog.h"
+#include "aggregation/cohort/rules/chosen_rows.h"
 #include "aggregation/cohort/rules/krum_scores.h"
 #include "aggregation/math/mean.h"
 
@@ -26,12 +27,7 @@ public:
         const std::size_t most = count > 3 ? (count - 3) / 2 : 0;
         const std::size_t wrong = byzantine_ ? static_cast<std::size_t>(*byzantine_) : most;
         const std::vector<double> scores = krum_scores(*updates.products, all_rows(count), wrong);
-        std::vector<std::size_t> places = all_rows(count);
-        std::stable_sort(places.begin(), places.end(), [&](std::size_t a, std::size_t b) { return scores[a] < scores[b]; });
-        places.resize(std::min(num_chosen_, count));
-        Coefficients coefficients{.of_updates = std::vector<double>(count, 0.0)};
-        for (const std::size_t place : places) coefficients.of_updates[place] = 1.0;
-        return coefficients;
+        return mean_of(rows_of_smallest(scores, num_chosen_), count);
     }
 
 private:

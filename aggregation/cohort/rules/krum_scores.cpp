@@ -5,12 +5,6 @@
 
 namespace fedhive::aggregation {
 
-std::vector<std::size_t> all_rows(std::size_t count) {
-    std::vector<std::size_t> rows(count);
-    std::iota(rows.begin(), rows.end(), std::size_t{0});
-    return rows;
-}
-
 std::vector<double> krum_scores(const InnerProducts& products, std::span<const std::size_t> rows, std::size_t byzantine) {
     const std::size_t count = rows.size();
     const std::size_t neighbours = std::min(count - 1, count > byzantine + 3 ? count - byzantine - 2 : std::size_t{1});

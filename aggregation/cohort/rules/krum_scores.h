@@ -9,9 +9,6 @@
 
 namespace fedhive::aggregation {
 
-/// 0, 1, …, count − 1.
-std::vector<std::size_t> all_rows(std::size_t count);
-
 /// score(i) = Σ |u_i − u_j|² over the n − f − 2 rows j of `rows` closest to i, at least one; rows: [n] different rows.
 ///
 /// Source   Blanchard et al. 2017 (arXiv:1703.02757), section 3.

@@ -1,9 +1,7 @@
 // Zeno's rule, to first order: the mean of the updates that the server's own update scores highest.
 #include "aggregation/cohort/aggregator_catalog.h"
+#include "aggregation/cohort/rules/chosen_rows.h"
 #include "aggregation/math/mean.h"
-
-#include <algorithm>
-#include <numeric>
 
 namespace fedhive::aggregation {
 
@@ -26,16 +24,10 @@ public:
 
     Coefficients weigh(const RoundUpdates& updates) override {
         const std::size_t count = updates.size();
-        std::vector<double> scores;
+        std::vector<double> negated;  // scores
         for (std::size_t k = 0; k < count; ++k)
-            scores.push_back(updates.products->dot(k, updates.root_row()) - penalty_ * updates.products->squared(k));
-        std::vector<std::size_t> places(count);
-        std::iota(places.begin(), places.end(), std::size_t{0});
-        std::stable_sort(places.begin(), places.end(), [&](std::size_t a, std::size_t b) { return scores[a] > scores[b]; });
-        places.resize(count > byzantine_ ? count - byzantine_ : 1);
-        Coefficients coefficients{.of_updates = std::vector<double>(count, 0.0)};
-        for (const std::size_t place : places) coefficients.of_updates[place] = 1.0;
-        return coefficients;
+            negated.push_back(penalty_ * updates.products->squared(k) - updates.products->dot(k, updates.root_row()));
+        return mean_of(rows_of_smallest(negated, count > byzantine_ ? count - byzantine_ : 1), count);
     }
 
 private:
