@@ -88,18 +88,16 @@ double core_seconds(const Experiment& run) {
     FirstStep step(run, *trainer);
     const double one_step = seconds_each([&] { step.take(); }) / static_cast<double>(step.clients);
     const aggregation::ConstParamSpan global = run.server.state.model();
-    const std::uint64_t num_test = run.data.dataset.map().num_test;
-    const std::uint64_t chunk = std::min(num_test, static_cast<std::uint64_t>(run.config.evaluation.chunk_size));
+    const std::uint64_t chunk =
+        std::min(run.data.dataset.map().num_test, static_cast<std::uint64_t>(run.config.evaluation.chunk_size));
     const double one_chunk = seconds_each([&] {
         clients::EvaluationSums sums(run.worker_plan.sums);
         trainer->evaluation().evaluate_range(global, run.data.dataset.test(), 0, chunk, sums);
     });
     const auto rounds = static_cast<double>(run.config.rounds);
     const double one_example = one_chunk / static_cast<double>(chunk);
-    const double evaluations =
-        run.model.local_part.empty() ? std::ceil(rounds / static_cast<double>(run.config.evaluation.every)) : 0.0;
     return kStart_s + rounds * (steps_per_round(run) * one_step + measured_per_round(run) * one_example) +
-           evaluations * one_example * static_cast<double>(num_test) + clients_evaluation_s(run, one_step, one_example);
+           test_examples_of_all_rounds(run) * one_example + clients_evaluation_s(run, one_step, one_example);
 }
 
 RunEstimate make_real(LoadedConfig loaded) {
@@ -134,7 +132,7 @@ std::string cost_key(RunConfig run) {
     run.faults.clear();
     for (const char* costs_nothing : {"lr", "weight_decay"}) run.training.optimizer.values.erase(costs_nothing);
     run.training.lr_schedule = {};
-    if (!run.strategy.client_state()) run.strategy = {};
+    if (!run.strategy.client_state() && !run.strategy.histories()) run.strategy = {};
     run.stop = {};
     return to_yaml(run);
 }
@@ -149,6 +147,12 @@ double steps_per_round(const Experiment& run) {
     for (std::size_t client = 0; client < data.num_clients; ++client) of_all += steps(run.data.dataset.shard(client).size());
     const double of_root = run.server.strategy.root_client ? steps(data.num_root) : 0.0;
     return clients * of_all / static_cast<double>(data.num_clients) + of_root;
+}
+
+double test_examples_of_all_rounds(const Experiment& run) {
+    if (!run.model.local_part.empty()) return 0.0;  // there is no global model to evaluate
+    const auto every = static_cast<double>(run.config.evaluation.every);
+    return std::ceil(static_cast<double>(run.config.rounds) / every) * static_cast<double>(run.data.dataset.map().num_tests());
 }
 
 StepTime time_of_step(const Experiment& run, double short_s) {

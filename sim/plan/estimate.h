@@ -22,6 +22,9 @@ std::string cost_key(RunConfig run);
 /// Local steps of all clients in a round.
 double steps_per_round(const Experiment& run);
 
+/// Test examples of all rounds that are evaluated, those with a backdoor's trigger included.
+double test_examples_of_all_rounds(const Experiment& run);
+
 struct StepTime {
     double seconds = 0.0;
     bool disturbed = false;  // other programs used this core for more than a fifth of the time

@@ -75,6 +75,34 @@ TEST_SUITE("Estimate") {
         CHECK(found.runs[2].core_seconds < 0.5 * found.runs[1].core_seconds);
     }
 
+    TEST_CASE("TestExamplesWithATriggerAreCountedInTimeAndMemory") {
+        Configs runs;
+        const std::vector<std::string> images{"data={format: glyphs, partition: {clients: 4}}",
+                                              "model={name: mlp, hidden: 300}",
+                                              "workers=1",
+                                              "rounds=500",
+                                              "training.cohort=1",
+                                              "training.local_epochs=null",
+                                              "training.local_steps=1"};
+        runs.add(images);
+        runs.add(images);
+        runs.configs.back() = [&] {
+            std::vector<std::string> poisoned = images;
+            poisoned.emplace_back("data.poison={name: trigger, share: 0.25, examples: 0.5}");
+            return load_config(runs.folder.path() / "run.yaml", poisoned);
+        }();
+        const Estimates found = estimate(runs.configs);
+        // About nine tenths of the test examples get a copy, each of 28 · 28 bytes and a label.
+        const std::uint64_t tests = Experiment::to_inspect(runs.configs[0]).data.dataset.map().num_test;
+        CHECK(found.runs[1].host_bytes > found.runs[0].host_bytes + tests / 2 * 784);
+        const auto evaluated = [&](std::size_t i) {
+            return test_examples_of_all_rounds(Experiment::to_inspect(runs.configs[i]));
+        };
+        CHECK(evaluated(0) == 500.0 * static_cast<double>(tests));
+        CHECK(evaluated(1) > 1.8 * evaluated(0));
+        CHECK(evaluated(1) < 2.0 * evaluated(0));
+    }
+
     TEST_CASE("EvaluationOfClientsIsCountedWithTheirEpochs") {
         Configs runs;
         // One of ten clients trains per round, and all ten train for personalised models: eleven times the
