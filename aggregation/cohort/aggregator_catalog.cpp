@@ -46,13 +46,14 @@ AggregatorSpec spectral();
 AggregatorSpec even_labels();
 AggregatorSpec root_trust();
 AggregatorSpec root_score();
+AggregatorSpec similarity();
 
 const std::vector<AggregatorSpec>& aggregator_catalog() {
     static const std::vector<AggregatorSpec> catalog = {
         mean(),       median(),      trimmed_mean(),     mean_around_median(), sign_majority(), robust_rate(),
         krum(),       bulyan(),      geometric_median(), centered_clipping(),  fedexp_rule(),   fednova_rule(),
         loss_power(), tilted(),      agnostic(),         common_descent(),     aligned(),       without_conflicts(),
-        spectral(),   even_labels(), root_trust(),       root_score()};
+        spectral(),   even_labels(), root_trust(),       root_score(),         similarity()};
     return catalog;
 }
 

@@ -21,15 +21,16 @@ std::vector<Update> weighed(std::span<const Update> rows, const Coefficients& co
 /// column: Krum chooses some and takes their mean.
 struct AggregatorSpec {
     std::string name;
-    std::string summary;                  // what it does, and its source: half a line
-    bool replaceable = false;             // plain averaging, which a mode may replace by its own rule
-    bool single_updates = false;          // needs each client's own update, so that a slot may hold one client only
-    bool weighs = true;                   // it keeps the updates' scales, hence a mode's discount of late ones
-    bool products = false;                // `weigh` needs inner products of the updates
-    bool of_groups = false;               // may combine means of groups of the updates (cohort/pre_aggregation.h)
-    bool root = false;                    // `weigh` takes the root client's update as one more row of the products
-    bool keeps_last = false;              // `weigh` and the combination take the last aggregate as one more row
-    bool label_discrepancies = false;     // `weigh` needs how far each client's labels are from evenly spread
+    std::string summary;               // what it does, and its source: half a line
+    bool replaceable = false;          // plain averaging, which a mode may replace by its own rule
+    bool single_updates = false;       // needs each client's own update, so that a slot may hold one client only
+    bool weighs = true;                // it keeps the updates' scales, hence a mode's discount of late ones
+    bool products = false;             // `weigh` needs inner products of the updates
+    bool of_groups = false;            // may combine means of groups of the updates (cohort/pre_aggregation.h)
+    bool root = false;                 // `weigh` takes the root client's update as one more row of the products
+    bool histories = false;            // its products are of the sums of the clients' accepted updates, these updates included
+    bool keeps_last = false;           // `weigh` and the combination take the last aggregate as one more row
+    bool label_discrepancies = false;  // `weigh` needs how far each client's labels are from evenly spread
     std::vector<std::string> measures{};  // what clients report of the model that they are sent, for `weigh`
     std::vector<KeySpec> keys{};
     std::size_t (*least)(const Values& values) = nullptr;  // updates below which the server must not step; null: 1

@@ -38,7 +38,7 @@ struct LocalSteps {
 struct RoundUpdates {
     std::span<const Sender> senders;  // one for each update, ascending ids
     /// Of the updates, then of the root client's update if the rule has `root`, then of the last aggregate if it keeps that; null
-    /// unless needed.
+    /// unless needed. For a rule with `histories`: of the sums of the clients' updates.
     const InnerProducts* products = nullptr;
     std::uint64_t num_clients = 0;  // of the run
     LocalSteps local{};

@@ -1,6 +1,7 @@
 #include "aggregation/math/inner_products.h"
 
 #include "aggregation/math/dispatch.h"
+#include "aggregation/math/sum_rows.h"
 
 #include <numeric>
 
@@ -60,14 +61,15 @@ std::size_t base_row(std::span<const double> norms) {
     return order.at((norms.size() - 1) / 2);
 }
 
-InnerProducts inner_products_of(std::span<const ConstParamSpan> rows, std::size_t base) {
+InnerProducts inner_products_of(std::span<const ConstParamSpan> rows, std::size_t base, std::span<const ConstParamSpan> kept) {
     InnerProducts products(rows.size(), base);
     std::vector<double> values(gram_values(rows.size()));
-    std::vector<const float*> pointers(rows.size());
     for (const ConstParamSpan& row : rows) require_same(rows.front(), row, "inner products");
+    const std::vector<ConstParamSpan> nothing(kept.empty() ? rows.size() : 0);
+    SumRows sums;
     for (std::size_t first = 0; first < rows.front().size; first += kGramColumns) {
-        for (std::size_t k = 0; k < rows.size(); ++k) pointers[k] = rows[k].data + first;
-        gram(pointers, base, std::min(kGramColumns, rows.front().size - first), rows.front().space, values);
+        const std::size_t count = std::min(kGramColumns, rows.front().size - first);
+        gram(sums.columns(rows, kept.empty() ? nothing : kept, first, count), base, count, rows.front().space, values);
         products.add(values);
     }
     return products;

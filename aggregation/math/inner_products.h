@@ -74,7 +74,9 @@ std::size_t base_row(std::span<const double> norms);
 
 /// Of all columns, in this process: ranges of kGramColumns one after the other.
 ///
-/// Shapes   rows: K × [P], K ≥ 1, in one memory space. Throws ShapeError.
-InnerProducts inner_products_of(std::span<const ConstParamSpan> rows, std::size_t base);
+/// Shapes   rows: K × [P], K ≥ 1, in one memory space. kept: empty, or K vectors in host memory that the rows are added to (sum_rows.h).
+///          Throws ShapeError.
+InnerProducts inner_products_of(std::span<const ConstParamSpan> rows, std::size_t base,
+                                std::span<const ConstParamSpan> kept = {});
 
 }  // namespace fedhive::aggregation

@@ -34,8 +34,12 @@ enum class MemoryShape : std::uint32_t { Trainable, Named, Classes, ClassesByFea
 /// A client's memory before its first accepted update.
 enum class FirstValue : std::uint32_t { Zero, SentModel };
 
-/// What happens to a client's memory when its update is accepted. Add: memory += what the visit wrote; Set: memory = that.
-enum class MemoryChange : std::uint32_t { Nothing, Add, Set };
+/// What happens to a client's memory when its update is accepted. Add: memory += what the visit wrote; Set: memory = that; AddUpdate:
+/// memory += the update's parameters, as they are in the slot then.
+enum class MemoryChange : std::uint32_t { Nothing, Add, Set, AddUpdate };
+
+/// The sum of a client's accepted updates, for a rule that weighs clients by it.
+inline constexpr std::string_view kHistory = "history";
 
 /// A memory as its user (a strategy, an upload step, a part of the model) declares it.
 struct MemorySpec {
@@ -98,6 +102,7 @@ struct Memory {
     }
     bool travels() const { return down || up; }
     bool in_record() const { return owner == MemoryOwner::Client; }
+    bool is_of_update() const { return change == MemoryChange::AddUpdate; }
 };
 
 class Memories {
@@ -116,6 +121,9 @@ public:
         FEDHIVE_CHECK(spec.owner != MemoryOwner::Visit || !spec.down, "memory '{}' of a visit goes down", spec.name);
         FEDHIVE_CHECK(spec.first == FirstValue::Zero || spec.change == MemoryChange::Set,
                       "memory '{}' begins as the model that was sent, so it is set", spec.name);
+        FEDHIVE_CHECK(
+            spec.change != MemoryChange::AddUpdate || (spec.shape == MemoryShape::Trainable && !spec.down && !spec.up),
+            "memory '{}' grows by the update, so it has its shape and does not travel", spec.name);
         FEDHIVE_CHECK(dimensions.floats_of(spec.shape) > 0, "memory '{}' has no values here", spec.name);
         Memory memory{.owner = spec.owner,
                       .shape = spec.shape,
@@ -126,7 +134,7 @@ public:
                       .rows = dimensions.rows_of(spec.shape),
                       .down = spec.down,
                       .up = spec.up};
-        memory.offset = padded(memory.travels() ? floats_behind() : floats_beside());
+        memory.offset = memory.is_of_update() ? 0 : padded(memory.travels() ? floats_behind() : floats_beside());
         memory.record_offset = memory.in_record() ? padded(record_floats()) : 0;
         std::copy(spec.name.begin(), spec.name.end(), memory.characters.begin());
         list_[count_++] = memory;
@@ -147,7 +155,8 @@ public:
         return padded(end_of([](const Memory& memory) { return memory.travels() ? memory.offset + memory.floats : 0; }));
     }
     std::uint64_t floats_beside() const {
-        return end_of([](const Memory& memory) { return memory.travels() ? 0 : memory.offset + memory.floats; });
+        return end_of(
+            [](const Memory& memory) { return memory.travels() || memory.is_of_update() ? 0 : memory.offset + memory.floats; });
     }
     std::uint64_t record_floats() const {
         return end_of([](const Memory& memory) { return memory.in_record() ? memory.record_offset + memory.floats : 0; });
@@ -205,9 +214,11 @@ struct VisitMemories {
         return memory != nullptr && record.size > 0 ? record.part(memory->record_offset, memory->floats) : ConstParamSpan();
     }
 
-    /// Where the visit writes what comes up, or what changes the client's memory; empty if it is not wanted.
+    /// Where the visit writes what comes up, or what changes the client's memory; empty if it is not wanted. Of a memory that grows
+    /// by the update: the update's parameters.
     ParamSpan written(std::string_view name) const {
         const Memory* memory = find(name);
+        if (memory != nullptr && slot.size > 0 && memory->is_of_update()) return all->of(slot, kModel).first(memory->floats);
         return memory != nullptr && slot.size > 0 ? all->of(memory->travels() ? slot : beside, name) : ParamSpan();
     }
 

@@ -75,6 +75,7 @@ struct Task {
     std::uint32_t num_groups = 0;      // Aggregate: the rule combines the means of this many groups of them; 0: the updates
     std::uint32_t base = 0;            // Products: the update that is taken off the others
     double clip_norm = 0.0;            // Train: of the round, for an upload chain that adapts it
+    std::uint32_t histories = 0;       // Products: 1: of each update plus the sum of its client's earlier ones
     double deadline_s = 0.0;           // time limit of one member, or of the chunk
     Objective objective{};
 };
@@ -94,6 +95,7 @@ struct Term {
     double scale = 1.0;
     double weight = 1.0;
     std::uint64_t clients = 1;
+    std::uint64_t client_id = 0;  // of a task with `histories`
 };
 
 /// The values of a run's reports (reports.h), in the order of its list; 0 behind its end.

@@ -5,7 +5,8 @@
 
 namespace fedhive::clients {
 
-/// Writes gram() of columns first to first + count of the task's terms to the range's place in the arena's products.
+/// Writes gram() of columns first to first + count of the task's terms, each with its client's history if the task has `histories`, to
+/// the range's place in the arena's products.
 void take_products(const WorkerContext& worker, const Task& task);
 
 }  // namespace fedhive::clients

@@ -123,6 +123,8 @@ struct StrategyConfig {
     bool trains_alone() const { return parts.method != nullptr && parts.method->trains_alone(); }
     /// Clients have state for the strategy.
     bool client_state() const { return local_rule_of(parts_of(name, parts)).client_state(); }
+    /// The sum of each client's updates is kept for the aggregator.
+    bool histories() const { return aggregation::aggregator_spec(parts_of(name, parts).aggregator.name).histories; }
     /// That state follows from their steps by plain SGD.
     bool state_of_steps() const {
         const StrategyParts all = parts_of(name, parts);
@@ -258,7 +260,9 @@ struct RunConfig {
     bool adapts_clip() const;
 
     /// Clients have state between rounds: of the strategy, the upload chain, or a local part of the model.
-    bool keeps_client_state() const { return strategy.client_state() || keeps_residual() || model.has_local_part(); }
+    bool keeps_client_state() const {
+        return strategy.client_state() || strategy.histories() || keeps_residual() || model.has_local_part();
+    }
 
     /// Number of clients; if it is known only from data not yet read, an upper bound.
     std::int64_t num_clients() const;

@@ -194,7 +194,7 @@ std::uint32_t ChunkWork::place_terms(std::span<const aggregation::Update> update
         const aggregation::ConstParamSpan slot = arena_.slot(update.slot);
         FEDHIVE_CHECK(slot.data == update.values.data && slot.size == update.values.size, "not the span of slot {}",
                       update.slot);
-        terms[k] = {update.slot, update.position, update.scale, update.weight, update.clients};
+        terms[k] = {update.slot, update.position, update.scale, update.weight, update.clients, 0};
     }
     return static_cast<std::uint32_t>(updates.size());
 }
@@ -224,13 +224,14 @@ void ChunkWork::aggregate(const aggregation::Aggregator& rule, std::span<const a
     run(task, {0, arena_.geometry().num_floats, kRangeFloats});
 }
 
-aggregation::InnerProducts ChunkWork::products(std::span<const aggregation::Update> updates, std::size_t base, bool by_workers,
-                                               std::int64_t round) {
+aggregation::InnerProducts ChunkWork::products(std::span<const aggregation::Update> updates, std::size_t base,
+                                               const Histories& histories, bool by_workers, std::int64_t round) {
     const aggregation::ArenaGeometry& arena = arena_.geometry();
+    const std::size_t columns = histories.none() ? arena.num_floats : histories.columns;
     if (!by_workers || arena.num_products == 0) {
         std::vector<aggregation::ConstParamSpan> rows;
-        for (const aggregation::Update& update : updates) rows.push_back(update.values);
-        return aggregation::inner_products_of(rows, base);
+        for (const aggregation::Update& update : updates) rows.push_back(update.values.part(0, columns));
+        return aggregation::inner_products_of(rows, base, histories.sums);
     }
     static_assert(kRangeFloats == aggregation::kGramColumns);
     Task task;
@@ -238,11 +239,13 @@ aggregation::InnerProducts ChunkWork::products(std::span<const aggregation::Upda
     task.round = told_round(round);
     task.num_terms = place_terms(updates);
     task.base = static_cast<std::uint32_t>(base);
+    task.histories = histories.none() ? 0 : 1;
+    for (std::size_t k = 0; k < histories.clients.size(); ++k) board_.terms()[k].client_id = histories.clients[k];
     task.deadline_s = deadlines_.of_chunk();
-    run(task, {0, arena.num_floats, kRangeFloats});
+    run(task, {0, columns, kRangeFloats});
     aggregation::InnerProducts products(updates.size(), base);
     const std::uint64_t values = aggregation::gram_values(updates.size());
-    for (std::uint64_t range = 0; range < divide_up(arena.num_floats, kRangeFloats); ++range)
+    for (std::uint64_t range = 0; range < divide_up(columns, kRangeFloats); ++range)
         products.add(arena_.products().subspan(range * values, values));
     return products;
 }

@@ -145,11 +145,13 @@ std::uint32_t Fleet::rank_of(const aggregation::Update& update) const {
     return update.slot < board_.num_slots() ? flights_.at(update.slot).rank : 0;
 }
 
-aggregation::InnerProducts Fleet::inner_products(std::span<const aggregation::Update> updates, std::size_t base) {
+aggregation::InnerProducts Fleet::inner_products(std::span<const aggregation::Update> updates, std::size_t base,
+                                                 const Histories& histories) {
     if (!options_.ranks->is_alone())
         return products_over_ranks(
-            *options_.ranks, updates, base, [this](const auto& update) { return rank_of(update); }, reports_.patience(1, 1));
-    return chunk_work_.products(updates, base, workers_may_sum(), flights_.turn().round);
+            *options_.ranks, updates, base, [this](const auto& update) { return rank_of(update); }, reports_.patience(1, 1),
+            histories);
+    return chunk_work_.products(updates, base, histories, workers_may_sum(), flights_.turn().round);
 }
 
 aggregation::Aggregator& Fleet::with_workers(aggregation::Aggregator& rule, std::size_t num_updates) {

@@ -2,6 +2,7 @@
 
 #include "aggregation/base/divide_up.h"
 #include "aggregation/math/host_view.h"
+#include "aggregation/math/vector_ops.h"
 #include "sim/ranks/bytes.h"
 
 #include <algorithm>
@@ -23,9 +24,9 @@ std::span<const std::byte> bytes_of(const float* values, std::size_t count) { re
 
 InnerProducts products_over_ranks(Ranks& ranks, std::span<const aggregation::Update> updates, std::size_t base,
                                   const std::function<std::uint32_t(const aggregation::Update&)>& owner,
-                                  const Patience& patience) {
+                                  const Patience& patience, const Histories& histories) {
     const std::uint32_t mine = ranks.rank();
-    const std::size_t num_floats = updates.front().values.size;
+    const std::size_t num_floats = histories.none() ? updates.front().values.size : histories.columns;
     const std::uint64_t ranges = divide_up(num_floats, kGramColumns);
     const auto begin_of = [&](std::uint32_t rank) {
         return std::min<std::size_t>(num_floats, ranks.begin_of(ranges, rank) * kGramColumns);
@@ -33,10 +34,12 @@ InnerProducts products_over_ranks(Ranks& ranks, std::span<const aggregation::Upd
     const auto size_of = [&](std::uint32_t rank) { return begin_of(rank + 1) - begin_of(rank); };
     std::vector<std::vector<float>> received;  // this rank's columns of the others' updates
     std::deque<aggregation::HostView> own;
-    std::vector<const float*> columns;  // this rank's columns of all updates
+    std::deque<std::vector<float>> sums;  // of this rank's updates and their histories
+    std::vector<const float*> columns;    // this rank's columns of all updates
     std::vector<Outgoing> out;
     std::vector<Incoming> in;
-    for (const aggregation::Update& update : updates) {
+    for (std::size_t k = 0; k < updates.size(); ++k) {
+        const aggregation::Update& update = updates[k];
         const std::uint32_t rank = owner(update);
         if (rank != mine) {
             std::vector<float>& place = received.emplace_back(size_of(mine));
@@ -44,7 +47,12 @@ InnerProducts products_over_ranks(Ranks& ranks, std::span<const aggregation::Upd
             columns.push_back(place.data());
             continue;
         }
-        const float* values = ConstParamSpan(own.emplace_back(update.values)).data;
+        const float* values = ConstParamSpan(own.emplace_back(update.values.part(0, num_floats))).data;
+        if (!histories.none() && histories.sums[k].size > 0) {
+            std::vector<float>& sum = sums.emplace_back(values, values + num_floats);
+            aggregation::add(sum, histories.sums[k]);
+            values = sum.data();
+        }
         for (std::uint32_t to = 0; to < ranks.size(); ++to)
             if (to != mine) out.push_back({to, bytes_of(values + begin_of(to), size_of(to))});
         columns.push_back(values + begin_of(mine));

@@ -42,7 +42,7 @@ bool trains_alone(const ModeSpec& mode) { return mode.build({.values = completed
 
 bool runs(const ModeSpec& mode, const aggregation::AggregatorSpec& rule) {
     return (rule.replaceable || leaves_the_server(mode)) && (rule.weighs || !mode.discounts) &&
-           (rule.measures.empty() || trains_alone(mode)) && (!rule.root || mode.whole_cohort);
+           (rule.measures.empty() || trains_alone(mode)) && ((!rule.root && !rule.histories) || mode.whole_cohort);
 }
 
 bool runs(const ModeSpec& mode, const aggregation::ServerOptimizerSpec& server) {

@@ -12,6 +12,13 @@ std::vector<MemoryUser> memory_users(const RunConfig& run) {
     std::vector<MemoryUser> users;
     users.push_back({local_rule_of(parts_of(run.strategy.name, run.strategy.parts)).memories, "strategy.name",
                      fmt::format("strategy '{}'", run.strategy.title()), "another strategy"});
+    if (run.strategy.histories())
+        users.push_back({{{.name = aggregation::kHistory,
+                           .owner = aggregation::MemoryOwner::Client,
+                           .change = aggregation::MemoryChange::AddUpdate}},
+                         "strategy.name",
+                         fmt::format("strategy '{}'", run.strategy.title()),
+                         "another strategy"});
     for (const Chosen& step : run.upload)
         users.push_back({entry_of(clients::upload_catalog(), step.name, "step of an upload").memories, "upload",
                          fmt::format("'{}'", step.name), "remove it"});

@@ -17,7 +17,7 @@ struct MemoryUser {
     const char* instead;
 };
 
-/// The strategy's local rule, the steps of the upload chain, the part of the model that is each client's own; those that have
+/// The strategy's local rule and its aggregator, the steps of the upload chain, the part of the model that is each client's own; those that have
 /// memories, in this order.
 std::vector<MemoryUser> memory_users(const RunConfig& run);
 

@@ -78,6 +78,18 @@ std::optional<double> ServerSide::epsilon() const {
                                     : state.version);
 }
 
+Histories ServerSide::histories_of(std::span<const std::uint32_t> clients) const {
+    if (clients.empty()) return {};
+    Histories histories{.clients = {clients.begin(), clients.end()},
+                        .columns = state.memories.find(aggregation::kHistory)->floats};
+    for (const std::uint32_t client : clients) {
+        const aggregation::VisitMemories visit{
+            .all = &state.memories, .region = {}, .record = client_states.of(client), .slot = {}, .beside = {}};
+        histories.sums.push_back(visit.own(aggregation::kHistory));
+    }
+    return histories;
+}
+
 void ServerSide::keep_states(const Arrivals& arrived) {
     if (client_states.floats() == 0) return;
     for (const ClientReport& client : arrived.clients) {
@@ -92,7 +104,7 @@ void ServerSide::keep_states(const Arrivals& arrived) {
         for (const aggregation::Memory& memory : state.memories.all())
             if (memory.in_record())
                 changes.push_back({memory.record_offset, written.emplace_back(visit.written(memory.name())),
-                                   memory.change == aggregation::MemoryChange::Add});
+                                   memory.change != aggregation::MemoryChange::Set});
         client_states.change(client.client_id, changes);
     }
 }

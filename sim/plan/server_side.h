@@ -11,6 +11,7 @@
 #include "sim/round/attackers.h"
 #include "sim/round/clip_norm.h"
 #include "sim/round/flight.h"
+#include "sim/round/histories.h"
 #include "sim/round/missing_noise.h"
 #include "sim/round/mode.h"
 #include "sim/round/server_state.h"
@@ -21,6 +22,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace fedhive::sim {
@@ -58,6 +60,9 @@ struct ServerSide {
     void adapt_clip(const Arrivals& arrived) {
         if (clip.adapts()) state.clip_norm = clip.next(state.clip_norm, arrived, state.round);
     }
+    /// The histories of these clients, for a rule that takes products with them; of none: nothing. Valid until the next
+    /// keep_states().
+    Histories histories_of(std::span<const std::uint32_t> clients) const;
 
     /// The vectors, besides the model, that a checkpoint keeps: of the server's optimiser and of the weight rule.
     std::vector<aggregation::Moment> moments() const;

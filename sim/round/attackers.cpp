@@ -58,7 +58,7 @@ void Attackers::replace_updates(Arrivals& arrived, const TakeProducts& products,
     }
     if (rows.empty() || attackers.empty()) return;
     if (has_extra_row()) rows.push_back(extra_row(rows, combine));
-    const InnerProducts taken = spec_.products ? products(rows, aggregation::base_row(norms)) : InnerProducts();
+    const InnerProducts taken = spec_.products ? products(rows, aggregation::base_row(norms), {}) : InnerProducts();
     const Crafted crafted = spec_.craft(
         {.count = norms.size(), .attackers = attackers.size(), .products = spec_.products ? &taken : nullptr}, values_);
     FEDHIVE_CHECK_EQ(crafted.of_updates.size(), norms.size());

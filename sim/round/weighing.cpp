@@ -67,6 +67,7 @@ Weighing::Weighing(const Strategy& strategy, const aggregation::LocalSteps& loca
       needs_products_(strategy.inner_products),
       of_sum_(strategy.aggregator->column_rule() == aggregation::ColumnRule::Sum),
       needs_root_(strategy.root_client),
+      needs_histories_(strategy.histories),
       local_(local),
       lr_schedule_(strategy.lr_schedule),
       arena_(arena),
@@ -112,7 +113,10 @@ std::vector<Update> Weighing::weighed(const Arrivals& arrived, std::int64_t roun
     if (!label_discrepancies_.empty())
         for (Sender& sender : senders) sender.label_discrepancy = label_discrepancies_.at(sender.client_id);
     const std::size_t base = needs_root_ ? senders.size() : aggregation::base_row(norms_of(senders));
-    const InnerProducts taken = needs_products_ ? products(rows_of_products(arrived), base) : InnerProducts();
+    std::vector<std::uint32_t> history_of;
+    if (needs_histories_)
+        for (const Sender& sender : senders) history_of.push_back(sender.client_id);
+    const InnerProducts taken = needs_products_ ? products(rows_of_products(arrived), base, history_of) : InnerProducts();
     const InnerProducts* of_rows = needs_products_ ? &taken : nullptr;
     std::vector<Update> rows = arrived.updates;
     if (last_slot_) rows.push_back(last_aggregate(arrived));

@@ -22,8 +22,10 @@
 
 namespace fedhive::sim {
 
-/// Inner products of these updates less updates[base], in their order. Only called where the rule needs them.
-using TakeProducts = std::function<aggregation::InnerProducts(std::span<const aggregation::Update> updates, std::size_t base)>;
+/// Inner products of these updates less updates[base], in their order. Only called where the rule needs them. history_of: not empty:
+/// the clients of the updates, and the products are of each update plus the sum of its client's earlier ones.
+using TakeProducts = std::function<aggregation::InnerProducts(std::span<const aggregation::Update> updates, std::size_t base,
+                                                              std::span<const std::uint32_t> history_of)>;
 
 class Weighing {
 public:
@@ -72,6 +74,7 @@ private:
     std::vector<std::size_t> of_method_{};       // the places of the method's reports
     bool of_sum_;                                // the aggregator does not divide by the sum of the weights
     bool needs_root_;                            // the rule takes products with the root client's update
+    bool needs_histories_;                       // the rule takes products of the clients' histories
     std::optional<std::size_t> last_slot_{};     // the last aggregate, if the rule keeps it
     aggregation::LocalSteps local_;
     LrSchedule lr_schedule_;

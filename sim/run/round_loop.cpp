@@ -38,7 +38,9 @@ void take_in(Experiment& run, Fleet& fleet, Arrivals& arrived, RoundRecord& roun
         return server.stepped_in_place();  // written already, however few arrived
     }
     if (arrived.num_arrived < run.server.least_updates) return;
-    const auto products = [&](const auto& rows, std::size_t base) { return fleet.inner_products(rows, base); };
+    const auto products = [&](const auto& rows, std::size_t base, std::span<const std::uint32_t> history_of) {
+        return fleet.inner_products(rows, base, run.server.histories_of(history_of));
+    };
     const auto combine = [&](aggregation::Aggregator& rule, std::span<const aggregation::Update> updates) {
         aggregation::Aggregator& sum = fleet.with_workers(rule, updates.size());
         sum.zero_init(run.model.travels.num_floats(), run.resources.space);

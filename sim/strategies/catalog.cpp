@@ -30,6 +30,7 @@ StrategySpec feddisco();
 StrategySpec fltrust();
 StrategySpec zeno();
 StrategySpec dp_ftrl();
+StrategySpec foolsgold();
 
 LocalRuleSpec local_plain();
 LocalRuleSpec local_prox();
@@ -42,6 +43,7 @@ const std::vector<StrategySpec>& strategy_catalog() {
         feddyn(), median(),  krum(),     trimmed_mean(), bulyan(),  rfa(),          centered_clipping(),
         fedexp(), fednova(), qfedavg(),  term(),         afl(),     fedmgda_plus(), fedadp(),
         fedfv(),  dnc(),     feddisco(), fltrust(),      zeno(),    dp_ftrl(),
+        foolsgold(),
     };
     return catalog;
 }
@@ -106,6 +108,7 @@ Strategy make_strategy(const std::string& name, Weighting weighting, const Strat
     if (rule.weigh != nullptr) strategy.weight_rule = rule.weigh(of_rule);
     strategy.root_client = rule.root;
     strategy.keeps_last_aggregate = rule.keeps_last;
+    strategy.histories = rule.histories;
     strategy.aggregator = rule.build(of_rule);
     const auto& groups = aggregation::pre_aggregation_spec(parts.pre_aggregation.name);
     strategy.pre_aggregation = {parts.pre_aggregation.name, completed(parts.pre_aggregation.values, groups.keys)};

@@ -37,6 +37,7 @@ struct Strategy {
     bool inner_products = false;                           // the weight rule or the grouping needs them
     bool root_client = false;                              // the weight rule needs its update
     bool keeps_last_aggregate = false;                     // the weight rule needs it
+    bool histories = false;                                // the weight rule needs products of the sums of clients' updates
     Chosen pre_aggregation{"none"};                        // whose values are complete
     std::unique_ptr<aggregation::Aggregator> aggregator;
     aggregation::GroupMeans* group_means = nullptr;  // the aggregator, if it combines means of groups column by column

@@ -83,7 +83,7 @@ TEST_SUITE("CohortRules") {
                 ++compared;
             }
         }
-        CHECK(compared == 39 + 3 + 2 + 8 + 3 + 3 + 3 + 3 + 4 + 7);
+        CHECK(compared == 39 + 3 + 2 + 8 + 3 + 3 + 3 + 3 + 4 + 7 + 12);
     }
 
     TEST_CASE("SpecialCasesHaveTheBitsOfTheMean") {
@@ -121,6 +121,7 @@ TEST_SUITE("CohortRules") {
         CHECK(CombinedRule("trimmed_mean", {}).least_updates() == 1);
         CHECK(CombinedRule("root_trust", {}).least_updates() == 1);
         CHECK(CombinedRule("root_score", {{"byzantine", std::int64_t{4}}}).least_updates() == 5);
+        CHECK(CombinedRule("similarity", {}).least_updates() == 1);
     }
 
     TEST_CASE("CenteredClippingBeginsAtZeroAndIsBounded") {

@@ -65,7 +65,7 @@ public:
         }
         if (spec_.root) rows.erase(rows.begin() + static_cast<std::ptrdiff_t>(updates.size()));
         const bool of_sum = aggregator_->column_rule() == ColumnRule::Sum;
-        const InnerProducts products = inner_products_of(spans, spec_.root ? updates.size() : base_row(norms));
+        const InnerProducts products = inner_products_of(spans, spec_.root ? updates.size() : base_row(norms), kept(updates));
         const auto coefficients = [&](const std::vector<Sender>& of_rows, const InnerProducts& of) {
             if (!rule_) return Coefficients{.of_updates = std::vector<double>(of_rows.size(), 1.0)};
             return rule_->weigh({.senders = of_rows,
@@ -92,6 +92,18 @@ public:
     }
 
 private:
+    /// The sums of the rows' earlier updates, for a rule that needs them; afterwards they include `updates`.
+    std::vector<ConstParamSpan> kept(const std::vector<Floats>& updates) {
+        if (!spec_.histories) return {};
+        before_ = after_;
+        after_.resize(updates.size(), Floats(updates.front().size(), 0.0F));
+        for (std::size_t k = 0; k < updates.size(); ++k)
+            for (std::size_t i = 0; i < updates[k].size(); ++i) after_[k][i] += updates[k][i];
+        std::vector<ConstParamSpan> spans(before_.begin(), before_.end());
+        spans.resize(updates.size());
+        return spans;
+    }
+
     const AggregatorSpec& spec_;
     Values values_;
     const PreAggregationSpec& grouping_;
@@ -101,6 +113,7 @@ private:
     Groups groups_;
     std::unique_ptr<WeightRule> rule_;
     Floats root_, last_;
+    std::vector<Floats> before_, after_;  // sums of each row's updates, without and with the last round's
 };
 
 }  // namespace fedhive::aggregation::testing

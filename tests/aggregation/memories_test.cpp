@@ -103,6 +103,26 @@ TEST_SUITE("Memories") {
         CHECK(VisitMemories{}.own("own part").size == 0);
     }
 
+    TEST_CASE("AMemoryThatGrowsByTheUpdateTakesNoSpaceBesideIt") {
+        Memories memories = four();
+        const std::uint64_t behind = memories.floats_behind(), beside = memories.floats_beside();
+        memories.add({.name = kHistory, .owner = MemoryOwner::Client, .change = MemoryChange::AddUpdate}, kSizes);
+        memories.add(
+            {.name = "temperature", .owner = MemoryOwner::Client, .shape = MemoryShape::Scalar, .change = MemoryChange::Set},
+            kSizes);
+        CHECK(memories.floats_behind() == behind);
+        CHECK(memories.floats_beside() == beside + 1);
+        CHECK(memories.record_floats() == 16 + 16 + 1);
+        std::vector<float> slot(behind + 32);  // an update of 16 parameters and 16 buffers
+        const VisitMemories visit{.all = &memories, .region = {}, .record = {}, .slot = slot, .beside = {}};
+        CHECK(visit.written(kHistory).data == slot.data());
+        CHECK(visit.written(kHistory).size == 16);
+        Memories sent;
+        CHECK_THROWS_WITH_AS(
+            sent.add({.name = kHistory, .owner = MemoryOwner::Client, .up = true, .change = MemoryChange::AddUpdate}, kSizes),
+            doctest::Contains("does not travel"), Fault);
+    }
+
     TEST_CASE("EmptyListIsTheModelAlone") {
         const Memories none;
         const std::vector<float> region = counted(16);

@@ -179,16 +179,38 @@ def root_score(u, root, byzantine, penalty):  # Xie et al. 2019 (Zeno), the decr
     return u[np.argsort(-scores, kind="stable")[:max(1, len(u) - byzantine)]].mean(axis=0)
 
 
+class FoolsGold:  # Fung et al. 2020, Algorithm 1; the mean by its weights
+    def __init__(self, kappa):
+        self.history, self.kappa = 0.0, kappa
+
+    def __call__(self, u):
+        self.history = self.history + u
+        h = self.history / np.linalg.norm(self.history, axis=1)[:, None]
+        cs = h @ h.T - np.eye(len(u))
+        v = np.maximum(0, cs.max(axis=1))
+        for i in range(len(u)):
+            for j in range(len(u)):
+                if v[j] > v[i]:
+                    cs[i, j] *= v[i] / v[j]
+        a = np.clip(1 - cs.max(axis=1), 0, 1)
+        a /= a.max()
+        with np.errstate(divide="ignore"):
+            a = np.clip(self.kappa * (np.log(a / (1 - a)) + 0.5), 0, 1)
+        return np.average(u, axis=0, weights=a)
+
+
 cases = []
 
 
-def case(rule, keys, formula, clients=9, floats=23, rounds=1, local=None, wild=0, common=1.0, with_root=False):
+def case(rule, keys, formula, clients=9, floats=23, rounds=1, local=None, wild=0, common=1.0, with_root=False, alike=0):
     local = local or {"lr": 0.05, "momentum": 0.0, "proximal_mu": 0.0}
     rows, last = [], np.zeros(floats)
     for _ in range(rounds):
         common_part = draws.normal(size=floats)
         u = (common * common_part + 0.3 * draws.normal(size=(clients, floats))).astype(np.float32)
         u[:wild] *= -30
+        if alike:
+            u[:alike] = (np.ones(floats) + 0.1 * draws.normal(size=(alike, floats))).astype(np.float32)
         u = u.astype(np.float64)
         senders = {"examples": draws.integers(1, 100, clients), "steps": draws.integers(1, 9, clients),
                    "loss": draws.uniform(0.1, 3.0, clients)}
@@ -247,6 +269,10 @@ for wild in (0, 4, 8):
 for b, penalty, wild in ((0, 0.0, 0), (3, 0.005, 3), (8, 1.0, 0), (12, 0.5, 0)):
     case("root_score", {"byzantine": b, "penalty": penalty},
          lambda u, n, s, root, loss, b=b, p=penalty: root_score(u, root, b, p), wild=wild, with_root=True)
+
+for kappa, alike in ((1.0, 0), (1.0, 3), (0.25, 3)):
+    rule = FoolsGold(kappa)
+    case("similarity", {"confidence": kappa}, lambda u, n, s, last, loss, rule=rule: rule(u), rounds=4, common=0.1, alike=alike)
 
 json.dump({"numpy": np.__version__, "cases": cases}, sys.stdout)
 print()

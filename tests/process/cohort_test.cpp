@@ -93,11 +93,33 @@ TEST_SUITE("Cohort") {
                       fewer.output());
     }
 
+    TEST_CASE("SybilsThatWantTheSameDoNotGetIt") {
+        const auto success = [](const std::string& strategy) {
+            FedhiveRun run(small_config(),
+                           set({"rounds=60", "evaluation.every=60",
+                                "training={batch_size: 32, optimizer: {name: sgd, lr: 0.01}}", "model={name: lr}",
+                                "data={format: glyphs, partition: {scheme: dirichlet, alpha: 0.3, clients: 20}, "
+                                "poison: {name: trigger, share: 0.3, target: 3}}",
+                                "strategy={name: " + strategy + "}"}));
+            finished(run);
+            return std::stod(read_csv(run.out() / "rounds.csv").back().at("attack_success"));
+        };
+        CHECK(success("fedavg") > 0.9);
+        CHECK(success("foolsgold") < 0.1);
+    }
+
     TEST_CASE("WhatARuleRemembersIsInTheCheckpoint") {
         FedhiveRun run(small_config(), set(with_rule("centered_clipping, radius: 0.1", {"checkpoint.every=1"})));
         finished(run);
         const sim::OpenState state(sim::checkpoint_path(run.out(), 3));
         const sim::TensorPlace* last = state.find("server.last_aggregate.fc1.weight");
         CHECK(last != nullptr);
+        FedhiveRun sums(small_config(), set(with_rule("similarity", {"checkpoint.every=1"})));
+        finished(sums);
+        std::size_t clients = 0;
+        const sim::OpenState kept(sim::checkpoint_path(sums.out(), 3));
+        for (std::uint32_t client = 0; client < 11; ++client)
+            clients += kept.find(fmt::format("client.{}", client)) != nullptr ? 1 : 0;
+        CHECK(clients > 2);
     }
 }

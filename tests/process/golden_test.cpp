@@ -51,7 +51,7 @@ const std::map<std::string, std::string> kCuts{{"mlp", "fc1"}, {"mnist_cnn", "co
 const std::set<std::string> kByDirect{
     "fedyogi", "fedadagrad", "feddyn",  "krum", "trimmed_mean", "bulyan",       "rfa",    "centered_clipping",
     "fedexp",  "fednova",    "qfedavg", "term", "afl",          "fedmgda_plus", "fedadp", "fedfv",
-    "dnc",     "feddisco",   "fltrust", "zeno", "dp_ftrl"};
+    "dnc",     "feddisco",   "fltrust", "zeno", "dp_ftrl", "foolsgold"};
 
 struct Case {
     std::string name;
@@ -136,6 +136,7 @@ std::vector<Case> other_cases() {
         {"training.engine=direct", "strategy={name: dp_ftrl, restart_every: 2}", "upload=[{name: clip, norm: 0.5}]"},
         {"training.engine=direct", "strategy={name: fedavg, weighting: uniform}",
          "upload=[{name: adaptive_clip}, {name: gaussian_noise, multiplier: 0.1}]"},
+        {"training.engine=direct", "strategy={name: foolsgold}"},
         {"training.engine=direct", "strategy={name: fedavg, aggregator: mean_around_median}"},
         {"training.engine=direct", "strategy={name: fedavg, aggregator: sign_majority, server_lr: 0.01}"},
         {"training.engine=direct", "strategy={name: fedavg, aggregator: robust_rate, threshold: 2}"},

@@ -46,7 +46,7 @@ TEST_CASE("CatalogInOrder") {
                        "fedavg", "fedavgm", "fedprox",  "fedadam",      "fedyogi", "fedadagrad",   "scaffold",
                        "feddyn", "median",  "krum",     "trimmed_mean", "bulyan",  "rfa",          "centered_clipping",
                        "fedexp", "fednova", "qfedavg",  "term",         "afl",     "fedmgda_plus", "fedadp",
-                       "fedfv",  "dnc",     "feddisco", "fltrust",      "zeno",    "dp_ftrl"});
+                       "fedfv",  "dnc",     "feddisco", "fltrust",      "zeno",    "dp_ftrl", "foolsgold"});
     CHECK(names_of(mode_catalog()) == std::vector<std::string>{"synchronous", "semi_async", "async", "gradient_averaging",
                                                                "parameter_server", "hogwild", "split"});
     CHECK(names_of(local_rule_catalog()) == std::vector<std::string>{"plain", "prox", "scaffold", "dynamic"});
@@ -145,6 +145,7 @@ TEST_CASE("EveryParameterIsReadAndChecked") {
         {"zeno", "server_lr", 1.0, "above 0", "0.5", "0"},
         {"dp_ftrl", "server_lr", 1.0, "above 0", "0.5", "0"},
         {"dp_ftrl", "server_momentum", 0.0, "0 or more, below 1", "0.9", "1"},
+        {"foolsgold", "server_lr", 1.0, "above 0", "0.5", "0"},
     };
     std::size_t in_catalog = 0;
     for (const StrategySpec& spec : strategy_catalog())

@@ -137,6 +137,30 @@ TEST_SUITE("RankedAggregation") {
         });
     }
 
+    TEST_CASE("InnerProductsWithHistoriesAreThoseOfOneProcess") {
+        constexpr std::size_t kColumns = aggregation::kGramColumns + 77;
+        const DrawnCohort cohort = draw_cohort(9, 2, kColumns + 16, 7, false);
+        std::vector<Floats> sums;
+        std::vector<aggregation::ConstParamSpan> rows, kept;
+        for (std::uint32_t k = 0; k < cohort.updates.size(); ++k)
+            sums.push_back(aggregation::testing::random_floats(kColumns, k));
+        for (std::size_t k = 0; k < cohort.updates.size(); ++k) {
+            rows.push_back(cohort.updates[k].values.part(0, kColumns));
+            kept.push_back(k == 4 ? aggregation::ConstParamSpan() : aggregation::ConstParamSpan(sums[k]));
+        }
+        const aggregation::InnerProducts wanted = aggregation::inner_products_of(rows, 2, kept);
+        in_ranks(2, [&](Ranks& ranks) {
+            const auto owner = [&](const Update& update) { return cohort.owners.at(update.position); };
+            Histories histories{.clients = std::vector<std::uint32_t>(rows.size()), .sums = kept, .columns = kColumns};
+            for (std::size_t k = 0; k < kept.size(); ++k)
+                if (owner(cohort.updates[k]) != ranks.rank()) histories.sums[k] = {};
+            const aggregation::InnerProducts found =
+                products_over_ranks(ranks, cohort.updates, 2, owner, Patience{}, histories);
+            for (std::size_t i = 0; i < rows.size(); ++i)
+                for (std::size_t j = 0; j < rows.size(); ++j) CHECK(found.dot(i, j) == wanted.dot(i, j));
+        });
+    }
+
     TEST_CASE("InnerProductsAreThoseOfOneProcess") {
         for (const std::uint32_t num_ranks : {2U, 3U})
             for (const std::size_t num_floats : {std::size_t{300}, 2 * aggregation::kGramColumns + 77}) {

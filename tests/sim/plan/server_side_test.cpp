@@ -105,4 +105,26 @@ TEST_SUITE("ServerSide") {
         CHECK(server.side.client_states.of(0).host().front() == 1.0F);
         CHECK(server.side.client_states.of(2).host().front() == 6.0F);
     }
+
+    TEST_CASE("AHistoryIsTheSumOfAClientsAcceptedUpdates") {
+        const testing::TemporaryFolder folder;
+        Server server(without_tables(folder, {"strategy.name=foolsgold"}));
+        CHECK(server.model.travels.num_floats() == server.model.layout.num_floats());  // it does not travel
+        CHECK(server.model.memories.floats_beside() == 0);
+        Arrivals arrived;
+        for (std::uint32_t client = 0; client < kClients; ++client)
+            arrived.clients.push_back({.client_id = client, .slot = client});
+        arrived.clients[1].failure = clients::FailureKind::LeftBehind;
+        for (const float value : {1.0F, 2.5F}) {
+            for (std::uint32_t slot = 0; slot < kClients; ++slot)
+                std::ranges::fill(server.arena.slot(slot).host(), value + static_cast<float>(slot));
+            server.side.keep_states(arrived);
+        }
+        const Histories histories = server.side.histories_of(std::vector<std::uint32_t>{2, 1});
+        CHECK(histories.columns == server.model.layout.num_trainable());
+        CHECK(histories.clients == std::vector<std::uint32_t>{2, 1});
+        CHECK(values_of(histories.sums[0]) == std::vector<float>(histories.columns, 3.0F + 4.5F));
+        CHECK(histories.sums[1].size == 0);
+        CHECK(server.side.histories_of({}).none());
+    }
 }

@@ -48,7 +48,7 @@ struct Round {
 
     void attack(const Chosen& attack, const aggregation::Memories& memories = {}) {
         const Attackers attackers(attack, {.sampling_seed = 3, .num_clients = kHolders}, arena, kExtraSlot, memories);
-        const auto products = [](std::span<const aggregation::Update> rows, std::size_t base) {
+        const auto products = [](std::span<const aggregation::Update> rows, std::size_t base, std::span<const std::uint32_t>) {
             std::vector<ConstParamSpan> spans;
             for (const aggregation::Update& row : rows) spans.push_back(row.values);
             return aggregation::inner_products_of(spans, base);
