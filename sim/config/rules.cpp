@@ -14,10 +14,10 @@
 #include "sim/config/mistakes.h"
 #include "sim/config/privacy.h"
 #include "sim/config/root_rules.h"
+#include "sim/config/sampling_rules.h"
 #include "sim/config/tree_noise.h"
 #include "sim/config/upload_rules.h"
 #include "sim/modes/mode_spec.h"
-#include "sim/selection/sampler.h"
 
 #include <fmt/format.h>
 
@@ -156,18 +156,6 @@ void check_training(const TrainingConfig& training, std::int64_t clients, const 
                                        std::bit_floor(per_slot), std::bit_ceil(per_slot)));
     if (const auto check = aggregation::optimizer_spec(training.optimizer.name).check)
         report("training.optimizer", check(training.optimizer.values), source);
-}
-
-void check_sampling(const RunConfig& run, const ConfigSource& source) {
-    const std::string& sampler = run.sampling.name;
-    const ModeSpec& mode = mode_spec(run.mode.name);
-    if (mode.all_clients && sampler != RunConfig().sampling.name)
-        throw source.error("sampling.name",
-                           fmt::format("in mode {} all clients work together in every round, so that '{}' has no choice; "
-                                       "allowed: {}",
-                                       mode.name, sampler, RunConfig().sampling.name));
-    if (const auto check = sampler_spec(sampler).check)
-        report("sampling", check(run.sampling.values, run.num_clients(), run.cohort_size()), source);
 }
 
 /// Rules for training.clients_at_once; those about the mode are the same as for clients_per_slot.

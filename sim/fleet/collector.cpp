@@ -109,7 +109,8 @@ ClientReport Collector::report_of(const Flight& flight, std::size_t slot, std::s
             .result = attempts.dropped ? clients::ClientResult{} : client.result,
             .failure = attempts.dropped,
             .elsewhere = !board_.is_here(slot),
-            .trip_s = workload_.trip_s(flight, client.client_id)};
+            .trip_s = workload_.trip_s(flight, client.client_id),
+            .draws = client.draws};
 }
 
 void Collector::leave_behind(Arrivals& arrived, std::size_t slot, ServerState& server) {

@@ -50,11 +50,16 @@ public:
     Fleet& operator=(const Fleet&) = delete;
 
     /// Hands out the round: the published global model, the clients that train, their weights. Nobody starts yet. The cohort
-    /// must fit the mode's free room, and none of its clients may be in flight.
-    void pull_down(const Cohort& cohort, ServerState& server, const Strategy& strategy) {
+    /// must fit the mode's free room, and none of its clients may be in flight. A client's weight is multiplied by its draws.
+    void pull_down(const CountedCohort& cohort, ServerState& server, const Strategy& strategy) {
         policy_.same_on_all_ranks(true);
         flights_.pull_down(cohort, server, strategy);
         policy_.same_on_all_ranks(false);
+    }
+
+    /// The same for a cohort of which each client was drawn once.
+    void pull_down(const Cohort& cohort, ServerState& server, const Strategy& strategy) {
+        pull_down(CountedCohort{cohort}, server, strategy);
     }
 
     /// Lets the workers begin.

@@ -12,7 +12,8 @@ namespace fedhive::sim {
 using clients::ClientFailure;
 using clients::Task;
 
-void Flights::pull_down(const Cohort& cohort, ServerState& server, const Strategy& strategy) {
+void Flights::pull_down(const CountedCohort& counted, ServerState& server, const Strategy& strategy) {
+    const Cohort& cohort = counted.clients;
     std::size_t slot = 0;
     if (turn_.round != server.round) {
         turn_ = {.round = server.round};
@@ -23,8 +24,11 @@ void Flights::pull_down(const Cohort& cohort, ServerState& server, const Strateg
         count = options_.slots.clients_of_next(cohort.size() - first);
         Flight flight = new_flight(server, strategy);
         flight.task.first = options_.slots.shared() ? first : slot;
-        for (std::uint64_t i = first; i < first + count; ++i)
-            flight.clients.push_back({.client_id = cohort[i], .weight = strategy.weight(workload_.num_examples(cohort[i]))});
+        for (std::uint64_t i = first; i < first + count; ++i) {
+            const std::uint32_t draws = counted.draws.empty() ? 1 : counted.draws[i];
+            flight.clients.push_back(
+                {.client_id = cohort[i], .weight = strategy.weight(workload_.num_examples(cohort[i])) * draws, .draws = draws});
+        }
         flight.task.num_together = options_.mode.num_together(cohort.size());
         if (options_.mode.late_join) flight.task.repeat = sent_in_round_[cohort[first]]++;
         if (options_.mode.by_steps) flight.steps_left = workload_.steps_of(cohort[first]) - 1;

@@ -32,7 +32,7 @@ public:
     const Flight& at(std::size_t slot) const { return *flights_[slot]; }
 
     // Hand-out. As Fleet::pull_down, Fleet::take_up.
-    void pull_down(const Cohort& cohort, ServerState& server, const Strategy& strategy);
+    void pull_down(const CountedCohort& counted, ServerState& server, const Strategy& strategy);
     void take_up(const InFlight& client, ServerState& server, const Strategy& strategy);
     /// Puts each new flight on the board, unless it would be left behind. Returns whether there were new flights.
     bool put_new();

@@ -26,7 +26,7 @@ public:
 
     /// Sends the clients that the round loop sends at the start of a round, or after `arrived` arrivals in it.
     void send(std::int64_t round, std::size_t arrived) {
-        const Cohort cohort = next_cohort(run_, *sampler_, {busy_.begin(), busy_.end()}, round, arrived, now_s_);
+        const Cohort cohort = next_cohort(run_, *sampler_, {busy_.begin(), busy_.end()}, round, arrived, now_s_).clients;
         for (std::size_t first = 0; first < cohort.size(); first += run_.resources.slots.clients_of_next(cohort.size() - first))
             named_.insert(cohort[first]);
         busy_.insert(cohort.begin(), cohort.end());

@@ -22,7 +22,8 @@ struct Attempts {
 
 struct Participant {
     std::uint32_t client_id = 0;
-    double weight = 1.0;  // w_k
+    double weight = 1.0;      // w_k, times draws
+    std::uint32_t draws = 1;  // how often the round's sampler drew it
     Attempts attempts{};
     clients::ClientResult result{};  // of an arrived client; of its steps so far if each step arrives by itself
 };
@@ -98,6 +99,7 @@ struct ClientReport {
     std::optional<clients::FailureKind> failure{};  // of a client that was dropped or left behind
     bool elsewhere = false;                         // trained by another rank: its slot is empty here
     std::optional<double> trip_s{};                 // simulated, of its last task; empty on the wall clock
+    std::uint32_t draws = 1;                        // as of the Participant
 };
 
 /// What the barrier returns.

@@ -66,7 +66,7 @@ std::vector<TableText> result_tables() {
     return {
         {"rounds.csv", "One row a round. The columns of metrics follow from the task. " + metrics_of_tasks() + ".",
          rounds_csv(task, {}, {.epsilon = true, .attack_success = true, .clip_norm = true}).columns()},
-        {"clients.csv", "One row a client a round.", clients_csv(true, reports_of_task(task)).columns()},
+        {"clients.csv", "One row a client a round.", clients_csv(true, reports_of_task(task), true).columns()},
         {"partition.csv", "One row a client.", partition_csv(2, true, true).columns()},
         {"arrivals.csv", "Wall clock only: one row an arrival.", arrivals_csv().columns()},
         {"fairness.csv",

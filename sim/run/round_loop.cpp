@@ -68,7 +68,7 @@ Arrivals run_round(Experiment& run, Fleet& fleet, RoundRecord& round) {
     const auto ask = [&](const Cohort& candidates) { return fleet.measure(server, candidates); };
     const auto send = [&](std::size_t num_arrived) {  // the global model goes out, with a task for each slot
         const Cohort busy = fleet.on_their_way();
-        const Cohort cohort = next_cohort(run, *run.sampler, busy, server.round, num_arrived, server.now_s, ask);
+        const CountedCohort cohort = next_cohort(run, *run.sampler, busy, server.round, num_arrived, server.now_s, ask);
         fleet.pull_down(cohort, server, run.server.strategy);
     };
     send(0);

@@ -167,6 +167,11 @@ constexpr Column<Client> kOwner[]{
     {"owner", "text", "only where the data name the clients, as in partition.csv", [](const Client& row) { return row.owner; }},
 };
 
+constexpr Column<Client> kDraws[]{
+    {"draws", "times", "only with a sampler that may draw a client several times: how often, and its weight as often",
+     [](const Client& row) { return row.client.draws; }},
+};
+
 constexpr Column<ArrivalOfRound> kArrivals[]{
     {"round", "from 1", "as in rounds.csv", [](const ArrivalOfRound& row) { return row.round; }},
     {"client_id", "from 0", "of each arrival, in their order; for --arrivals",
@@ -195,10 +200,11 @@ Table<RoundOfRun> rounds_csv(const RunConfig& config) {
                        .clip_norm = config.adapts_clip()});
 }
 
-Table<ClientOfRound> clients_csv(bool with_owners, const std::vector<clients::ReportSpec>& reports) {
+Table<ClientOfRound> clients_csv(bool with_owners, const std::vector<clients::ReportSpec>& reports, bool with_draws) {
     Table<ClientOfRound> table;
     table.add(kClients);
     if (with_owners) table.add(kOwner);
+    if (with_draws) table.add(kDraws);
     for (std::size_t i = 0; i < reports.size(); ++i)
         table.add(reports[i].name, reports[i].unit, reports[i].meaning,
                   [i](const Client& row) { return if_accepted(row, row.client.result.reports.at(i)); });

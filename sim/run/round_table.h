@@ -41,8 +41,10 @@ struct ClientOfRound {
     std::string_view owner{};
 };
 
-/// The columns of clients.csv. `with_owners`: with the client's name. The last ones are the run's reports (sim/plan/reports.h).
-Table<ClientOfRound> clients_csv(bool with_owners, const std::vector<clients::ReportSpec>& reports = {});
+/// The columns of clients.csv. `with_owners`: with the client's name; `with_draws`: with how often it was drawn. The last ones are
+/// the run's reports (sim/plan/reports.h).
+Table<ClientOfRound> clients_csv(bool with_owners, const std::vector<clients::ReportSpec>& reports = {},
+                                 bool with_draws = false);
 
 struct ArrivalOfRound {
     std::int64_t round = 0;

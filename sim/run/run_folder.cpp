@@ -28,9 +28,12 @@ namespace {
 
 constexpr const char* kConfusionTable = "confusion.csv";
 
+/// Whether clients.csv has a column of draws.
+bool draws_of(const RunConfig& config) { return sampler_spec(config.sampling.name).repeats; }
+
 /// Whether this table of clients, with the columns of these reports, has a column of names.
-bool has_owners(const fs::path& file, const std::vector<clients::ReportSpec>& reports) {
-    const std::string columns = clients_csv(true, reports).header();
+bool has_owners(const fs::path& file, const std::vector<clients::ReportSpec>& reports, bool draws) {
+    const std::string columns = clients_csv(true, reports, draws).header();
     std::string head(columns.size(), '\0');
     try {
         head.resize(InputFile(file).read(head));
@@ -116,7 +119,8 @@ RunFolder::RunFolder(RunLock lock, const RunConfig& config, const std::string& f
       owners_(std::move(owners)),
       rounds_table_(rounds_csv(config)),
       reports_(report_specs(config)),
-      clients_table_(clients_csv(!owners_.empty(), reports_)),
+      has_draws_(draws_of(config)),
+      clients_table_(clients_csv(!owners_.empty(), reports_, has_draws_)),
       rounds_(path() / "rounds.csv"),
       clients_(path() / "clients.csv"),
       events_(path() / "events.jsonl"),
@@ -135,7 +139,8 @@ RunFolder::RunFolder(RunLock lock, const RunConfig& config, std::vector<std::str
       owners_(std::move(owners)),
       rounds_table_(rounds_csv(config)),
       reports_(report_specs(config)),
-      clients_table_(clients_csv(!owners_.empty(), reports_)),
+      has_draws_(draws_of(config)),
+      clients_table_(clients_csv(!owners_.empty(), reports_, has_draws_)),
       rounds_(path() / "rounds.csv"),
       clients_(path() / "clients.csv"),
       events_(path() / "events.jsonl"),
@@ -150,8 +155,9 @@ void RunFolder::go_back_to(const TablePositions& tables, std::int64_t round) {
     unlink((path() / "model.safetensors").c_str());
     cut_table(rounds_, tables.rounds.bytes, rounds_table_.header());
     // A run begun by an older fedhive keeps its columns.
-    const bool named = !owners_.empty() && (tables.clients.bytes == 0 || has_owners(path() / "clients.csv", reports_));
-    clients_table_ = clients_csv(named, reports_);
+    const bool named =
+        !owners_.empty() && (tables.clients.bytes == 0 || has_owners(path() / "clients.csv", reports_, has_draws_));
+    clients_table_ = clients_csv(named, reports_, has_draws_);
     cut_table(clients_, tables.clients.bytes, clients_table_.header());
     cut_table(arrivals_, tables.arrivals.bytes, arrivals_table_.header());
     if (fairness_) {
@@ -227,8 +233,8 @@ void RunFolder::expect_whole_tables() const {
 void check_tables(const fs::path& folder, const TablePositions& tables, std::int64_t rounds, const RunConfig& config) {
     check_table(folder / "rounds.csv", tables.rounds, rounds_csv(config).header(), rounds);
     const std::vector<clients::ReportSpec> reports = report_specs(config);
-    const bool named = has_owners(folder / "clients.csv", reports);
-    check_table(folder / "clients.csv", tables.clients, clients_csv(named, reports).header(), rounds);
+    const bool draws = draws_of(config), named = has_owners(folder / "clients.csv", reports, draws);
+    check_table(folder / "clients.csv", tables.clients, clients_csv(named, reports, draws).header(), rounds);
     // On the virtual clock the table has no rows.
     if (const std::string columns = arrivals_csv().header(); tables.arrivals.bytes > columns.size())
         check_table(folder / "arrivals.csv", tables.arrivals, columns, rounds);

@@ -71,6 +71,7 @@ private:
     std::vector<std::string> owners_;  // per client; empty: clients have no names
     Table<RoundOfRun> rounds_table_;
     std::vector<clients::ReportSpec> reports_;
+    bool has_draws_;
     Table<ClientOfRound> clients_table_;  // with the names, if the file has them
     Table<ArrivalOfRound> arrivals_table_ = arrivals_csv();
     AppendFile rounds_;

@@ -7,6 +7,20 @@
 
 namespace fedhive::sim {
 
+CountedCohort CountedCohort::of(const Cohort& drawn) {
+    CountedCohort counted;
+    for (const std::uint32_t client : drawn) {
+        if (!counted.clients.empty() && counted.clients.back() == client) {
+            ++counted.draws.back();
+            continue;
+        }
+        counted.clients.push_back(client);
+        counted.draws.push_back(1);
+    }
+    if (counted.clients.size() == drawn.size()) counted.draws.clear();
+    return counted;
+}
+
 Candidates::Candidates(std::uint64_t num_clients, Cohort busy, std::function<bool(std::uint32_t)> is_there, AskLosses ask)
     : num_clients_(num_clients), busy_(std::move(busy)), is_there_(std::move(is_there)), ask_(std::move(ask)) {}
 

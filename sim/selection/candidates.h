@@ -11,6 +11,15 @@ namespace fedhive::sim {
 /// Client ids in ascending order: the order of the summation tree.
 using Cohort = std::vector<std::uint32_t>;
 
+/// A cohort without repetitions, and how often each client was drawn.
+struct CountedCohort {
+    Cohort clients;
+    std::vector<std::uint32_t> draws{};  // of each; empty: once
+
+    /// Of a cohort that names a client as often as it was drawn.
+    static CountedCohort of(const Cohort& drawn);
+};
+
 /// The loss of the present model at each of these clients (ascending ids), in their order; empty for one that failed to tell it.
 using AskLosses = std::function<std::vector<std::optional<double>>(const Cohort& clients)>;
 

@@ -34,7 +34,8 @@ public:
     Sampler& operator=(const Sampler&) = delete;
     virtual ~Sampler() = default;
 
-    /// `count` of the candidates, ascending; all that it asks if these are fewer.
+    /// `count` of the candidates, ascending; all that it asks if these are fewer. With `repeats`: always `count`, if it asks any of
+    /// them, each client as often as it was drawn.
     virtual Cohort sample(const Candidates& candidates, std::size_t count, Stream stream) = 0;
 
     /// False for a client that it never asks.
@@ -58,7 +59,8 @@ struct SamplerSpec {
     std::string name;
     std::string summary;  // what it does, and its source: half a line
     std::vector<KeySpec> keys;
-    bool learns = false;  // its cohorts depend on what clients tell, of earlier training or of the present model
+    bool repeats = false;  // a client may be drawn several times in a round, and its update counts as often
+    bool learns = false;   // its cohorts depend on what clients tell, of earlier training or of the present model
     /// The most clients whose losses it asks for (Candidates::losses_of) to choose a cohort; null: it never asks.
     std::uint64_t (*measured)(const Values& values, std::uint64_t cohort) = nullptr;
     /// Its cohorts depend on how long clients took, so on the wall clock no two runs have the same; null: they never do.

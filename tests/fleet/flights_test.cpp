@@ -58,6 +58,13 @@ std::vector<std::uint32_t> who(const Arrivals& arrived) {
     return clients;
 }
 
+/// The updates' weights, by client.
+std::vector<double> weights_of(const Arrivals& arrived) {
+    std::vector<double> weights;
+    for (const aggregation::Update& update : arrived.updates) weights.push_back(update.weight);
+    return weights;
+}
+
 const Cohort kEight{0, 1, 2, 3, 4, 5, 6, 7};  // arrive at 1, 6, 11, 4, 9, 2, 7, 12
 
 struct Mean {
@@ -88,6 +95,20 @@ Mean mean_of_eight(std::vector<double> round_trips_s) {
 }  // namespace
 
 TEST_SUITE("FleetFlights") {
+    TEST_CASE("AClientThatWasDrawnSeveralTimesTrainsOnceAndCountsAsOften") {
+        FlyingRun run(2, 8, false);
+        run.fleet->pull_down(CountedCohort{{1, 4, 6}, {1, 3, 2}}, run.server, run.strategy);
+        run.fleet->train();
+        const Arrivals arrived = run.fleet->barrier(run.server);
+        CHECK(weights_of(arrived) == std::vector<double>{1.0, 3.0, 2.0});
+        CHECK(arrived.clients[1].draws == 3);
+        CHECK(arrived.num_arrived == 3);
+        run.fleet->release(arrived, run.server);
+        const Arrivals once = run.round({1, 4, 6});
+        CHECK(weights_of(once) == std::vector<double>{1.0, 1.0, 1.0});
+        CHECK(once.clients[1].draws == 1);
+    }
+
     TEST_CASE("ArrivalsComeInOrderOfSimulatedTimeForAnyNumberOfWorkers") {
         for (const std::uint32_t workers : {0U, 1U, 3U}) {
             FlyingRun run(workers, 2, true);

@@ -30,7 +30,7 @@ const Options kSamplers{"name: examples",
                         "name: fedcs, deadline_s: 3",
                         "name: oort"};
 /// Only where a round waits for its whole cohort.
-const Options kMeasured{"name: power_of_choice, losses: measured"};
+const Options kWholeCohort{"name: power_of_choice, losses: measured", "name: with_replacement", "name: clustered"};
 
 void finished(FedhiveRun& run) { REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output()); }
 
@@ -45,9 +45,9 @@ std::map<std::string, std::vector<std::string>> cohorts_of(const std::filesystem
 
 TEST_SUITE("Sampling") {
     TEST_CASE("CohortsDependOnNeitherWorkersNorAKill") {
-        for (const std::string& sampler : kSamplers + kMeasured)
+        for (const std::string& sampler : kSamplers + kWholeCohort)
             for (const Options& mode : {Options{}, Options{"mode={name: semi_async, quorum: 2}"}}) {
-                if (!mode.empty() && sampler == kMeasured.front()) continue;
+                if (!mode.empty() && std::ranges::count(kWholeCohort, sampler) > 0) continue;
                 CAPTURE(sampler);
                 FedhiveRun whole(small_config(), sampled(sampler, mode + Options{"workers=1"}));
                 finished(whole);
@@ -66,7 +66,7 @@ TEST_SUITE("Sampling") {
 
     TEST_CASE("RanksAskTheSameClients") {
         FEDHIVE_NEEDS_RANKS();
-        for (const std::string& sampler : kSamplers + kMeasured) {
+        for (const std::string& sampler : kSamplers + kWholeCohort) {
             CAPTURE(sampler);
             const Options options = sampled(sampler, {"rounds=12"});
             FedhiveRun whole(small_config(), options);
@@ -97,6 +97,48 @@ TEST_SUITE("Sampling") {
             CHECK_MESSAGE(replay.end() == "exited with status 0", replay.output());
             CHECK_MESSAGE(replay.output().find(": the same bits as in the run\n") != std::string::npos, replay.output());
         }
+    }
+
+    TEST_CASE("DrawsAreCountedAndFollowTheirClientThroughARetryARecordAndAReplay") {
+        for (const std::string sampler : {"with_replacement", "clustered"}) {
+            CAPTURE(sampler);
+            const Options options =
+                set({"training.cohort=6", "rounds=9", "strategy={name: fedavg, weighting: uniform}",
+                     "data.partition={scheme: power_law_sizes, clients: 13}", "sampling={name: " + sampler + "}"});
+            FedhiveRun run(small_config(), options);
+            finished(run);
+            std::map<std::string, std::int64_t> draws;
+            bool several = false;
+            for (const auto& row : read_csv(run.out() / "clients.csv")) {
+                draws[row.at("round")] += std::stoll(row.at("draws"));
+                several = several || row.at("draws") != "1";
+            }
+            CHECK(draws.size() == 9);
+            for (const auto& [round, of_round] : draws) CHECK(of_round == 6);
+            CHECK(several);
+            FedhiveRun killed(small_config(), options + set({"failures={policy: retry}", "faults=[{kind: kill, rate: 0.3}]"}));
+            finished(killed);
+            CHECK(killed.manifest()["model_sha256"] == run.manifest()["model_sha256"]);
+            FedhiveRun shared(small_config(), options + set({"training.clients_per_slot=4", "workers=2"}));
+            finished(shared);
+            CHECK(shared.manifest()["model_sha256"] == run.manifest()["model_sha256"]);
+            FedhiveRun wall(small_config(), options + set({"clock=wall", "checkpoint.every=4"}));
+            finished(wall);
+            CHECK(wall.manifest()["model_sha256"] == run.manifest()["model_sha256"]);
+            FedhiveRun again(small_config(),
+                             options + set({"clock=wall"}) + Options{"--arrivals", (wall.out() / "arrivals.csv").string()});
+            finished(again);
+            CHECK(again.manifest()["model_sha256"] == run.manifest()["model_sha256"]);
+            const auto row = read_csv(wall.out() / "clients.csv").back();
+            FedhiveRun replay;
+            replay.start({"replay", wall.out().string(), "--round", row.at("round"), "--client", row.at("client_id")});
+            CHECK_MESSAGE(replay.end() == "exited with status 0", replay.output());
+        }
+        CHECK_FALSE([] {
+            FedhiveRun run(small_config(), set({"rounds=1"}));
+            finished(run);
+            return read_csv(run.out() / "clients.csv").front().contains("draws");
+        }());
     }
 
     // Four of all thirteen clients: those whose first model has the largest loss on their examples.

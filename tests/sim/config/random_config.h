@@ -274,6 +274,15 @@ inline void fit_tree_noise(RunConfig& run) {
     run.strategy.weighting = Weighting::Uniform;
 }
 
+/// Draws clients several times only where that counts.
+inline void fit_sampling(RunConfig& run) {
+    const auto noise = [](const Chosen& step) { return step.name == "gaussian_noise"; };
+    const bool counts = run.waits_for_all() && !run.strategy.client_state() &&
+                        aggregation::aggregator_spec(run.strategy.parts.aggregator.name).weighs &&
+                        std::ranges::none_of(run.upload, noise);
+    if (sampler_spec(run.sampling.name).repeats && !counts) run.sampling = {"uniform"};
+}
+
 /// Makes dependent values consistent.
 inline void reconcile(RunConfig& run, unsigned seed) {
     fit_task(run);
@@ -350,6 +359,7 @@ inline void reconcile(RunConfig& run, unsigned seed) {
     fit_privacy(run);
     fit_root(run);
     fit_attack(run);
+    fit_sampling(run);
     for (FaultConfig& fault : run.faults) {
         if (fault.client) *fault.client %= clients;
         if (fault.round) *fault.round = 1 + *fault.round % run.rounds;

@@ -27,8 +27,20 @@ TEST_CASE("SamplersThatCannotSample") {
             {"sampling: {name: examples}\nmode: {name: gradient_averaging}\n", "c.yaml:7: sampling.name"},
             {"sampling: {name: fedcs}\nclock: wall\n", "c.yaml:7: sampling.name"},
             {"sampling: {name: oort, preferred_s: 2}\nclock: wall\n", "c.yaml:7: sampling.name"},
+            {"sampling: {name: with_replacement}\nmode: {name: semi_async, quorum: 1}\n", "c.yaml:8: mode.quorum"},
+            {"sampling: {name: clustered}\nmode: {name: synchronous, quorum: 1}\n", "c.yaml:8: mode.quorum"},
+            {"sampling: {name: clustered}\nmode: {name: hogwild}\n", "c.yaml:7: sampling.name"},
+            {"sampling: {name: with_replacement}\nstrategy: {name: fedavg, aggregator: median}\n",
+             "c.yaml:8: strategy.aggregator"},
+            {"sampling: {name: with_replacement}\nstrategy: {name: scaffold}\n", "c.yaml:8: strategy.name"},
+            {"sampling: {name: clustered}\nstrategy: {weighting: uniform}\nupload: [{name: clip}, {name: gaussian_noise, "
+             "multiplier: 1}]\n",
+             "c.yaml:9: upload"},
         },
         kMinimal);
+    for (const char* sampler : {"with_replacement", "clustered"})
+        CHECK_EQ(error_of(kMinimal + fmt::format("sampling: {{name: {}}}\nstrategy: {{aggregator: robust_rate}}\n", sampler)),
+                 "");
     CHECK_EQ(error_of(kMinimal + "sampling: {name: fixed, clients: [3, 0]}\ntraining: {cohort: 2}\n"), "");
     CHECK_EQ(error_of(kMinimal + "sampling: {name: oort}\nclock: wall\n"), "");
     for (const char* mode : {"synchronous", "{name: semi_async, quorum: 1}", "async", "hogwild", "parameter_server"}) {
