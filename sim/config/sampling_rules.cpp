@@ -35,7 +35,18 @@ void check_repeats(const RunConfig& run, const ConfigSource& source) {
     if (run.strategy.client_state())
         throw source.error("strategy.name", fmt::format("strategy '{}' averages its clients' state with equal weights, but "
                                                         "sampler '{}' may draw a client several times; use another sampler",
-                                                        run.strategy.name, sampler));
+                                                        run.strategy.title(), sampler));
+    const std::string& server = run.strategy.parts.server.name;
+    if (server == "dp_ftrl")
+        throw source.error("strategy.server",
+                           fmt::format("server '{}' bounds how much one client counts in the sum, but sampler "
+                                       "'{}' may draw it several times; use another sampler",
+                                       server, sampler));
+    if (const auto& method = run.strategy.parts.method; method != nullptr && method->equal_weights)
+        throw source.error("strategy.file",
+                           fmt::format("the server of {} takes means with equal weights, but sampler '{}' may draw "
+                                       "a client several times; use another sampler",
+                                       method->file.string(), sampler));
     const aggregation::AggregatorSpec& rule = aggregation::aggregator_spec(run.strategy.parts.aggregator.name);
     if (!rule.weighs)
         throw source.error("strategy.aggregator",

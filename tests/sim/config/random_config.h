@@ -277,7 +277,7 @@ inline void fit_tree_noise(RunConfig& run) {
 /// Draws clients several times only where that counts.
 inline void fit_sampling(RunConfig& run) {
     const auto noise = [](const Chosen& step) { return step.name == "gaussian_noise"; };
-    const bool counts = run.waits_for_all() && !run.strategy.client_state() &&
+    const bool counts = run.waits_for_all() && run.strategy.parts.server.name != "dp_ftrl" && !run.strategy.client_state() &&
                         aggregation::aggregator_spec(run.strategy.parts.aggregator.name).weighs &&
                         std::ranges::none_of(run.upload, noise);
     if (sampler_spec(run.sampling.name).repeats && !counts) run.sampling = {"uniform"};
