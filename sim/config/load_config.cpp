@@ -65,6 +65,16 @@ void complete(RunConfig& run, const StrategySpec& strategy, const TreeSource& so
     if (!run.training.local_epochs && !run.training.local_steps) run.training.local_epochs = 1;
 }
 
+/// The method that a run's folder keeps, in place of strategy.file; `even_if_there`: also where that still is.
+void use_kept_method(Node& root, const std::filesystem::path& folder, bool even_if_there) {
+    const Node* strategy = root.find("strategy");
+    const Node* file = strategy != nullptr ? strategy->find("file") : nullptr;
+    const std::filesystem::path kept = folder / kMethodBox;
+    if (file == nullptr || !std::filesystem::path(file->text).is_absolute() || !std::filesystem::exists(kept)) return;
+    if (even_if_there || !std::filesystem::exists(file->text))
+        apply_override(root, fmt::format("strategy.file={}", std::filesystem::absolute(kept).string()));
+}
+
 }  // namespace
 
 LoadedConfig load_config(const std::filesystem::path& file, const std::vector<std::string>& overrides) {
@@ -72,6 +82,7 @@ LoadedConfig load_config(const std::filesystem::path& file, const std::vector<st
     if (const Node* base = root.find("base"))
         throw ConfigError(
             fmt::format("{}: base: belongs to a sweep, not to one run; call: fedhive sweep {}", base->where(), file.string()));
+    if (file.filename() == "config.yaml") use_kept_method(root, file.parent_path(), false);
     for (const std::string& assignment : overrides) apply_override(root, assignment);
     return load_tree(std::move(root));
 }
@@ -86,7 +97,11 @@ std::string top_level_value(const std::string& yaml, const std::string& key) {
     }
 }
 
-RunConfig from_yaml(const std::string& text, const std::string& origin) { return load_tree(parse_tree(text, origin)).run; }
+RunConfig from_yaml(const std::string& text, const std::string& origin, const std::filesystem::path& folder) {
+    Node root = parse_tree(text, origin);
+    if (!folder.empty()) use_kept_method(root, folder, true);
+    return load_tree(std::move(root)).run;
+}
 
 LoadedConfig load_tree(Node root) {
     LoadedConfig loaded;

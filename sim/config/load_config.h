@@ -14,7 +14,8 @@ namespace fedhive::sim {
 /// Reads a file strictly and applies `overrides` ("training.batch_size=32", in order; each key must exist; =null removes one).
 /// Relative paths are resolved against the file's folder, in overrides against the current one. Throws ConfigError: unknown
 /// (with a suggestion) or duplicate key, wrong type, value out of range, missing value, incompatible strategy and mode, cohort
-/// larger than the number of clients, a file that is missing, empty or not YAML.
+/// larger than the number of clients, a file that is missing, empty or not YAML. The config.yaml of a run whose strategy.file is
+/// gone takes the method that its folder keeps.
 LoadedConfig load_config(const std::filesystem::path& file, const std::vector<std::string>& overrides = {});
 
 /// The config after its data were read and turned out to have `clients` clients. Throws as load_config if that does not go with
@@ -25,8 +26,9 @@ LoadedConfig with_clients(LoadedConfig loaded, std::int64_t clients);
 /// RunConfig.
 std::string to_yaml(const RunConfig& run);
 
-/// Reads the output of to_yaml; messages name `origin` instead of a file. Throws as load_config.
-RunConfig from_yaml(const std::string& text, const std::string& origin);
+/// Reads the output of to_yaml; messages name `origin` instead of a file. With the folder of a run, its method is the one that the
+/// folder keeps. Throws as load_config.
+RunConfig from_yaml(const std::string& text, const std::string& origin, const std::filesystem::path& folder = {});
 
 /// The value of a top-level key in an output of to_yaml, as written; empty if there is none, or if the text is not YAML.
 std::string top_level_value(const std::string& yaml, const std::string& key);

@@ -212,7 +212,8 @@ std::shared_ptr<Method> read_method(const std::string& box, const std::string& o
     check_names(root, kParts);
     auto method = std::make_shared<Method>();
     method->box = box;
-    method->name = file.stem().string();
+    const std::string given_name = word_at(root, "method");
+    method->name = given_name.empty() ? file.stem().string() : given_name;
     method->file = file;
     method->doc = word_at(root, "doc");
     if (const Node* weighting = root.find("weighting")) {

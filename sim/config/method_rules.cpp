@@ -10,13 +10,29 @@
 
 namespace fedhive::sim {
 
+namespace {
+
+/// What a mode has to have for the method.
+std::string needs_of(const Method& method) {
+    std::vector<std::string> needs;
+    if (method.client.client_state()) needs.emplace_back("its clients remember");
+    if (method.formulas.changes_visits()) needs.emplace_back("its clients do more than steps on the loss");
+    if (method.sets_weights()) needs.emplace_back("it weighs the updates of a round");
+    if (method.has(aggregation::formulas::Place::Server)) needs.emplace_back("it has the server's step");
+    return fmt::format("{}", fmt::join(needs, " and "));
+}
+
+}  // namespace
+
 void check_method(const RunConfig& run, const ConfigSource& source) {
     const auto& method = run.strategy.parts.method;
     const std::string file = method->file.string();
     const std::vector<std::string> modes = modes_of(run.strategy.parts);
     if (std::find(modes.begin(), modes.end(), run.mode.name) == modes.end())
-        throw source.error("strategy.file", fmt::format("{} does not run in mode '{}'; allowed: {}", file, run.mode.name,
-                                                        fmt::join(modes, ", ")));
+        throw source.error("strategy.file", fmt::format("{} does not run in mode '{}', since {}; allowed: {}", file,
+                                                        run.mode.name, needs_of(*method), fmt::join(modes, ", ")));
+    if (method->sets_weights() && run.strategy.weighting != Weighting::Examples)
+        throw source.error("strategy.weighting", fmt::format("{} gives the weights itself; remove this key", file));
     const bool takes_mean = aggregation::aggregator_spec(run.strategy.parts.aggregator.name).replaceable;
     if (method->equal_weights && run.strategy.weighting != Weighting::Uniform)
         throw source.error("strategy.weighting",

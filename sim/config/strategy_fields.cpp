@@ -32,9 +32,9 @@ void describe_method(Visitor& visitor, StrategyConfig& strategy) {
     }
     if (strategy.name != "fedavg") return visitor.refuse("name", "'name' and 'file' are both given; keep one");
     if (!strategy.file_sha256.empty() && strategy.file_sha256 != parts.method->sha256)
-        return visitor.refuse(
-            "file_sha256", fmt::format("{} has changed since: its method's SHA-256 is {}; another method is another experiment",
-                                       strategy.file.string(), parts.method->sha256));
+        return visitor.refuse("file_sha256", fmt::format("{} has changed since: its method's SHA-256 is {}; another method is "
+                                                         "another experiment; its run's folder keeps the former as {}",
+                                                         strategy.file.string(), parts.method->sha256, kMethodBox));
     strategy.file_sha256 = parts.method->sha256;
     describe_keys(visitor, "file", parts.method->name, parts.of_method, {{parts.method->name, &parts.method->keys}});
 }

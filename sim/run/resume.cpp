@@ -222,8 +222,8 @@ Resumption find_resumption(const ResumeOptions& options) {
     found.folder = folder;
     found.loaded = load_wanted(options);
     found.from = newest_checkpoint(folder, std::numeric_limits<std::int64_t>::max(), found.point.damaged);
-    const RunConfig stored = load_config(folder / "config.yaml").run;
-    const RunConfig before = found.from ? from_yaml(found.from->checkpoint.config, "the checkpoint's config") : stored;
+    const RunConfig stored = from_yaml(read_file(folder / "config.yaml"), (folder / "config.yaml").string(), folder);
+    const RunConfig before = found.from ? from_yaml(found.from->checkpoint.config, "the checkpoint's config", folder) : stored;
     RunConfig& wanted = found.loaded.run;
     if (wanted.device == Device::Auto) wanted.device = before.device;  // as chosen then
     if (!wanted.model.file.empty() && wanted.model.file_sha256.empty()) wanted.model.file_sha256 = before.model.file_sha256;
@@ -260,7 +260,8 @@ Resumption find_start(const fs::path& folder, std::int64_t round) {
     found.loaded = load_config(folder / "config.yaml", {"workers=0"});
     found.from = newest_checkpoint(folder, round, found.point.damaged);
     if (found.from)
-        check_changes(changes(from_yaml(found.from->checkpoint.config, "the checkpoint's config"), found.loaded.run), folder);
+        check_changes(changes(from_yaml(found.from->checkpoint.config, "the checkpoint's config", folder), found.loaded.run),
+                      folder);
     found.data_fingerprint = read_before(folder).data_fingerprint;
     return found;
 }

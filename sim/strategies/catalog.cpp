@@ -42,8 +42,7 @@ const std::vector<StrategySpec>& strategy_catalog() {
         fedavg(), fedavgm(), fedprox(),  fedadam(),      fedyogi(), fedadagrad(),   scaffold(),
         feddyn(), median(),  krum(),     trimmed_mean(), bulyan(),  rfa(),          centered_clipping(),
         fedexp(), fednova(), qfedavg(),  term(),         afl(),     fedmgda_plus(), fedadp(),
-        fedfv(),  dnc(),     feddisco(), fltrust(),      zeno(),    dp_ftrl(),
-        foolsgold(),
+        fedfv(),  dnc(),     feddisco(), fltrust(),      zeno(),    dp_ftrl(),      foolsgold(),
     };
     return catalog;
 }

@@ -51,7 +51,7 @@ const std::map<std::string, std::string> kCuts{{"mlp", "fc1"}, {"mnist_cnn", "co
 const std::set<std::string> kByDirect{
     "fedyogi", "fedadagrad", "feddyn",  "krum", "trimmed_mean", "bulyan",       "rfa",    "centered_clipping",
     "fedexp",  "fednova",    "qfedavg", "term", "afl",          "fedmgda_plus", "fedadp", "fedfv",
-    "dnc",     "feddisco",   "fltrust", "zeno", "dp_ftrl", "foolsgold"};
+    "dnc",     "feddisco",   "fltrust", "zeno", "dp_ftrl",      "foolsgold"};
 
 struct Case {
     std::string name;

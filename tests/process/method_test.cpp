@@ -104,6 +104,31 @@ TEST_SUITE("Method") {
         }
     }
 
+    TEST_CASE("ARunKeepsItsMethod") {
+        FedhiveRun whole(small_config(), set(with_method("scaffold", {"rounds=4"})));
+        ended_well(whole);
+        FedhiveRun run;
+        const std::filesystem::path file = run.folder() / "mine.py";
+        std::filesystem::copy_file(kMethods / "scaffold.py", file);
+        const auto goes_on = [&](const Options& more, const char* end) {
+            run.start(Options{"run", "--quiet", "--resume", run.out().string(), "--set", "rounds=4"} + more);
+            const std::string ended = run.end();
+            CHECK_MESSAGE(ended == end, run.output());
+        };
+        std::ofstream(run.folder() / "test.yaml") << small_config();
+        run.start(Options{"run", (run.folder() / "test.yaml").string(), "--quiet", "--out", run.out().string()} +
+                  set({"strategy={file: " + file.string() + "}", "rounds=2"}));
+        ended_well(run);
+        CHECK(read_text(run.out() / "method.py") == read_text(file));
+        // Another method in its place is refused; the one that was kept goes on.
+        std::filesystem::copy_file(kMethods / "fedprox.py", file, std::filesystem::copy_options::overwrite_existing);
+        goes_on({}, "exited with status 2");
+        CHECK(run.output().find("strategy.file_sha256") != std::string::npos);
+        std::filesystem::remove(file);
+        goes_on({}, "exited with status 0");
+        CHECK(run.manifest()["model_sha256"] == whole.manifest()["model_sha256"]);
+    }
+
     TEST_CASE("AReportIsAColumn") {
         FedhiveRun run(small_config(), set(with_method("adaptive_clip")));
         ended_well(run);

@@ -30,7 +30,7 @@ class Ends(InFolder):
         """Starts a Python that runs what has no end, and returns it when rounds are done."""
         self.mark = f"{os.getpid()}-{self.id()}"
         process = subprocess.Popen([sys.executable, "-c", PROGRAM.format(what=what, config=config)], stdout=subprocess.PIPE, text=True,
-                                   env={**os.environ, "PYTHONPATH": LIBRARY, MARK: self.mark}, **how)
+                                   env={**os.environ, "PYTHONPATH": LIBRARY, MARK: self.mark, "TMPDIR": str(self.folder)}, **how)
         self.addCleanup(process.stdout.close)
         self.addCleanup(self.kill_the_rest)
         pattern = "out/rounds.csv" if what == "run" else "out/runs/*/rounds.csv"
@@ -56,6 +56,7 @@ class Ends(InFolder):
 
     def test_ctrl_c_of_a_terminal_reaches_the_program_once(self):
         process = self.start("sweep", {"base": LONG, "seeds": 1}, start_new_session=True)
+        self.assertEqual([pid for pid in marked(self.mark) if os.getpgid(pid) == process.pid], [process.pid])
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does, to all of the group
         self.assertEqual(process.communicate(timeout=60)[0], "interrupted\n")
         self.assertEqual(marked(self.mark), {})

@@ -44,6 +44,10 @@ class Runs(InFolder):
         self.assertEqual((config["training"]["optimizer"]["lr"], config["strategy"]["name"], config["strategy"]["proximal_mu"]),
                          (1e-05, "fedprox", 0.25))
 
+    def test_a_section_is_changed_before_its_keys(self):
+        run = fh.run(CONFIG, out="one", set={"training.cohort": 2, "training": {"batch_size": 8}})
+        self.assertEqual((run.config["training"]["cohort"], run.config["training"]["batch_size"]), (2, 8))
+
     def test_a_method_file_is_named_by_its_path(self):
         Path("pull.py").write_text('import fedhive as fh\nmu = fh.key("mu", 0.01)\n\n@fh.gradient\ndef gradient(g, w, w_t):\n'
                                    "    return g + mu * (w - w_t)\n", encoding="utf-8")

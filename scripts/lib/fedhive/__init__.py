@@ -29,6 +29,7 @@ __all__ = ["abs", "clip", "cohort", "cos", "dot", "end", "exp", "floor", "gradie
 _STARTS = {"run": "runs", "open": "runs", "sweep": "runs", "validate": "runs", "Run": "runs", "Sweep": "runs", "ConfigError": "errors",
            "RunError": "errors"}  # loaded when they are asked for; not a method file's
 
+
 def __getattr__(name):
     if name in _STARTS and not is_reading():
         return getattr(importlib.import_module(f"fedhive.{_STARTS[name]}"), name)

@@ -67,6 +67,10 @@ class Tracer(Declarations):
             fail(f"{type(error).__name__}: {error.msg}", error.lineno if error.filename == self.filename else self._line_of(error))
         except (Exception, SystemExit) as error:
             hint = f". {ALLOWED}" if isinstance(error, TypeError) and "Symbol" in str(error) else ""
+            if isinstance(error, ModuleNotFoundError):
+                hint = f". A method file needs no module but fedhive. {ALLOWED}"
+            if isinstance(error, TypeError) and "unexpected keyword" in str(error) and "key()" in str(error):
+                hint = ". Bounds of a key are least, above, most and below."
             fail(f"{type(error).__name__}: {error}{hint}", self._line_of(error))
 
     def _line_of(self, error):
@@ -150,6 +154,8 @@ class Tracer(Declarations):
         target = PLACES[place].target
         if returned is None:
             fail(f"@fh.{place} returns nothing", line)
+        if isinstance(returned, (tuple, list)):
+            fail(f"@fh.{place} returns a {type(returned).__name__}: return one value, or a dict {{name: value}}", line)
         if not isinstance(returned, dict):
             if target is None:
                 kinds = "name" if place == "cohort" else "memory or report"

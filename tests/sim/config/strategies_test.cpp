@@ -46,7 +46,7 @@ TEST_CASE("CatalogInOrder") {
                        "fedavg", "fedavgm", "fedprox",  "fedadam",      "fedyogi", "fedadagrad",   "scaffold",
                        "feddyn", "median",  "krum",     "trimmed_mean", "bulyan",  "rfa",          "centered_clipping",
                        "fedexp", "fednova", "qfedavg",  "term",         "afl",     "fedmgda_plus", "fedadp",
-                       "fedfv",  "dnc",     "feddisco", "fltrust",      "zeno",    "dp_ftrl", "foolsgold"});
+                       "fedfv",  "dnc",     "feddisco", "fltrust",      "zeno",    "dp_ftrl",      "foolsgold"});
     CHECK(names_of(mode_catalog()) == std::vector<std::string>{"synchronous", "semi_async", "async", "gradient_averaging",
                                                                "parameter_server", "hogwild", "split"});
     CHECK(names_of(local_rule_catalog()) == std::vector<std::string>{"plain", "prox", "scaffold", "dynamic"});
