@@ -9,11 +9,11 @@ namespace fedhive::aggregation::formulas {
 
 /// A pass and its operands, as a kernel's argument; pointers into device memory.
 struct DevicePass {
-    Instruction code[kMostInstructions];
+    Instruction code[kMostInstructions] = {};
     std::size_t instructions = 0;
-    const float* vectors[kMostVectors];
-    float* targets[kMostTargets];
-    float numbers[kMostNumbers];
+    const float* vectors[kMostVectors] = {};
+    float* targets[kMostTargets] = {};
+    float numbers[kMostNumbers] = {};
 };
 
 namespace kernels {

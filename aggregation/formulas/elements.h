@@ -78,7 +78,7 @@ FEDHIVE_HOST_DEVICE float logarithm(float x) {
 
 /// ln(x), as above.
 FEDHIVE_HOST_DEVICE double logarithm(double x) {
-    constexpr double kInfinite = static_cast<double>(INFINITY);
+    constexpr auto kInfinite = static_cast<double>(INFINITY);
     if (x < 0.0) return static_cast<double>(NAN);
     if (x == 0.0) return -kInfinite;
     if (!(x < kInfinite)) return x;

@@ -70,7 +70,7 @@ private:
     const float* input(const Operand& operand, std::size_t first) const;
     const float* spread(const Operand& operand, std::size_t first, std::size_t place);
     float* output(const Operand& operand, std::size_t first);
-    Loop loop_of(const Instruction& instruction) const;
+    Loop loop_of(const Instruction& one) const;
     MemorySpace space() const;
 
     Program program_;

@@ -15,6 +15,12 @@ namespace {
 
 /// What the root client, which has no state between rounds, cannot take part in.
 void check_state(const RunConfig& run, const std::string& rule, const ConfigSource& source) {
+    if (run.strategy.parts.method != nullptr && run.strategy.client_state())
+        throw source.error(
+            "strategy.aggregator",
+            fmt::format("the clients of '{}' remember, but the server's own client, which aggregator '{}' needs, has "
+                        "no memory; choose another aggregator",
+                        run.strategy.title(), rule));
     if (run.model.has_local_part())
         throw source.error(
             "model.local",

@@ -71,8 +71,8 @@ void check_tree_noise(const RunConfig& run, const ConfigSource& source) {
         throw source.error("strategy.aggregator", fmt::format("{} adds noise to the sum of updates, but aggregator '{}' uses "
                                                               "single updates; allowed: mean",
                                                               who, run.strategy.parts.aggregator.name));
-    if (const LocalRuleSpec& rule = local_rule_spec(run.strategy.parts.local.name); rule.client_state())
-        throw source.error("strategy.local",
+    if (const LocalRuleSpec& rule = local_rule_of(run.strategy.parts); rule.client_state())
+        throw source.error(run.strategy.parts.method != nullptr ? "strategy.file" : "strategy.local",
                            fmt::format("the state of clients of local rule '{}' moves the model without the noise "
                                        "of {}; allowed: plain, prox",
                                        rule.name, who));

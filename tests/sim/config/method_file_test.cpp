@@ -91,6 +91,15 @@ TEST_CASE("WhatDoesNotGoTogetherIsRefused") {
         const std::string key = more.substr(2, more.find(':') - 2);
         check_message("config", more, error_of(with_file(file, more)), "c.yaml:7: strategy." + key);
     }
+    const std::string remembers = folder.file("memories: [{name: c, owner: client}]\ngradient: g - c\nend: c = u\n", "c.yaml");
+    check_message("config", "dp_ftrl",
+                  error_of(with_file(remembers, ", server: dp_ftrl, weighting: uniform") + "upload: [{name: clip, norm: 1}]\n"),
+                  "c.yaml:7: strategy.file");
+    check_message("config", "root",
+                  error_of("data: {format: glyphs, root_examples: 9, partition: {clients: 4}}\nmodel: {name: lr}\n"
+                           "strategy: {file: " +
+                           remembers + ", aggregator: root_trust}\n"),
+                  "c.yaml:3: strategy.aggregator");
     check_message("config", "mode", error_of(with_file(file) + "mode: {name: async}\n"), "c.yaml:7: strategy.file");
     check_message("config", "shared", error_of(with_file(file) + "training: {clients_per_slot: 4}\n"),
                   "c.yaml:8: training.clients_per_slot");
