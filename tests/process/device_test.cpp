@@ -164,7 +164,7 @@ TEST_SUITE("Device") {
             CAPTURE(way);
             CHECK(DeviceFolder({way, "workers=1"}).sha() == DeviceFolder({way, "workers=2"}).sha());
         }
-        const std::string methods = FEDHIVE_SOURCE_DIR "/configs/methods/";
+        const std::string methods = (source_folder() / "configs/methods").string() + "/";
         for (const char* method : {"scaffold", "fedacg", "adaptive_clip", "fedadam"}) {
             CAPTURE(method);
             const std::string file = "strategy={file: " + methods + method + ".py}";

@@ -15,7 +15,7 @@ using namespace fedhive::testing;
 
 namespace {
 
-const std::filesystem::path kMethods = FEDHIVE_SOURCE_DIR "/configs/methods";
+const std::filesystem::path kMethods = source_folder() / "configs/methods";
 
 std::vector<std::string> method_names() {
     std::vector<std::string> names;
