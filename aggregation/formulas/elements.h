@@ -3,7 +3,7 @@
 #pragma once
 
 #include "aggregation/formulas/op.h"
-#include "aggregation/math/element_ops.h"
+#include "aggregation/math/scalar_functions.h"
 
 #include <cmath>
 #include <cstdint>
@@ -83,20 +83,7 @@ FEDHIVE_HOST_DEVICE double logarithm(double x) {
     if (x == 0.0) return -kInfinite;
     if (!(x < kInfinite)) return x;
     const double normal = x < 2.2250738585072014e-308 ? 2.2250738585072014e-308 : x;
-    std::uint64_t bits = 0;
-    std::memcpy(&bits, &normal, sizeof bits);
-    auto exponent = static_cast<std::int32_t>(bits >> 52 & 0x7FF) - 1022;
-    bits = (bits & 0xFFFFFFFFFFFFFU) | 0x3FE0000000000000U;  // in [0.5, 1)
-    double mantissa = 0.0;
-    std::memcpy(&mantissa, &bits, sizeof mantissa);
-    if (mantissa < 0.70710678118654752) {
-        mantissa *= 2.0;
-        --exponent;
-    }
-    const double z = (mantissa - 1.0) / (mantissa + 1.0), square = z * z;
-    double series = 0.0;
-    for (int k = 21; k >= 1; k -= 2) series = series * square + 1.0 / k;
-    return 2.0 * z * series + exponent * 0.69314718055994531;
+    return element::logarithm(normal);
 }
 
 /// Op of one value. Comparisons with 0 decide, so that sign(NaN) = relu(NaN) = 0.

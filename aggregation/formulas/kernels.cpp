@@ -12,32 +12,21 @@ extern const Loops loops_avx2;
 
 namespace {
 
-/// The kernels that this processor runs, fastest first; null for the others.
-std::array<const Loops*, 3> runnable() {
-    std::array<const Loops*, 3> found{};
+KernelSets<Loops> runnable() {
 #if defined(FEDHIVE_X86_KERNELS)
-    if (runs_avx512()) found[0] = &loops_avx512;
-    if (runs_avx2()) found[1] = &loops_avx2;
+    return runnable_of(loops_plain, &loops_avx2, &loops_avx512);
+#else
+    return runnable_of<Loops>(loops_plain, nullptr, nullptr);
 #endif
-    found[2] = &loops_plain;
-    return found;
 }
 
 }  // namespace
 
 const Loops& loops() {
-    static const Loops& fastest = []() -> const Loops& {
-        for (const Loops* one : runnable())
-            if (one != nullptr) return *one;
-        return loops_plain;
-    }();
+    static const Loops& fastest = fastest_of(runnable());
     return fastest;
 }
 
-const Loops* loops_by_name(std::string_view name) {
-    for (const Loops* one : runnable())
-        if (one != nullptr && one->name == name) return one;
-    return nullptr;
-}
+const Loops* loops_by_name(std::string_view name) { return named(runnable(), name); }
 
 }  // namespace fedhive::aggregation::formulas

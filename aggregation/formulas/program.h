@@ -1,5 +1,5 @@
-// Checked expressions as instructions for a chunk of elements. Every pass but the last computes values of the whole vector (sums,
-// norms, inner products), of which the numbers of the next pass are made; the last writes the targets.
+// Checked expressions as instructions for a chunk of elements. The last pass writes the targets. Each pass before it computes values
+// of the whole vector (sums, norms, inner products); the next pass makes its numbers of them.
 #pragma once
 
 #include "aggregation/formulas/expression.h"

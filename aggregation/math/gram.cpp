@@ -5,7 +5,6 @@
 #include "aggregation/math/dispatch.h"
 
 #include <algorithm>
-#include <array>
 #include <vector>
 
 namespace fedhive::aggregation {
@@ -20,33 +19,22 @@ extern const Kernels kernels_avx2;
 
 namespace {
 
-/// The kernels that this processor runs, fastest first; null for the others.
-std::array<const Kernels*, 3> runnable() {
-    std::array<const Kernels*, 3> found{};
+KernelSets<Kernels> runnable() {
 #if defined(FEDHIVE_X86_KERNELS)
-    if (runs_avx512()) found[0] = &kernels_avx512;
-    if (runs_avx2()) found[1] = &kernels_avx2;
+    return runnable_of(kernels_plain, &kernels_avx2, &kernels_avx512);
+#else
+    return runnable_of<Kernels>(kernels_plain, nullptr, nullptr);
 #endif
-    found[2] = &kernels_plain;
-    return found;
 }
 
 }  // namespace
 
 const Kernels& kernels() {
-    static const Kernels& fastest = []() -> const Kernels& {
-        for (const Kernels* kernels : runnable())
-            if (kernels != nullptr) return *kernels;
-        return kernels_plain;
-    }();
+    static const Kernels& fastest = fastest_of(runnable());
     return fastest;
 }
 
-const Kernels* kernels_by_name(std::string_view name) {
-    for (const Kernels* kernels : runnable())
-        if (kernels != nullptr && kernels->name == name) return kernels;
-    return nullptr;
-}
+const Kernels* kernels_by_name(std::string_view name) { return named(runnable(), name); }
 
 }  // namespace gram_kernels
 

@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <cstdlib>
 #include <string>
 
@@ -19,15 +18,12 @@ extern const Kernels kernels_avx2;
 
 namespace {
 
-/// The kernels that this processor runs, fastest first; null for the others.
-std::array<const Kernels*, 3> runnable() {
-    std::array<const Kernels*, 3> found{};
+KernelSets<Kernels> runnable() {
 #if defined(FEDHIVE_X86_KERNELS)
-    if (runs_avx512()) found[0] = &kernels_avx512;
-    if (runs_avx2()) found[1] = &kernels_avx2;
+    return runnable_of(kernels_plain, &kernels_avx2, &kernels_avx512);
+#else
+    return runnable_of<Kernels>(kernels_plain, nullptr, nullptr);
 #endif
-    found[2] = &kernels_plain;
-    return found;
 }
 
 std::string names() {
@@ -46,18 +42,12 @@ const Kernels& kernels() {
             throw ConfigError(
                 fmt::format("FEDHIVE_KERNELS={}: this processor does not support these kernels; allowed: {}", wanted, names()));
         }
-        for (const Kernels* kernels : runnable())
-            if (kernels != nullptr) return *kernels;
-        return kernels_plain;
+        return fastest_of(runnable());
     }();
     return chosen;
 }
 
-const Kernels* kernels_by_name(std::string_view name) {
-    for (const Kernels* kernels : runnable())
-        if (kernels != nullptr && kernels->name == name) return kernels;
-    return nullptr;
-}
+const Kernels* kernels_by_name(std::string_view name) { return named(runnable(), name); }
 
 std::string remark_on(std::string_view name) {
     if (name != "plain") return "";

@@ -15,21 +15,22 @@ Way way_of(Engine engine, aggregation::MemorySpace space, Features asked) {
 
 Features honoured_by(Way way) {
     using enum Feature;
-    static constexpr Features kDirect{ProximalTerm, RateOfRound, OneClass,  Numbers,         IgnoredTargets,
-                                      Layers,       OwnParts,    Optimizer, ClippedGradient, Correction};
+    static constexpr Features kDirect{ProximalTerm, RateOfRound, OneClass,        Numbers,    IgnoredTargets, Layers,
+                                      OwnParts,     Optimizer,   ClippedGradient, Correction, GradientFormula};
 
-    static constexpr Features kDirectOnGpu{ProximalTerm, RateOfRound, OneClass,        Numbers,   Layers,
-                                           OwnParts,     Optimizer,   ClippedGradient, Correction};
+    static constexpr Features kDirectOnGpu{ProximalTerm, RateOfRound, OneClass,        Numbers,    Layers,
+                                           OwnParts,     Optimizer,   ClippedGradient, Correction, GradientFormula};
 
     static constexpr Features kDirectBlocks{ProximalTerm, RateOfRound, OneClass, Numbers, Layers};
 
-    static constexpr Features kLibtorch{ProximalTerm,  RateOfRound, OneClass,         ClassEach,  Numbers,       IgnoredTargets,
-                                        Layers,        Graph,       FrozenParameters, OwnParts,   TensorFloat32, BFloat16,
-                                        RecordedSteps, Optimizer,   ClippedGradient,  Correction, Threads};
+    static constexpr Features kLibtorch{ProximalTerm,   RateOfRound,     OneClass,      ClassEach,        Numbers,
+                                        IgnoredTargets, Layers,          Graph,         FrozenParameters, OwnParts,
+                                        TensorFloat32,  BFloat16,        RecordedSteps, Optimizer,        ClippedGradient,
+                                        Correction,     GradientFormula, Threads};
 
-    static constexpr Features kLibtorchRows{ProximalTerm,    RateOfRound, OneClass,         ClassEach,     Numbers,
-                                            IgnoredTargets,  Layers,      FrozenParameters, TensorFloat32, RecordedSteps,
-                                            ClippedGradient, Threads,     ClientsAtOnce};
+    static constexpr Features kLibtorchRows{ProximalTerm,    RateOfRound,     OneClass,         ClassEach,     Numbers,
+                                            IgnoredTargets,  Layers,          FrozenParameters, TensorFloat32, RecordedSteps,
+                                            ClippedGradient, GradientFormula, Threads,          ClientsAtOnce};
 
     static constexpr Features kLibtorchHalves{ProximalTerm,  RateOfRound, OneClass, IgnoredTargets, Layers,
                                               TensorFloat32, Optimizer,   Threads,  Halves};

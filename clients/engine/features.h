@@ -31,7 +31,8 @@ enum class Feature : std::uint32_t {
     RecordedSteps,
     Optimizer,  // any of aggregation/math/client_optimizer.h, over flat parameters
     ClippedGradient,
-    Correction,  // of the gradient, by what clients keep
+    Correction,       // of the gradient, by what clients keep
+    GradientFormula,  // of strategy.file
     // of who is trained where
     Threads,  // more than one a worker
     ClientsAtOnce,

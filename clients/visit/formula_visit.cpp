@@ -115,7 +115,15 @@ FormulaVisit::FormulaVisit(const MethodText& text, const aggregation::Memories& 
 }
 
 void FormulaVisit::add_to(LocalStep& step) {
-    if (method_.has(Place::Gradient)) gradients_.push_back(&step.add<FormulaGradient>(method_, ranges_));
+    if (!method_.has(Place::Gradient)) return;
+    gradients_.push_back(&step.add<FormulaGradient>(method_, ranges_));
+    if (sent_.size > 0) set_all(*gradients_.back());  // the step is made within a visit
+}
+
+void FormulaVisit::set_all(FormulaGradient& gradient) const {
+    set_facts(gradient.executor(), facts_);
+    gradient.set_vector("w_t", sent_);
+    for (const Bound& memory : memories_) gradient.set_vector(memory.name, memory.values);
 }
 
 void FormulaVisit::bind(Bound& memory, const aggregation::VisitMemories& memories, ConstParamSpan sent) {
@@ -156,11 +164,7 @@ ConstParamSpan FormulaVisit::begin(const aggregation::VisitMemories& memories, C
         start_->run(ranges_);
         began_ = start_room_;
     }
-    for (FormulaGradient* gradient : gradients_) {
-        set_facts(gradient->executor(), facts_);
-        gradient->set_vector("w_t", sent_);
-        for (const Bound& memory : memories_) gradient->set_vector(memory.name, memory.values);
-    }
+    for (FormulaGradient* gradient : gradients_) set_all(*gradient);
     return began_;
 }
 
@@ -176,10 +180,16 @@ void FormulaVisit::end(const aggregation::VisitMemories& memories, ConstParamSpa
         aggregation::add_scaled(update_room_, sent_.part(0, trainable_), -1.0);
         end_->set("u", ConstParamSpan(update_room_));
     }
-    for (const std::string& target : end_->program().stored) {
-        const ParamSpan written = memories.written(target);
+    const std::vector<std::string>& stored = end_->program().stored;
+    unwanted_.resize(stored.size());
+    for (std::size_t i = 0; i < stored.size(); ++i) {
+        ParamSpan written = memories.written(stored[i]);
+        if (written.size == 0) {
+            if (unwanted_[i].span().size == 0) unwanted_[i] = ParamBuffer(trainable_, space_);
+            written = unwanted_[i];
+        }
         zero_outside(written, shared_ranges_);
-        end_->write_to(target, written);
+        end_->write_to(stored[i], written);
     }
     end_->run(shared_ranges_);
     for (std::size_t r = 0; r < report_places_.size(); ++r) reports[report_places_[r]] = end_->number(method_.reports[r]);

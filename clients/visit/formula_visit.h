@@ -3,6 +3,7 @@
 #pragma once
 
 #include "aggregation/formulas/method_formulas.h"
+#include "aggregation/math/client_optimizer.h"
 #include "aggregation/memory/memories.h"
 #include "aggregation/memory/param_buffer.h"
 #include "clients/models/local_part.h"
@@ -27,6 +28,11 @@ struct VisitFacts {
     std::uint32_t round = 0;
     std::uint64_t num_examples = 0;
     double lr = 0.0;  // client rate of this round
+
+    static VisitFacts of(std::uint32_t round, std::size_t num_examples, const aggregation::OptimizerOptions& optimizer,
+                         const Objective& objective) {
+        return {round, num_examples, aggregation::client_rate(optimizer) * static_cast<double>(objective.lr_factor)};
+    }
 };
 
 /// g <- the formula of `gradient`. Rows share the names' values, so a formula that reads a client's own has one row.
@@ -70,6 +76,7 @@ public:
     FormulaVisit(const MethodText& text, const aggregation::Memories& memories, const aggregation::Layout& layout,
                  const LocalPart& local_part, const Reports& reports, aggregation::MemorySpace space);
 
+    /// The step may be made before or within a visit.
     void add_to(LocalStep& step);
 
     /// Before the client's first step. sent: [P], the model that it was sent, with its own local part. The result is where it
@@ -77,7 +84,7 @@ public:
     aggregation::ConstParamSpan begin(const aggregation::VisitMemories& memories, aggregation::ConstParamSpan sent,
                                       const VisitFacts& facts);
 
-    /// After its last step: writes the client's memories and what comes up, and its reports. local: [P], the trained model. What the
+    /// After its last step, if has_end(): writes the client's memories and what comes up, where they are wanted, and its reports. local: [P], the trained model. What the
     /// client does not share is 0 in what comes up. loss: of the visit.
     ///
     /// Stream   CUDA: waits if a report needs a vector.
@@ -98,6 +105,7 @@ private:
 
     void bind(Bound& memory, const aggregation::VisitMemories& memories, aggregation::ConstParamSpan sent);
     void set_all(aggregation::formulas::Executor& executor) const;
+    void set_all(FormulaGradient& gradient) const;
 
     aggregation::formulas::MethodFormulas method_;
     aggregation::MemorySpace space_;
@@ -111,6 +119,7 @@ private:
     aggregation::ConstParamSpan sent_{}, began_{};
     VisitFacts facts_{};
     aggregation::ParamBuffer start_room_{}, update_room_{};
+    std::vector<aggregation::ParamBuffer> unwanted_{};  // for what a replay does not keep, by target
 };
 
 }  // namespace fedhive::clients

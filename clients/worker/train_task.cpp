@@ -180,9 +180,8 @@ void TrainTask::train_rows(TaskCell& cell, const LocalTraining& training, aggreg
 /// Where the visits of rows_ begin. Several rows share what the formulas read.
 aggregation::ConstParamSpan TrainTask::begin_formulas(const Task& task, aggregation::ConstParamSpan sent) {
     const RowClient& first = rows_.clients.front();
-    const double lr = aggregation::client_rate(worker_.plan.optimizer) * static_cast<double>(task.objective.lr_factor);
     return formulas_->begin(worker_.memories_of(task, first.client_id), sent,
-                            {.round = task.round, .num_examples = first.shard.size(), .lr = lr});
+                            VisitFacts::of(task.round, first.shard.size(), worker_.plan.optimizer, task.objective));
 }
 
 /// Writes a client's update: applies the upload chain, then writes to the slot or adds to the

@@ -6,6 +6,7 @@
 #include "clients/tasks/measures.h"
 #include "clients/trainers/engine.h"
 #include "clients/visit/control_variates.h"
+#include "clients/visit/formula_visit.h"
 #include "clients/visit/local_step.h"
 #include "clients/visit/local_training.h"
 #include "clients/visit/measure_pass.h"
@@ -184,15 +185,31 @@ clients::ClientResult train_recorded(const Experiment& run, const std::vector<Re
     clients::LocalStep local(rows.size() > 1 ? trainer->step_at_once() : trainer->step(), run.worker_plan.clip_norm);
     if (const aggregation::ControlChange& change = run.worker_plan.control_change; change.any())
         clients::ControlVariates(local, run.model.memories, change, 0.0F, global.space).begin(memories);
+    const clients::Objective objective = run.server.strategy.objective_in(round);
+    aggregation::ConstParamSpan began = global;
+    std::optional<clients::FormulaVisit> formulas;
+    if (!run.worker_plan.method.empty()) {
+        formulas.emplace(run.worker_plan.method, run.model.memories, run.model.layout, run.model.local_part,
+                         run.worker_plan.reports, global.space);
+        formulas->add_to(local);
+        began = formulas->begin(memories, global,
+                                clients::VisitFacts::of(round, rows[row].shard.size(), run.worker_plan.optimizer, objective));
+    }
     LoggedStep step(local, row, say);
 
     aggregation::PinnedArray<clients::ClientFigures> figures(global.space);
     figures.reserve(rows.size());
     for (std::size_t i = 0; i < rows.size(); ++i) rows[i].figures = &figures[i];
     std::vector<clients::ClientResult> results(rows.size());
-    clients::enqueue_clients(step, training, run.server.strategy.objective_in(round), round, rows, global, results);
+    clients::enqueue_clients(step, training, objective, round, rows, began, results);
     const aggregation::ParamSpan trained = step.parameters_of(row);
     run.model.local_part.hide(trained, global);
+    clients::ReportValues reported = measured;
+    if (formulas && formulas->has_end()) {
+        aggregation::synchronize(global.space);
+        formulas->end(memories, trained, results[row], clients::mean_loss_of(figures[row].loss_sum, figures[row].examples),
+                      reported);
+    }
     clients::UploadChain chain(run.worker_plan.upload, run.model.layout,
                                run.model.layout.without(run.model.local_part.names()));
     const bool within = chain.apply(trained, global, training.seed, round, id, run.mode.num_together(cohort.size()), memories,
@@ -201,7 +218,7 @@ clients::ClientResult train_recorded(const Experiment& run, const std::vector<Re
     aggregation::write_update(trained, trained, global, figures[row].update);
     aggregation::synchronize(global.space);
     clients::finish(results[row], figures[row]);
-    results[row].reports = measured;
+    results[row].reports = reported;
     if (const clients::Reports& reports = run.worker_plan.reports; reports.has(clients::kWithinClip))
         results[row].reports[reports.index_of(clients::kWithinClip)] = within ? 1.0 : 0.0;
     return results[row];

@@ -46,7 +46,7 @@ std::string method_text(const Method& method) {
     for (const ReportDoc& report : method.reports) text += line("reports", fmt::format("{}: {}", report.name, report.doc));
     text += line("travels", fmt::format("{} down, {} up for each client (fedavg: 1 and 1){}", models(down), models(up),
                                         method.reports.empty() ? "" : fmt::format(", {} numbers up", method.reports.size())));
-    text += line("weights", method.sets_weights()  ? "its own, from `cohort`"
+    text += line("weights", method.sets_weights()  ? "its own: u is the sum of weight_k u_k"
                             : method.equal_weights ? "equal, which its server's formulas need"
                                                    : "strategy.weighting");
     text += line("slots", method.trains_alone() ? "one client in each" : "clients may share one");

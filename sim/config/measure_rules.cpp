@@ -49,13 +49,13 @@ void check_measures(const RunConfig& run, const ConfigSource& source) {
                                fmt::format("task '{}' has no measure '{}'; allowed with it: {}", run.task, given[i],
                                            fmt::join(allowed, ", ")));
     const std::vector<std::string> modes = modes_with_clients_alone();
-    if (!run.measures().empty() && std::ranges::find(modes, run.mode.name) == modes.end())
+    if (!given.empty() && std::ranges::find(modes, run.mode.name) == modes.end())
         throw source.error(
             "training.measure",
             fmt::format(
                 "in mode '{}' no client trains alone from the one model that it is sent, so it cannot measure that model "
                 "({}); remove it, or use mode {}",
-                run.mode.name, fmt::join(run.measures(), ", "), fmt::join(modes, " or ")));
+                run.mode.name, fmt::join(given, ", "), fmt::join(modes, " or ")));
     check_candidates(run, source);
     check_seconds(run, source);
 }

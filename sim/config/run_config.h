@@ -119,7 +119,7 @@ struct StrategyConfig {
 
     /// The method's name, or that of the catalog.
     const std::string& title() const { return parts.method != nullptr ? parts.method->name : name; }
-    /// Clients train alone in their slots, whatever they keep.
+    /// The method needs a slot for each client.
     bool trains_alone() const { return parts.method != nullptr && parts.method->trains_alone(); }
     /// Clients have state for the strategy.
     bool client_state() const { return local_rule_of(parts_of(name, parts)).client_state(); }

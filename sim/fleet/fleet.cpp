@@ -67,7 +67,7 @@ Expected Fleet::arrive_together(const ServerState& server) {
     return arrivals;
 }
 
-/// Waits for the root client, whatever the quorum. arrived: flights of the cohort that have arrived.
+/// Waits for the root client, also with a quorum. arrived: flights of the cohort that have arrived.
 void Fleet::await_root(std::size_t arrived) {
     const std::optional<std::size_t> slot = flights_.root();
     if (!slot) return;

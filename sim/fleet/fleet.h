@@ -57,7 +57,7 @@ public:
         policy_.same_on_all_ranks(false);
     }
 
-    /// The same for a cohort of which each client was drawn once.
+    /// The same where each client of the cohort was drawn once.
     void pull_down(const Cohort& cohort, ServerState& server, const Strategy& strategy) {
         pull_down(CountedCohort{cohort}, server, strategy);
     }

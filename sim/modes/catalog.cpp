@@ -49,6 +49,13 @@ bool runs(const ModeSpec& mode, const aggregation::ServerOptimizerSpec& server) 
     return (server.replaceable || leaves_the_server(mode)) && (!server.tree_noise || mode.whole_cohort);
 }
 
+/// Formulas of a visit are evaluated where a client trains the whole model by local steps. Numbers of a cohort do not know a
+/// discount.
+bool runs(const ModeSpec& mode, const Method& method) {
+    return (!method.formulas.changes_visits() || trains_alone(mode)) && (!method.reads_sent_loss() || trains_alone(mode)) &&
+           (!method.has(aggregation::formulas::Place::Cohort) || !mode.discounts);
+}
+
 }  // namespace
 
 std::vector<std::string> modes_of(const LocalRuleSpec& local) {
@@ -66,7 +73,8 @@ std::vector<std::string> modes_of(const aggregation::ServerOptimizerSpec& server
 std::vector<std::string> modes_of(const StrategyParts& parts) {
     return modes_that([&](const ModeSpec& mode) {
         return runs(mode, local_rule_of(parts)) && runs(mode, aggregation::aggregator_spec(parts.aggregator.name)) &&
-               runs(mode, aggregation::server_optimizer_spec(parts.server.name));
+               runs(mode, aggregation::server_optimizer_spec(parts.server.name)) &&
+               (parts.method == nullptr || runs(mode, *parts.method));
     });
 }
 

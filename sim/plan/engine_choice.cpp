@@ -58,7 +58,11 @@ void ask_for_objective(const RunConfig& run, AllAsked& asked) {
             {Feature::ProximalTerm, fmt::format("minimises only the loss, but strategy '{}' adds a term", strategy.title())});
     asked.push_back({Feature::RateOfRound, "supports only one client rate for all rounds"});
     const Method* method = strategy.parts.method.get();
-    if (strategy.client_state() || (method != nullptr && method->formulas.changes_visits()))
+    if (method != nullptr && method->formulas.changes_visits())
+        asked.push_back(
+            {Feature::GradientFormula,
+             fmt::format("does not evaluate formulas, but method '{}' has some for its clients", strategy.title())});
+    if (strategy.client_state())
         asked.push_back(
             {Feature::Correction, fmt::format("does not correct gradients, but strategy '{}' does", strategy.title())});
 }

@@ -34,6 +34,7 @@ std::uint64_t vectors_of_worker(const RunConfig& run, const aggregation::Memorie
                                        : has_whole_gradient(run) ? 1
                                                                  : 0;
     vectors += std::max(mode.gradient_vectors, in_one_piece);
+    if (run.strategy.parts.method != nullptr) vectors += 2;  // where a visit begins, and its update
     vectors += memories.all().size();    // for each: the correction of gradients, the update that leaves a residual
     if (!run.upload.empty()) ++vectors;  // the update that a step reads
     if (!run.upload.empty() && run.strategy.client_state()) ++vectors;  // the update as it was trained

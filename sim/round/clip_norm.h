@@ -13,7 +13,7 @@ namespace fedhive::sim {
 
 class ClipNorm {
 public:
-    /// The norm stays within these, so that it is a float above 0 whatever the noise does.
+    /// The norm stays between these: noise makes it neither 0 nor infinite in f32.
     static constexpr double kLeast = 1e-30, kMost = 1e30;
 
     /// seed: that of the clients' training; reports: the list of the run's clients.

@@ -257,7 +257,9 @@ Resumption find_resumption(const ResumeOptions& options) {
 Resumption find_start(const fs::path& folder, std::int64_t round) {
     Resumption found;
     found.folder = folder;
-    found.loaded = load_config(folder / "config.yaml", {"workers=0"});
+    std::vector<std::string> overrides{"workers=0"};
+    if (fs::exists(folder / kMethodBox)) overrides.push_back("strategy.file=" + fs::absolute(folder / kMethodBox).string());
+    found.loaded = load_config(folder / "config.yaml", overrides);
     found.from = newest_checkpoint(folder, round, found.point.damaged);
     if (found.from)
         check_changes(changes(from_yaml(found.from->checkpoint.config, "the checkpoint's config", folder), found.loaded.run),

@@ -1,5 +1,5 @@
 // In proportion to the clients' examples, with replacement: each of K draws is client k with probability n_k / Σ n_j over the
-// candidates, whoever was drawn before.
+// candidates, independently of the others.
 //
 // Source   X. Li, K. Huang, W. Yang, S. Wang, Z. Zhang 2020, "On the Convergence of FedAvg on Non-IID Data" (arXiv:1907.02189),
 //          section 3.1, scheme I: the next model is the mean over the K draws, so a client counts as often as it was drawn.

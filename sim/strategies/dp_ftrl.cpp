@@ -4,6 +4,9 @@
 //   clients as in FedAvg; the upload step clip bounds each update by C
 //   s_t <- s_{t-1} + mean of updates;   w_t <- w_0 + lr (s_t + noise of the tree's nodes that make up 1..t)
 //   every restart_every rounds: w_0 <- w_t, s <- 0, a new tree
+//
+// Differs  a prefix has the plain sum of its nodes' noise, not the estimator of less variance that the paper's experiments take; the
+//          noise of a round's increment is divided by the number of updates accepted in it.
 #include "sim/strategies/strategy.h"
 
 namespace fedhive::sim {

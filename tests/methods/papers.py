@@ -118,7 +118,7 @@ def fedinit(h, c, s, k):  # Sun, Shen and Tao 2023
     return {"start": {"w": c.w_t + h.beta * (c.w_t - c.last)}, "end": {"last": c.w}}
 
 
-def mifa(h, c, s, k):  # Gu et al. 2021: N clients' last updates, of which those of the cohort are replaced
+def mifa(h, c, s, k):  # Gu et al. 2021: h has N clients' last updates; the cohort's replace their own
     kept = np.zeros((s.clients, k.u.shape[1]))
     kept[:] = s.mean_of_all  # any list of this mean
     kept[:len(k.d)] += k.d
@@ -149,7 +149,7 @@ def easgd(h, c, s, k):  # Zhang, Choromanska and LeCun 2015, equations 3 and 4
     return {"start": {"w": c.own}, "end": {"own": c.w - h.alpha * (c.w - c.w_t)}, "server": {"w": s.w + h.alpha * (models - s.w).sum(0)}}
 
 
-def feddc(h, c, s, k):  # Gao et al. 2022: the mean of w_k + h_k; h of all N, of which the cohort's change by u_k
+def feddc(h, c, s, k):  # Gao et al. 2022: the mean of w_k + h_k; h of the cohort's clients grows by u_k
     return {"gradient": {"g": c.g + h.alpha * (c.w - (c.w_t - c.h_k)) + c.c - c.c_k}, "end": {"h_k": c.h_k + c.w - c.w_t},
             "server": {"w": (s.w + k.u).mean(0) + s.h + k.u.sum(0) / s.clients}}
 

@@ -129,6 +129,33 @@ TEST_SUITE("Method") {
         CHECK(run.manifest()["model_sha256"] == whole.manifest()["model_sha256"]);
     }
 
+    TEST_CASE("AVisitIsReplayedBitForBit") {
+        // Of the gradient alone; with memories; from another start; with a report.
+        for (const std::string name : {"fedprox", "scaffold", "fedacg", "adaptive_clip"}) {
+            CAPTURE(name);
+            FedhiveRun run(small_config(), set(with_method(name)));
+            ended_well(run);
+            const auto row = read_csv(run.out() / "clients.csv").back();
+            FedhiveRun again;
+            again.start({"replay", run.out().string(), "--round", row.at("round"), "--client", row.at("client_id")});
+            const std::string ended = again.end();
+            CHECK_MESSAGE(ended == "exited with status 0", again.output());
+            CHECK_MESSAGE(again.output().find(": the same bits as in the run") != std::string::npos, again.output());
+        }
+    }
+
+    TEST_CASE("AGradientWithoutMemoryIsAsTheProximalTermInEveryModeAndForRowsAtOnce") {
+        const std::string file = "strategy={file: " + (kMethods / "fedprox.py").string() + ", mu: 0.5}";
+        const std::string in_cpp = "strategy={name: fedprox, proximal_mu: 0.5}";
+        for (const Options& more : std::vector<Options>{{"mode={name: semi_async, quorum: 3}"},
+                                                        {"mode={name: async}"},
+                                                        {"training.clients_at_once=4", "training.clients_per_slot=4"},
+                                                        {"training.engine=libtorch"}}) {
+            CAPTURE(fmt::format("{}", fmt::join(more, " ")));
+            CHECK(sha_with(more + Options{file}) == sha_with(more + Options{in_cpp}));
+        }
+    }
+
     TEST_CASE("AReportIsAColumn") {
         FedhiveRun run(small_config(), set(with_method("adaptive_clip")));
         ended_well(run);

@@ -197,7 +197,7 @@ def write_model(module: Any, shape: Sequence[int], tokens: bool, folder: Path) -
         try:
             with torch.no_grad():
                 copy.deepcopy(net)(example)
-        except Exception as error:  # whatever the module raises for another shape
+        except Exception as error:  # a module may raise anything for another shape
             problem = error
             continue
         program = torch.export.export(net, (example,), dynamic_shapes=({0: torch.export.Dim("batch", min=1)},))

@@ -168,9 +168,6 @@ class Symbols:
                 if not a.is_vector:
                     over = "over the cohort (k.…) or over a vector's elements" if operation in ("sum", "mean") else "of vectors"
                     fail(f"{spoken}{a.spoken()}: it is {over}")
-                if operation == "mean" and a.operation == "name" and a.value == "u":
-                    fail("fh.mean of 'u': it would be one number, the mean of the vector's elements. 'u' itself is the mean of the updates by "
-                         "the run's weights; fh.mean(k.u) is their mean with equal weights.")
                 if a.per_client:
                     fail(f"{spoken}{a.spoken()}: of the cohort's vectors only fh.norm(k.u) is known. Compute it in @fh.end and send a report.")
             return False, False

@@ -102,6 +102,8 @@ class Tracer(Declarations):
         for target, value in results.items():
             self._check_shape(target, value, line)
             self.check_reads(value, place, line)
+            if place == "server":
+                self._refuse_mean_of_u(value)
         return results, hints
 
     def line_of(self, function, argument=None):
@@ -130,6 +132,13 @@ class Tracer(Declarations):
         for name, where in _names_with_lines(value, line):
             if name not in readable:
                 self._refuse_name(name, place, "name", where)
+
+    def _refuse_mean_of_u(self, value):
+        """Raises MethodError for fh.mean(u), which is one number and never what a server means."""
+        for symbol in operations(value):
+            if symbol.operation == "mean" and symbol.arguments[0].operation == "name" and symbol.arguments[0].value == "u":
+                fail("fh.mean(u) is one number, the mean of the vector's elements. u itself is the mean of the updates by the run's weights; "
+                     "fh.mean(k.u) is their mean with equal weights.", symbol.line)
 
     def _refuse_name(self, name, place, what, line):
         memory, at = self.memories.get(name), f"@fh.{place}"

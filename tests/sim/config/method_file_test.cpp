@@ -101,6 +101,18 @@ TEST_CASE("WhatDoesNotGoTogetherIsRefused") {
                            remembers + ", aggregator: root_trust}\n"),
                   "c.yaml:3: strategy.aggregator");
     check_message("config", "mode", error_of(with_file(file) + "mode: {name: async}\n"), "c.yaml:7: strategy.file");
+    const std::string of_cohort = folder.file("cohort: most = max_k(k.norm)\nserver: w = w + u / most\n", "cohort.yaml");
+    check_message("config", "discount", error_of(with_file(of_cohort) + "mode: {name: semi_async, quorum: 2}\n"),
+                  "c.yaml:7: strategy.file");
+    const std::string split = "mode: {name: split, cut: fc}\n";
+    check_message("config", "split", error_of(with_file(folder.file("gradient: g + 0.1 * w\n", "gradient.yaml")) + split),
+                  "c.yaml:7: strategy.file");
+    check_message("config", "sent loss",
+                  error_of(with_file(folder.file("cohort: weight = softmax_k(k.sent_loss)\n", "loss.yaml")) + split),
+                  "c.yaml:7: strategy.file");
+    CHECK_EQ(
+        error_of(with_file(folder.file("server: w = w + 0.5 * u\n", "server.yaml")) + "mode: {name: semi_async, quorum: 2}\n"),
+        "");
     check_message("config", "shared", error_of(with_file(file) + "training: {clients_per_slot: 4}\n"),
                   "c.yaml:8: training.clients_per_slot");
     check_message("config", "missing", error_of(with_file("/nowhere/m.yaml")), "c.yaml:7: strategy.file");

@@ -39,7 +39,7 @@ double distance_of(Sampler& sampler, const Candidates& candidates, const std::ma
 }  // namespace
 
 TEST_SUITE("Repeats") {
-    TEST_CASE("EveryDrawIsByExamplesWhoeverWasDrawnBefore") {
+    TEST_CASE("DrawsByExamplesAreIndependent") {
         const auto sampler = repeating("with_replacement", {5, 0, 3, 2, 10});
         const std::map<Cohort, double> all{{{0, 0}, 0.0625}, {{0, 2}, 0.075}, {{0, 3}, 0.05}, {{0, 4}, 0.25}, {{2, 2}, 0.0225},
                                            {{2, 3}, 0.03},   {{2, 4}, 0.15},  {{3, 3}, 0.01}, {{3, 4}, 0.1},  {{4, 4}, 0.25}};
