@@ -10,6 +10,7 @@
 #include "clients/visit/local_step.h"
 #include "clients/visit/local_training.h"
 #include "clients/visit/measure_pass.h"
+#include "sim/config/load_config.h"
 #include "sim/fleet/fleet.h"
 #include "sim/modes/mode_spec.h"
 #include "sim/plan/reports.h"

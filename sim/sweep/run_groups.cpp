@@ -2,6 +2,7 @@
 
 #include "sim/config/markdown.h"
 #include "sim/record/main_metric.h"
+#include "sim/strategies/strategy.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
