@@ -74,7 +74,7 @@ public:
         for (const MethodMemory& memory : method.memories) {
             if (memory.owner == MemoryOwner::Server && !memory.down)
                 moments_.push_back({memory.name, static_cast<float>(memory.first), {}});
-            else if (memory.owner != MemoryOwner::Client)
+            else if (memory.down || memory.up)
                 travelling_.push_back(memory.name);
         }
     }

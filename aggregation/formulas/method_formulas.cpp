@@ -32,11 +32,21 @@ MethodMemory memory_of(std::istringstream& words) {
 
 }  // namespace
 
+bool MethodFormulas::sets(Place place, std::string_view name) const {
+    const auto found = lines.find(place);
+    if (found == lines.end()) return false;
+    return std::any_of(found->second.begin(), found->second.end(), [&](const std::string& line) {
+        const std::string_view left = std::string_view(line).substr(0, line.find('='));
+        const std::size_t first = left.find_first_not_of(' '), last = left.find_last_not_of(' ');
+        return first != std::string_view::npos && left.substr(first, last - first + 1) == name;
+    });
+}
+
 MemorySpec MethodMemory::spec() const {
     const bool client = owner == MemoryOwner::Client;
     return {.name = name,
             .owner = owner,
-            .first = begins_as_model ? FirstValue::SentModel : FirstValue::Zero,
+            .first = begins_as_model && client ? FirstValue::SentModel : FirstValue::Zero,
             .down = down,
             .up = up,
             .change = client ? MemoryChange::Set : MemoryChange::Nothing};
@@ -58,7 +68,7 @@ Scope MethodFormulas::scope(Place place) const {
         add(scope.given, Shape::Number, {"round", "clients", "received"});
         scope.targets.emplace("w", Shape::Vector);
         for (const MethodMemory& memory : memories) {
-            if (memory.owner == MemoryOwner::Client) continue;
+            if (memory.owner != MemoryOwner::Server && !memory.up) continue;
             scope.given.emplace(memory.name, Shape::Vector);
             if (memory.owner == MemoryOwner::Server) scope.targets.emplace(memory.name, Shape::Vector);
         }
@@ -67,23 +77,29 @@ Scope MethodFormulas::scope(Place place) const {
             if (target.name != "weight") scope.given.emplace(target.name, Shape::Number);
         return scope;
     }
-    add(scope.given, Shape::Vector, {"w_t"});
+    add(scope.given, Shape::Vector, {"w_t", "local"});
     add(scope.given, Shape::Number, {"lr", "round", "n"});
+    const bool in_steps = place == Place::Second || place == Place::Gradient;
     for (const MethodMemory& memory : memories) {
+        const bool of_visit = changes_in_steps(memory) && (in_steps || place == Place::End);
         const bool readable = memory.owner == MemoryOwner::Client || (memory.owner == MemoryOwner::Server && memory.down);
-        if (readable) scope.given.emplace(memory.name, Shape::Vector);
+        if (readable || of_visit) scope.given.emplace(memory.name, Shape::Vector);
     }
-    if (place == Place::Start) {
+    if (place == Place::Start || place == Place::Judge) {
         scope.targets.emplace("w", Shape::Vector);
-    } else if (place == Place::Gradient) {
+    } else if (in_steps) {
         add(scope.given, Shape::Vector, {"g", "w", "w_0"});
-        add(scope.given, Shape::Number, {"step"});
-        scope.targets.emplace("g", Shape::Vector);
+        add(scope.given, Shape::Number, {"step", "steps"});
+        scope.targets.emplace(place == Place::Second ? "w_2" : "g", Shape::Vector);
+        if (place == Place::Second) return scope;
+        if (has(Place::Second)) add(scope.given, Shape::Vector, {"g_2"});
+        for (const MethodMemory& memory : memories)
+            if (memory.owner != MemoryOwner::Server) scope.targets.emplace(memory.name, Shape::Vector);
     } else {
         add(scope.given, Shape::Vector, {"w", "w_0", "u"});
         add(scope.given, Shape::Number, {"steps", "loss"});
         for (const MethodMemory& memory : memories)
-            if (memory.owner != MemoryOwner::Server) scope.targets.emplace(memory.name, Shape::Vector);
+            if (memory.owner == MemoryOwner::Client || memory.up) scope.targets.emplace(memory.name, Shape::Vector);
         for (const std::string& report : reports) scope.targets.emplace(report, Shape::Number);
     }
     return scope;
@@ -101,6 +117,7 @@ std::string MethodFormulas::text() const {
         text += fmt::format("memory {} {} {:d} {:d} {:d} {:a}\n", memory.name, word_of_owner(memory.owner), memory.down,
                             memory.up, memory.begins_as_model, memory.first);
     for (const std::string& report : reports) text += fmt::format("report {}\n", report);
+    if (second_on_next) text += "second_on_next\n";
     for (const auto& [place, list] : lines)
         for (const std::string& line : list) text += fmt::format("{} {}\n", word_of(place), line);
     return text;
@@ -121,6 +138,8 @@ MethodFormulas MethodFormulas::of(std::string_view text) {
         } else if (kind == "report") {
             words >> name;
             method.reports.push_back(name);
+        } else if (kind == "second_on_next") {
+            method.second_on_next = true;
         } else {
             const std::optional<Place> place = from_word<Place>(kind);
             FEDHIVE_CHECK(place.has_value() && line.size() > kind.size(), "a method's line '{}'", line);

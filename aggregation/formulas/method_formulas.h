@@ -1,10 +1,12 @@
 // The formulas of a method, by place of a round, and the names that they may use. Coordinator and workers get the same text.
 //
 //   start     w = …          where a client's visit begins, from the model w_t that was sent
-//   gradient  g = …          in each local step
+//   second    w_2 = …        in each local step: where a second gradient, g_2, is taken
+//   gradient  g = …          in each local step, and what memories of the visit become
 //   end       memory = …     what the client keeps and sends when it has trained
 //   cohort    weight = …     when all updates of a round are there: numbers of the cohort
 //   server    w = …          the next model, and what the server keeps
+//   judge     w = …          a client's own model, for an evaluation
 #pragma once
 
 #include "aggregation/base/words.h"
@@ -21,8 +23,8 @@
 
 namespace fedhive::aggregation::formulas {
 
-enum class Place { Start, Gradient, End, Cohort, Server };
-constexpr auto all_words(Place) { return std::array{"start", "gradient", "end", "cohort", "server"}; }
+enum class Place { Start, Second, Gradient, End, Cohort, Server, Judge };
+constexpr auto all_words(Place) { return std::array{"start", "second", "gradient", "end", "cohort", "server", "judge"}; }
 
 /// A vector that the method remembers. One of the server that does not go down never leaves the coordinator.
 struct MethodMemory {
@@ -30,11 +32,11 @@ struct MethodMemory {
     MemoryOwner owner = MemoryOwner::Visit;
     bool down = false;
     bool up = false;
-    bool begins_as_model = false;  // a client's: as the model that it is sent first
+    bool begins_as_model = false;  // a client's: as the model that it is sent first; a visit's: as the model that is sent
     double first = 0.0;            // of each element, of a server's that does not go down
 
     /// It travels, or a client keeps it: the arena and the records have room for it (memories.h).
-    bool is_declared() const { return owner != MemoryOwner::Server || down; }
+    bool is_declared() const { return owner == MemoryOwner::Client || down || up; }
     /// Views `name`.
     MemorySpec spec() const;
 };
@@ -46,11 +48,18 @@ struct MethodFormulas {
     std::vector<MethodMemory> memories;
     std::vector<std::string> reports;  // numbers that `end` gives
     std::map<Place, Lines> lines;
+    bool second_on_next = false;  // the second gradient is the next batch's, else the same batch's
 
     bool has(Place place) const { return lines.contains(place); }
     bool any() const { return !lines.empty(); }
     /// A client's visit is more than local steps on the loss.
     bool changes_visits() const { return has(Place::Start) || has(Place::Gradient) || has(Place::End); }
+    /// A line of the place sets that name.
+    bool sets(Place place, std::string_view name) const;
+    /// A memory of a client or a visit that changes in each local step.
+    bool changes_in_steps(const MethodMemory& memory) const {
+        return memory.owner != MemoryOwner::Server && sets(Place::Gradient, memory.name);
+    }
 
     /// Throws FormulaError.
     Formulas parsed(Place place) const;

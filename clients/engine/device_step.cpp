@@ -31,6 +31,7 @@ DeviceStep::DeviceStep(const DeviceNetwork& network, const ExamplesView& train, 
       optimizer_(optimizer, network.trainable(), MemorySpace::Cuda),
       told_loss_(MemorySpace::Cuda) {
     loss_.reserve(1);
+    other_loss_.reserve(1);
     told_loss_.reserve(1);
 }
 
@@ -41,6 +42,7 @@ void DeviceStep::begin(const ClientStart& start) {
     steps_ = 0;
     const double none = 0.0;
     loss_.write({&none, 1});
+    other_loss_.write({&none, 1});
 }
 
 void DeviceStep::compute_gradients(std::span<const RowBatch> batches) {
@@ -53,7 +55,8 @@ void DeviceStep::compute_gradients(std::span<const RowBatch> batches) {
                             Stream(start_.dropout_seed, Purpose::Dropout, steps_++).next_u64()};
     enqueue([&] {
         return device::kernels::compute_gradient(network_.launch(train_, order_.data(), placement_, device_looks_.data()),
-                                                 local_.span().data, step, gradient_.span().data, loss_.data());
+                                                 local_.span().data, step, gradient_.span().data,
+                                                 batch.counts ? loss_.data() : other_loss_.data());
     });
 }
 

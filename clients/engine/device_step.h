@@ -39,7 +39,7 @@ private:
     ClientStart start_;
     std::uint32_t steps_ = 0;  // since begin()
     direct::device::DeviceArray<std::uint32_t> order_, device_looks_;
-    direct::device::DeviceArray<double> loss_;
+    direct::device::DeviceArray<double> loss_, other_loss_;  // of batches that count, and that do not
     aggregation::PinnedArray<double> told_loss_;
 };
 

@@ -74,7 +74,7 @@ void DirectStep::compute_gradients(std::span<const RowBatch> batches) {
     if (start_.shared) start_.shared.read(trainable());
     const direct::Batch gathered = gather(batch);
     const double mean = network_.train(own_model().data, gradient_.span().data, gathered, next_dropout_key());
-    loss_ += mean * static_cast<double>(gathered.counted);
+    if (batch.counts) loss_ += mean * static_cast<double>(gathered.counted);
 }
 
 void DirectStep::apply_gradients() {

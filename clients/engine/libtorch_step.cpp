@@ -80,7 +80,7 @@ void LibtorchStep::compute_prepared() {
     const MeanLoss loss = loss_of_batch(batches_.gather(train_, batch_));
     loss.mean.backward(one_);
     model_.take_gradient();
-    losses_.add(loss, size);
+    if (batch_.counts) losses_.add(loss, size);
     if (!cursor_.defined()) return;
     model_.gradient();  // in one piece, whose place is always the same
     cursor_.add_(static_cast<std::int64_t>(size));

@@ -43,6 +43,11 @@ struct RowBatch {
     LookKey augmentation_key = {};            // key of the examples' augmentation, if the data set has one
     /// The pass's remaining indices, contiguous after `examples` and unchanged; empty if unknown.
     std::span<const std::uint32_t> lookahead = {};
+    std::span<const std::uint32_t> next = {};  // examples of the next batch, where the plan asks for it (takes_next)
+    LookKey next_key = {};
+    bool counts = true;  // its loss counts in loss_of(); not where a step looks at one batch twice
+
+    RowBatch next_batch() const { return {.examples = next, .augmentation_key = next_key}; }
 };
 
 /// Parameters [first, first + width) of all rows of a step and their gradients, which a rule can change in place.

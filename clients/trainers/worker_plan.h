@@ -52,6 +52,7 @@ struct WorkerPlan {
     aggregation::Memories memories;             // beside the model
     aggregation::ControlChange control_change;  // of clients with control variates
     MethodText method;                          // of strategy.file
+    std::uint64_t passes_of_a_step = 1;         // forward and backward: 2 with a second gradient
     int states_descriptor = -1;                 // clients' records; -1: none
     int arena_descriptor = -1;                  // host arena
     aggregation::IpcHandle arena_handle{};      // CUDA arena

@@ -6,6 +6,7 @@
 #include "clients/engine/wrapped_step.h"
 
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace fedhive::clients {
@@ -71,8 +72,8 @@ public:
 
     /// Appends a rule; the limit stays behind all rules.
     template <typename Rule, typename... Arguments>
-    Rule& add(const Arguments&... arguments) {
-        auto rule = std::make_unique<Rule>(arguments...);
+    Rule& add(Arguments&&... arguments) {
+        auto rule = std::make_unique<Rule>(std::forward<Arguments>(arguments)...);
         Rule& added = *rule;
         rules_.push_back(std::move(rule));
         return added;

@@ -21,10 +21,12 @@ std::vector<double> run_steps(TrainingStep& step, const LocalTraining& plan, Cli
     const std::int64_t start_ns = now_ns();
     const double gathered_s = step.gather_s();
     std::vector<LocalBatches> of_client;
+    std::vector<LocalBatches> one_ahead;  // a step's batch and the next may be of two passes, in two orders
     of_client.reserve(clients.size());
     std::uint64_t longest = 0, all = 0;
     for (const RowClient& client : clients) {
         of_client.emplace_back(plan, round, client.client_id, client.shard);
+        if (plan.takes_next) one_ahead.emplace_back(plan, round, client.client_id, client.shard);
         longest = std::max(longest, of_client.back().num_steps());
         all += of_client.back().num_steps();
     }
@@ -36,7 +38,13 @@ std::vector<double> run_steps(TrainingStep& step, const LocalTraining& plan, Cli
     for (std::size_t row = 0; plan.counted.all() && row < seen.size(); ++row)
         seen[row] = static_cast<double>(plan.examples_of(clients[row].shard.size()));
     for (std::uint64_t turn = 0; turn < longest; ++turn) {
-        for (std::size_t row = 0; row < batches.size(); ++row) batches[row] = of_client[row].next();
+        for (std::size_t row = 0; row < batches.size(); ++row) {
+            batches[row] = of_client[row].next();
+            if (!plan.takes_next) continue;
+            const RowBatch next = one_ahead[row].at(turn + 1);
+            batches[row].next = next.examples;
+            batches[row].next_key = next.augmentation_key;
+        }
         step.step_rows(batches);
         if (plan.counted.all()) continue;
         for (std::size_t row = 0; row < batches.size(); ++row) seen[row] += plan.counted.examples_in(batches[row].examples);

@@ -24,6 +24,7 @@ struct LocalTraining {
     std::uint64_t batch_size = 32;   // B
     double max_update_norm = 0.0;    // a larger update counts as a failure; 0: any finite one is accepted
     std::uint64_t local_steps = 0;   // of every client, however many examples it has, in place of E passes; 0: E passes
+    bool takes_next = false;         // each batch brings the next one with it (RowBatch::next)
     CountedTargets counted{};        // of the training examples, in the process that trains: it says so itself
 
     std::uint64_t steps_of_epoch(std::uint64_t num_examples) const { return divide_up(num_examples, batch_size); }

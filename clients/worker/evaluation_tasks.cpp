@@ -2,6 +2,7 @@
 
 #include "aggregation/base/error.h"
 #include "aggregation/base/random.h"
+#include "clients/models/model_plan.h"
 #include "clients/visit/measure_pass.h"
 
 #include <algorithm>
@@ -21,6 +22,13 @@ void write_sums(const EvaluationSums& sums, std::span<double> to) {
 }
 
 }  // namespace
+
+EvaluationTasks::EvaluationTasks(WorkerContext& worker) : worker_(worker), figures_(worker.arena.space()) {
+    const MethodText& method = worker.plan.method;
+    if (method.empty() || !aggregation::formulas::MethodFormulas::of(method.get()).has(aggregation::formulas::Place::Judge))
+        return;
+    judge_.emplace(method, worker.plan.memories, model_layout(worker.plan.model), worker.local_part, worker.arena.space());
+}
 
 void EvaluationTasks::evaluate(TaskCell& cell) {
     const std::uint64_t total = worker_.dataset.map().num_tests();
@@ -46,13 +54,7 @@ void EvaluationTasks::evaluate_clients(const Task& task) {
         require(client_id < worker_.dataset.map().num_clients, "evaluated client");
         const aggregation::ConstParamSpan start = worker_.start_of(task, client_id);
         if (!personalized && !worker_.local_part.empty()) evaluation.begin(start);
-        if (personalized) {
-            figures_.reserve(1);
-            const RowClient row{client_id, worker_.dataset.shard(client_id), &figures_[0]};
-            ClientResult of_nobody;
-            enqueue_clients(step, one_epoch(worker_.training), task.objective, task.round, {&row, 1}, start, {&of_nobody, 1});
-            evaluation.begin(step.parameters());
-        }
+        if (personalized) evaluation.begin(own_model(task, client_id, start, step));
         // In pieces as large as those of the test examples.
         const EvaluationSums sums =
             sums_over(evaluation, worker_.dataset.train(worker_.arena.space()), examples_of(task, client_id),
@@ -61,6 +63,21 @@ void EvaluationTasks::evaluate_clients(const Task& task) {
         worker_.states.let_go(client_id);
         worker_.supervision.beat();
     }
+}
+
+/// The client's own model, made of `start`: by the method's judge, else by a local epoch.
+aggregation::ConstParamSpan EvaluationTasks::own_model(const Task& task, std::uint32_t client_id,
+                                                       aggregation::ConstParamSpan start, TrainingStep& step) {
+    const std::span<const std::uint32_t> shard = worker_.dataset.shard(client_id);
+    if (judge_)
+        return judge_->model(worker_.memories_of(task, client_id), start,
+                             VisitFacts::of(task.round, shard.size(), worker_.training.steps_of(shard.size()),
+                                            worker_.plan.optimizer, task.objective));
+    figures_.reserve(1);
+    const RowClient row{client_id, shard, &figures_[0]};
+    ClientResult of_nobody;
+    enqueue_clients(step, one_epoch(worker_.training), task.objective, task.round, {&row, 1}, start, {&of_nobody, 1});
+    return step.parameters();
 }
 
 std::span<const std::uint32_t> EvaluationTasks::examples_of(const Task& task, std::uint32_t client_id) const {

@@ -2,20 +2,26 @@
 #pragma once
 
 #include "aggregation/memory/pinned_array.h"
+#include "clients/visit/formula_visit.h"
 #include "clients/worker/worker_context.h"
+
+#include <optional>
 
 namespace fedhive::clients {
 
 class EvaluationTasks {
 public:
-    explicit EvaluationTasks(WorkerContext& worker) : worker_(worker), figures_(worker.arena.space()) {}
+    explicit EvaluationTasks(WorkerContext& worker);
     void evaluate(TaskCell& cell);
     void evaluate_clients(const Task& task);
 
 private:
     std::span<const std::uint32_t> examples_of(const Task& task, std::uint32_t client_id) const;
+    aggregation::ConstParamSpan own_model(const Task& task, std::uint32_t client_id, aggregation::ConstParamSpan start,
+                                          TrainingStep& step);
 
     WorkerContext& worker_;
+    std::optional<FormulaJudge> judge_;                // of strategy.file
     aggregation::PinnedArray<ClientFigures> figures_;  // of a client that trains for its own evaluation
 };
 

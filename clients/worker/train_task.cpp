@@ -168,7 +168,7 @@ void TrainTask::train_rows(TaskCell& cell, const LocalTraining& training, aggreg
     supervision.expect(rows_.faults, rows_.row_of(blamed), [&](std::size_t row) { blame(cell, rows_.places[row]); });
     supervision.beat();
     supervision.throw_if_stopping();
-    const aggregation::ConstParamSpan began = formulas_ ? begin_formulas(task, start) : start;
+    const aggregation::ConstParamSpan began = formulas_ ? begin_formulas(task, training, start) : start;
     clients_.train(training, task.objective, task.round, rows_.clients, began, rows_.results);
     for (std::size_t row = 0; measure_ && row < rows_.results.size(); ++row) {
         rows_.results[row].reports = rows_.measured[row];
@@ -178,10 +178,13 @@ void TrainTask::train_rows(TaskCell& cell, const LocalTraining& training, aggreg
 }
 
 /// Where the visits of rows_ begin. Several rows share what the formulas read.
-aggregation::ConstParamSpan TrainTask::begin_formulas(const Task& task, aggregation::ConstParamSpan sent) {
+aggregation::ConstParamSpan TrainTask::begin_formulas(const Task& task, const LocalTraining& training,
+                                                      aggregation::ConstParamSpan sent) {
     const RowClient& first = rows_.clients.front();
-    return formulas_->begin(worker_.memories_of(task, first.client_id), sent,
-                            VisitFacts::of(task.round, first.shard.size(), worker_.plan.optimizer, task.objective));
+    const std::size_t examples = first.shard.size();
+    return formulas_->begin(
+        worker_.memories_of(task, first.client_id), sent,
+        VisitFacts::of(task.round, examples, training.steps_of(examples), worker_.plan.optimizer, task.objective));
 }
 
 /// Writes a client's update: applies the upload chain, then writes to the slot or adds to the

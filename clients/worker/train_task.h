@@ -61,7 +61,8 @@ private:
     void accept_rows(TaskCell& cell, double update_s);
     void accept_all(TaskCell& cell);
     TrainingStep& many_rows();
-    aggregation::ConstParamSpan begin_formulas(const Task& task, aggregation::ConstParamSpan sent);
+    aggregation::ConstParamSpan begin_formulas(const Task& task, const LocalTraining& training,
+                                               aggregation::ConstParamSpan sent);
 
     WorkerContext& worker_;
     UploadChain upload_;

@@ -193,8 +193,10 @@ clients::ClientResult train_recorded(const Experiment& run, const std::vector<Re
         formulas.emplace(run.worker_plan.method, run.model.memories, run.model.layout, run.model.local_part,
                          run.worker_plan.reports, global.space);
         formulas->add_to(local);
-        began = formulas->begin(memories, global,
-                                clients::VisitFacts::of(round, rows[row].shard.size(), run.worker_plan.optimizer, objective));
+        const std::size_t examples = rows[row].shard.size();
+        began = formulas->begin(
+            memories, global,
+            clients::VisitFacts::of(round, examples, training.steps_of(examples), run.worker_plan.optimizer, objective));
     }
     LoggedStep step(local, row, say);
 

@@ -20,7 +20,8 @@ std::string memory_text(const MethodMemory& memory) {
     if (memory.owner == MemoryOwner::Client)
         return fmt::format("{}: at each client{}", memory.name,
                            memory.begins_as_model ? ", at first the model that it is sent" : "");
-    return fmt::format("{}: of a visit, sent up with the update", memory.name);
+    return fmt::format("{}: of a visit{}{}", memory.name, memory.begins_as_model ? ", at first the model that is sent" : "",
+                       memory.up ? ", sent up with the update" : "");
 }
 
 std::string models(std::size_t count) { return count == 1 ? "1 model" : fmt::format("{} models", count); }
@@ -49,6 +50,9 @@ std::string method_text(const Method& method) {
     text += line("weights", method.sets_weights()  ? "its own: u is the sum of weight_k u_k"
                             : method.equal_weights ? "equal, which its server's formulas need"
                                                    : "strategy.weighting");
+    if (method.has(aggregation::formulas::Place::Second))
+        text += line("gradients",
+                     fmt::format("2 in a step, the second on the {} batch", method.formulas.second_on_next ? "next" : "same"));
     text += line("slots", method.trains_alone() ? "one client in each" : "clients may share one");
     for (const auto& [place, lines] : method.formulas.lines)
         for (const std::string& formula : lines) text += line(&formula == lines.data() ? word_of(place) : "", formula);

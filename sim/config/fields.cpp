@@ -251,7 +251,7 @@ void describe_clients_evaluation(Visitor& visitor, ClientsEvaluationConfig& clie
     visitor.field({.name = "sample", .target = &clients.sample, .range = between(1, kMost), .empty_word = "all",
                    .doc = "Number of clients that are evaluated. They are drawn once per run from the seed of sampling, so that all rounds compare the same clients."});
     visitor.field({.name = "personalized", .target = &clients.personalized,
-                   .doc = "true: also evaluates the personalized model of each client: the global model after one local epoch on the client's own examples (arXiv:1910.10252). It is discarded afterwards."});
+                   .doc = "true: also evaluates the personalized model of each client: what `judge` of strategy.file makes; else the global model after one local epoch on the client's own examples (arXiv:1910.10252), which is discarded afterwards."});
     visitor.end();
 }
 

@@ -2,20 +2,15 @@
 
 #include "aggregation/base/error.h"
 #include "aggregation/base/input_file.h"
-#include "clients/protocol/process.h"
+#include "sim/config/method_trace.h"
 #include "sim/config/scalars.h"
 #include "sim/config/suggest.h"
 #include "sim/config/tree.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
-#include <cstdlib>
-#include <fstream>
 #include <map>
 #include <optional>
-#include <sstream>
 #include <utility>
 
 namespace fedhive::sim {
@@ -29,8 +24,9 @@ using aggregation::formulas::Place;
 
 namespace {
 
-constexpr std::array kParts = {"version", "method",   "doc", "weighting", "keys",   "memories",     "reports",
-                               "start",   "gradient", "end", "cohort",    "server", "source_sha256"};
+constexpr std::array kParts = {"version", "method", "doc",    "weighting",    "keys",     "memories",
+                               "reports", "start",  "second", "second_batch", "gradient", "end",
+                               "cohort",  "server", "judge",  "source_sha256"};
 constexpr const char* kServerRate = "server_lr";
 
 [[noreturn]] void refuse(const Node& node, const std::string& problem) {
@@ -120,18 +116,18 @@ MethodMemory memory_of(const Node& item, Method& method) {
     memory.up = flag_of(item, "up");
     if (memory.down && memory.owner != MemoryOwner::Server)
         refuse(item, fmt::format("memory '{}': only the server's go down", memory.name));
-    if ((memory.owner == MemoryOwner::Visit) != memory.up)
-        refuse(item, fmt::format("memory '{}': what comes up is a memory of owner: visit, up: true", memory.name));
+    if (memory.up && memory.owner != MemoryOwner::Visit)
+        refuse(item, fmt::format("memory '{}': what comes up is a memory of owner: visit", memory.name));
     if (first.empty() || first == "0") return memory;
-    if (first == "w_t" && memory.owner == MemoryOwner::Client) {
+    if (first == "w_t" && memory.owner != MemoryOwner::Server) {
         memory.begins_as_model = true;
-    } else if (memory.owner == MemoryOwner::Server && !memory.down) {
+    } else if (memory.owner == MemoryOwner::Server && !memory.down && first != "w_t") {
         method.first[memory.name] = first;
     } else {
-        refuse(item,
-               fmt::format("memory '{}': first: '{}'; allowed: 0, for a client's w_t, and for a server's that does not go down "
-                           "a formula of keys",
-                           memory.name, first));
+        refuse(item, fmt::format("memory '{}': first: '{}'; allowed: 0, for a client's or a visit's w_t, and for a server's "
+                                 "that does not go down "
+                                 "a formula of keys",
+                                 memory.name, first));
     }
     return memory;
 }
@@ -147,12 +143,29 @@ Lines lines_of(const Node& node) {
     return lines;
 }
 
-/// A formula of the gradient alone may leave out "g = ".
+/// What a place's only formula sets.
+const char* target_of(Place place) {
+    switch (place) {
+        case Place::Gradient:
+            return "g";
+        case Place::Second:
+            return "w_2";
+        case Place::Start:
+        case Place::Judge:
+            return "w";
+        default:
+            return "";
+    }
+}
+
+/// A formula alone may leave out "g = " and the like.
 Lines completed_lines(Place place, Lines lines) {
-    if (place != Place::Gradient || lines.size() != 1) return lines;
+    const std::string target = target_of(place);
+    if (target.empty() || lines.size() != 1) return lines;
     const std::size_t sign = lines[0].find('=');
-    const bool is_set = sign != std::string::npos && lines[0].find_first_not_of("abcdefghijklmnopqrstuvwxyz_ ") == sign;
-    if (!is_set) lines[0] = "g = " + lines[0];
+    const bool is_set =
+        sign != std::string::npos && lines[0].find_first_not_of("abcdefghijklmnopqrstuvwxyz_0123456789 ") == sign;
+    if (!is_set) lines[0] = target + " = " + lines[0];
     return lines;
 }
 
@@ -171,19 +184,16 @@ void check_formulas(Method& method, const Node& root) {
 
 /// Every memory is set and read; every report is given.
 void check_use(const Method& method, const Node& root) {
-    const auto sets = [&](Place place, const std::string& name) {
-        if (!method.has(place)) return false;
-        const auto parsed = method.formulas.parsed(place);
-        return std::any_of(parsed.targets.begin(), parsed.targets.end(),
-                           [&](const auto& target) { return target.name == name; });
-    };
+    const auto sets = [&](Place place, const std::string& name) { return method.formulas.sets(place, name); };
     const auto is_read = [&](const std::string& name) {
         return std::any_of(method.formulas.lines.begin(), method.formulas.lines.end(),
                            [&](const auto& of_place) { return method.formulas.parsed(of_place.first).reads(name); });
     };
     for (const MethodMemory& memory : method.formulas.memories) {
-        const Place place = memory.owner == MemoryOwner::Server ? Place::Server : Place::End;
-        if (!sets(place, memory.name))
+        const Place place = memory.owner == MemoryOwner::Server                ? Place::Server
+                            : memory.owner == MemoryOwner::Visit && !memory.up ? Place::Gradient
+                                                                               : Place::End;
+        if (!sets(place, memory.name) && !method.formulas.changes_in_steps(memory))
             refuse(*root.find("memories"), fmt::format("memory '{}' is never set; `{}` must have a formula '{} = …'",
                                                        memory.name, word_of(place), memory.name));
         if (!is_read(memory.name)) refuse(*root.find("memories"), fmt::format("memory '{}' is never read", memory.name));
@@ -192,6 +202,21 @@ void check_use(const Method& method, const Node& root) {
         if (!sets(Place::End, report))
             refuse(*root.find("reports"),
                    fmt::format("report '{}' is never given; `end` must have a formula '{} = …'", report, report));
+}
+
+/// Each place sets what it is there for, and a second gradient is read.
+void check_places(const Method& method, const Node& root) {
+    for (const auto& [place, lines] : method.formulas.lines)
+        if (const std::string target = target_of(place); !target.empty() && !method.formulas.sets(place, target))
+            refuse(*root.find(word_of(place)), fmt::format("{0}: no formula '{1} = …'", word_of(place), target));
+    const Node* second = root.find("second");
+    if (second != nullptr && !(method.has(Place::Gradient) && method.formulas.parsed(Place::Gradient).reads("g_2")))
+        refuse(*second, "second: `gradient` does not read g_2, the gradient that is taken there");
+    const Node* batch = root.find("second_batch");
+    if (batch == nullptr) return;
+    if (second == nullptr) refuse(*batch, "second_batch: there is no `second`");
+    if (batch->text != "same" && batch->text != "next")
+        refuse(*batch, fmt::format("second_batch: '{}'; allowed: same, next", batch->text));
 }
 
 /// server_lr is a key of every method whose server reads it.
@@ -252,67 +277,12 @@ std::shared_ptr<Method> read_method(const std::string& box, const std::string& o
         }
     if (!method->formulas.any())
         refuse(root, fmt::format("a method has at least one of: {}", fmt::join(words_of<Place>(), ", ")));
+    method->formulas.second_on_next = word_at(root, "second_batch") == "next";
     add_server_rate(*method);
     check_formulas(*method, root);
+    check_places(*method, root);
     check_use(*method, root);
     return method;
-}
-
-std::string content_of(const fs::path& file) {
-    std::ifstream stream(file, std::ios::binary);
-    std::ostringstream text;
-    text << stream.rdbuf();
-    if (!stream || fs::is_directory(file))
-        throw ConfigError(fmt::format("{}: no such file, or it cannot be read", file.string()));
-    return text.str();
-}
-
-/// Where the Python package is: beside the program's checkout, or where FEDHIVE_PYTHONPATH says.
-std::string python_path() {
-    if (const char* given = std::getenv("FEDHIVE_PYTHONPATH"); given != nullptr) return given;
-    const fs::path program = fs::read_symlink("/proc/self/exe");
-    for (fs::path folder = program.parent_path(); folder != folder.root_path(); folder = folder.parent_path())
-        if (fs::exists(folder / "scripts/lib/fedhive/method.py")) return (folder / "scripts/lib").string();
-    throw ConfigError(fmt::format("no scripts/lib/fedhive above {}; set FEDHIVE_PYTHONPATH to its folder", program.string()));
-}
-
-/// A new empty file, removed at the end.
-class TemporaryFile {
-public:
-    TemporaryFile() : path_((fs::temp_directory_path() / "fedhive-method-XXXXXX").string()) {
-        const int created = mkstemp(path_.data());
-        if (created < 0) throw os_fault(path_);
-        close(created);
-    }
-    TemporaryFile(const TemporaryFile&) = delete;
-    TemporaryFile& operator=(const TemporaryFile&) = delete;
-    ~TemporaryFile() {
-        std::error_code ignored;
-        fs::remove(path_, ignored);
-    }
-    const std::string& path() const { return path_; }
-
-private:
-    std::string path_;
-};
-
-/// The box that `python3 -m fedhive.method FILE --out BOX` writes. Throws ConfigError with what it says.
-std::string traced(const fs::path& file) {
-    const TemporaryFile box, said;
-    const char* given = std::getenv("FEDHIVE_PYTHON");
-    clients::SpawnOptions options;
-    options.executable = "/usr/bin/env";
-    options.arguments = {given != nullptr ? given : "python3", "-m", "fedhive.method", file.string(), "--out", box.path()};
-    options.environment = {{"PYTHONPATH", python_path()}, {"PYTHONDONTWRITEBYTECODE", "1"}};
-    options.log = said.path();
-    clients::ChildProcess python(options);
-    while (!python.wait_for(1.0)) {
-    }
-    const auto end = python.end();
-    if (end && !end->signalled && end->exit_status == 0) return content_of(box.path());
-    std::string text = content_of(said.path());
-    while (!text.empty() && text.back() == '\n') text.pop_back();
-    throw ConfigError(text.empty() ? fmt::format("{}: python {}", file.string(), end ? end->text : "is still running") : text);
 }
 
 }  // namespace
@@ -325,13 +295,28 @@ std::shared_ptr<const Method> load_method(const fs::path& file) {
     const std::string ending = file.extension().string();
     std::shared_ptr<Method> read;
     if (ending == ".py")
-        read = read_method(traced(file), file.string() + " (traced)", file);
+        read = read_method(traced_method(file), file.string() + " (traced)", file);
     else if (ending == ".yaml" || ending == ".yml" || ending == ".json")
         read = read_method(content, file.string(), file);
     else
         throw ConfigError(fmt::format("{}: a method is a .py or a .yaml file", file.string()));
     read->source = content;
     return method = read;
+}
+
+std::shared_ptr<const Method> method_of_gradient(const std::string& formula, const std::string& name) {
+    auto method = std::make_shared<Method>();
+    method->name = name;
+    method->formulas.lines[Place::Gradient] = completed_lines(Place::Gradient, {formula});
+    Place place{};
+    try {
+        settle(*method, place);
+    } catch (const FormulaError& error) {
+        const std::string near = error.unknown.empty() ? "" : nearest_word(error.unknown, error.known);
+        throw ConfigError(fmt::format("{}{}", error.what(), near.empty() ? "" : fmt::format("; did you mean '{}'?", near)));
+    }
+    method->box = fmt::format("gradient: \"{}\"\n", formula);  // a formula has no quotes
+    return method;
 }
 
 }  // namespace fedhive::sim

@@ -15,4 +15,7 @@ namespace fedhive::sim {
 /// Throws   ConfigError for a file that cannot be read, or is no method: what is wrong, with file and line.
 std::shared_ptr<const Method> load_method(const std::filesystem::path& file);
 
+/// A method of a gradient alone, with no keys, called `name`. Throws ConfigError.
+std::shared_ptr<const Method> method_of_gradient(const std::string& formula, const std::string& name);
+
 }  // namespace fedhive::sim

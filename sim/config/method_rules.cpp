@@ -26,11 +26,13 @@ std::string needs_of(const Method& method) {
 
 void check_method(const RunConfig& run, const ConfigSource& source) {
     const auto& method = run.strategy.parts.method;
-    const std::string file = method->file.string();
+    const bool is_file = run.strategy.gradient.empty();
+    const std::string key = is_file ? "strategy.file" : "strategy.gradient";
+    const std::string file = is_file ? method->file.string() : fmt::format("'{}'", run.strategy.gradient);
     const std::vector<std::string> modes = modes_of(run.strategy.parts);
     if (std::find(modes.begin(), modes.end(), run.mode.name) == modes.end())
-        throw source.error("strategy.file", fmt::format("{} does not run in mode '{}', since {}; allowed: {}", file,
-                                                        run.mode.name, needs_of(*method), fmt::join(modes, ", ")));
+        throw source.error(key, fmt::format("{} does not run in mode '{}', since {}; allowed: {}", file, run.mode.name,
+                                            needs_of(*method), fmt::join(modes, ", ")));
     if (method->sets_weights() && run.strategy.weighting != Weighting::Examples)
         throw source.error("strategy.weighting", fmt::format("{} gives the weights itself; remove this key", file));
     const bool takes_mean = aggregation::aggregator_spec(run.strategy.parts.aggregator.name).replaceable;
@@ -39,6 +41,13 @@ void check_method(const RunConfig& run, const ConfigSource& source) {
                            fmt::format("the server of {} takes means with equal weights; allowed: uniform", file));
     if ((method->equal_weights || method->has(aggregation::formulas::Place::Cohort)) && !takes_mean && !method->sets_weights())
         throw source.error("strategy.aggregator", fmt::format("the server of {} takes means; allowed: mean", file));
+    if (method->reads("local") && !run.model.has_local_part())
+        throw source.error(
+            key, fmt::format("{} reads `local`, the part of the model that stays with each client, and model.local names "
+                             "none; name its tensors, such as model: {{local: [\"fc2*\"]}}",
+                             file));
+    if (method->has(aggregation::formulas::Place::Second) && run.training.graph)
+        throw source.error("training.graph", fmt::format("{} takes a second gradient in a step; allowed: false", file));
     if (run.training.least_per_slot() > 1 && method->trains_alone())
         throw source.error(run.training.clients_per_slot ? "training.clients_per_slot" : "training.clients_at_once",
                            fmt::format("{} needs the visit of every single client; allowed: 1", file));

@@ -115,6 +115,7 @@ struct StrategyConfig {
     Weighting weighting = Weighting::Examples;
     StrategyParts parts;           // complete once loaded: names and values
     std::filesystem::path file{};  // of a method; absolute once loaded; empty: none
+    std::string gradient{};        // a formula in place of a method's file; empty: none
     std::string file_sha256{};     // Method::sha256; empty: unknown
 
     /// The method's name, or that of the catalog.

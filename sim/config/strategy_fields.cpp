@@ -7,6 +7,28 @@ namespace fedhive::sim {
 
 namespace {
 
+/// strategy.gradient: a method of one formula, beside a strategy whose clients have no rule of their own.
+void describe_gradient(Visitor& visitor, StrategyConfig& strategy) {
+    visitor.field({.name = "gradient",
+                   .target = &strategy.gradient,
+                   .default_note = "–",
+                   .doc = "A formula of the gradient in each local step, such as `g + 0.1 * (w - w_t)`, for a strategy whose "
+                          "local rule is plain. docs/methods.md."});
+    if (strategy.gradient.empty()) return;
+    if (!strategy.file.empty())
+        return visitor.refuse("gradient", "'gradient' and 'file' are both given; keep one, or write the formula into the file");
+    if (const std::string& own = strategy_spec(strategy.name).local; own != "plain")
+        return visitor.refuse("gradient",
+                              fmt::format("strategy '{}' has the local rule '{}'; a formula goes with strategies whose local "
+                                          "rule is plain, such as fedavg",
+                                          strategy.name, own));
+    try {
+        strategy.parts.method = method_of_gradient(strategy.gradient, strategy.name);
+    } catch (const ConfigError& error) {
+        return visitor.refuse("gradient", error.what());
+    }
+}
+
 /// strategy.file: its method, and the keys that it brings.
 void describe_method(Visitor& visitor, StrategyConfig& strategy) {
     visitor.field({.name = "file",
@@ -51,6 +73,7 @@ void describe_strategy(Visitor& visitor, StrategyConfig& strategy) {
                    .choices = names_of(strategy_catalog()),
                    .doc = "One of the strategies below."});
     describe_method(visitor, strategy);
+    describe_gradient(visitor, strategy);
     visitor.field(
         {.name = "weighting",
          .target = &strategy.weighting,
@@ -59,7 +82,8 @@ void describe_strategy(Visitor& visitor, StrategyConfig& strategy) {
     strategy.parts = parts_of(strategy.name, std::move(strategy.parts));
     const auto part = [&](const char* key, Chosen& choice, const auto& catalog, const char* doc) {
         std::optional<Condition> never;  // the method has the part
-        if (choice.name == kFormula) never = Condition{strategy.file.string(), "file", {}};
+        if (choice.name == kFormula && strategy.file.empty()) never = Condition{strategy.gradient, "gradient", {}};
+        if (choice.name == kFormula && !strategy.file.empty()) never = Condition{strategy.file.string(), "file", {}};
         visitor.field({.name = key,
                        .target = &choice.name,
                        .choices = names_of(catalog),

@@ -23,7 +23,8 @@ std::uint64_t Workload::examples_per_epoch(std::uint32_t client_id) const {
 std::uint64_t Workload::examples_of(const Flight& flight, std::uint32_t client_id) const {
     const std::uint64_t examples = examples_per_epoch(client_id);
     const bool one_pass_more = plan_.control_change.by_gradient;
-    if (!options_.mode.by_steps) return plan_.training.examples_of(examples) + (one_pass_more ? examples : 0);
+    if (!options_.mode.by_steps)
+        return plan_.training.examples_of(examples) * plan_.passes_of_a_step + (one_pass_more ? examples : 0);
     const std::uint64_t steps = plan_.training.steps_of_epoch(examples);
     const std::uint64_t first = (plan_.training.steps_of(examples) - 1 - flight.steps_left) % steps * plan_.training.batch_size;
     return std::min(plan_.training.batch_size, examples - first);

@@ -132,14 +132,16 @@ std::string cost_key(RunConfig run) {
     run.faults.clear();
     for (const char* costs_nothing : {"lr", "weight_decay"}) run.training.optimizer.values.erase(costs_nothing);
     run.training.lr_schedule = {};
-    if (!run.strategy.client_state() && !run.strategy.histories()) run.strategy = {};
+    if (!run.strategy.client_state() && !run.strategy.histories() && run.strategy.parts.method == nullptr) run.strategy = {};
     run.stop = {};
     return to_yaml(run);
 }
 
 double steps_per_round(const Experiment& run) {
     const clients::DatasetMap& data = run.data.dataset.map();
-    const auto steps = [&](std::uint64_t examples) { return static_cast<double>(run.worker_plan.training.steps_of(examples)); };
+    const auto steps = [&](std::uint64_t examples) {
+        return static_cast<double>(run.worker_plan.passes_of_a_step * run.worker_plan.training.steps_of(examples));
+    };
     if (run.mode.pass == Pass::Share) return steps(data.num_train);  // all replicas share them
     const auto clients = static_cast<double>(run.mode.late_join ? run.mode.quorum : run.mode.in_flight);
     if (run.worker_plan.all_examples) return clients * steps(data.num_train);

@@ -24,6 +24,13 @@ bool has_whole_gradient(const RunConfig& run) {
     return local_rule_of(parts_of(run.strategy.name, run.strategy.parts)).whole_gradient;
 }
 
+std::uint64_t vectors_of_method(const Method& method) {
+    std::uint64_t vectors = 3;  // where a visit begins, its update, the mask of a client's own part
+    if (method.has(aggregation::formulas::Place::Second)) vectors += 2;  // the first gradient, and the model
+    if (method.has(aggregation::formulas::Place::Judge)) vectors += 1;
+    return vectors + method.formulas.memories.size();
+}
+
 /// Number of vectors of [P] of a worker.
 std::uint64_t vectors_of_worker(const RunConfig& run, const aggregation::Memories& memories, const ModeSpec& mode,
                                 std::uint64_t most_per_slot) {
@@ -34,7 +41,7 @@ std::uint64_t vectors_of_worker(const RunConfig& run, const aggregation::Memorie
                                        : has_whole_gradient(run) ? 1
                                                                  : 0;
     vectors += std::max(mode.gradient_vectors, in_one_piece);
-    if (run.strategy.parts.method != nullptr) vectors += 2;  // where a visit begins, and its update
+    if (run.strategy.parts.method != nullptr) vectors += vectors_of_method(*run.strategy.parts.method);
     vectors += memories.all().size();    // for each: the correction of gradients, the update that leaves a residual
     if (!run.upload.empty()) ++vectors;  // the update that a step reads
     if (!run.upload.empty() && run.strategy.client_state()) ++vectors;  // the update as it was trained

@@ -30,7 +30,9 @@ clients::WorkerPlan plan_workers(const RunConfig& config, const Mode& mode, cons
     plan.memories = model.memories;
     plan.control_change = server.strategy.control_change;
     const aggregation::formulas::MethodFormulas& method = server.strategy.method;
-    if (method.changes_visits()) plan.method.set(method.text());
+    if (method.changes_visits() || method.has(aggregation::formulas::Place::Judge)) plan.method.set(method.text());
+    plan.training.takes_next = method.second_on_next;
+    if (method.has(aggregation::formulas::Place::Second)) plan.passes_of_a_step = 2;
     plan.states_descriptor = server.client_states.descriptor();
     plan.arena = resources.arena->geometry();
     plan.space = resources.space;

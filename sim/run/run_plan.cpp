@@ -195,6 +195,7 @@ std::string describe_strategy(const StrategyConfig& strategy) {
     const auto look = [&](const Chosen& part, const Chosen& its_own) {
         if (part.name != its_own.name) others.push_back(part.name);
     };
+    if (!strategy.gradient.empty()) return fmt::format("{} with gradient {}", strategy.name, strategy.gradient);
     if (strategy.parts.method != nullptr) return fmt::format("{} ({})", strategy.title(), strategy.file.filename().string());
     look(strategy.parts.local, own.local);
     look(strategy.parts.pre_aggregation, own.pre_aggregation);

@@ -14,7 +14,7 @@ using aggregation::formulas::Place;
 
 namespace {
 
-bool reads(const MethodFormulas& formulas, Place place, std::string_view name) {
+bool place_reads(const MethodFormulas& formulas, Place place, std::string_view name) {
     return formulas.has(place) && formulas.parsed(place).reads(name);
 }
 
@@ -56,11 +56,22 @@ MethodFormulas Method::with(const Values& values) const {
 }
 
 bool Method::trains_alone() const {
-    if (has(Place::Start) || has(Place::End) || has(Place::Cohort) || client.client_state()) return true;
-    return has(Place::Gradient) && (reads(formulas, Place::Gradient, "n") || formulas.parsed(Place::Gradient).reduces());
+    if (has(Place::Start) || has(Place::Second) || has(Place::End) || has(Place::Cohort) || client.client_state()) return true;
+    if (changes_memories_in_steps()) return true;
+    return has(Place::Gradient) && (place_reads(formulas, Place::Gradient, "n") || formulas.parsed(Place::Gradient).reduces());
 }
 
-bool Method::reads_sent_loss() const { return reads(formulas, Place::Cohort, "k.sent_loss"); }
+bool Method::changes_memories_in_steps() const {
+    return std::any_of(formulas.memories.begin(), formulas.memories.end(),
+                       [&](const MethodMemory& memory) { return formulas.changes_in_steps(memory); });
+}
+
+bool Method::reads_sent_loss() const { return place_reads(formulas, Place::Cohort, "k.sent_loss"); }
+
+bool Method::reads(std::string_view value) const {
+    return std::any_of(formulas.lines.begin(), formulas.lines.end(),
+                       [&](const auto& of_place) { return formulas.parsed(of_place.first).reads(value); });
+}
 
 bool Method::sets_weights() const {
     if (!has(Place::Cohort)) return false;

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace fedhive::sim {
@@ -47,7 +48,10 @@ struct Method {
     bool has(aggregation::formulas::Place place) const { return formulas.has(place); }
     /// A visit depends on its own client beyond its batches, so that a client trains alone in its slot.
     bool trains_alone() const;
+    bool changes_memories_in_steps() const;
     bool reads_sent_loss() const;
+    /// A formula of any place reads that name.
+    bool reads(std::string_view value) const;
     /// The sum of the updates has weights of its own.
     bool sets_weights() const;
 };

@@ -7,8 +7,8 @@ Each result is computed twice, in float64: by the file's functions as they are, 
 evaluator below, which shares nothing with the tracer; many a third time, by the papers' formulas in tests/methods/papers.py. All must agree, or
 the program fails. A test in C++ can evaluate the same lines. Needs NumPy alone.
 
-{FILE: {"box": {…}, "inputs": {"keys", "client", "server", "cohort"}, "expected": {"first", "gradient", "start", "end", "cohort", "aggregates",
-"server"}}}. Vectors have 37 elements, the cohort 5 clients. aggregates: u, and what else comes up, by the box's weights; by k.n if it has none.
+{FILE: {"box": {…}, "inputs": {"keys", "client", "server", "cohort"}, "expected": {"first", "gradient", "second", "start", "end", "judge",
+"cohort", "aggregates", "server"}}}. Vectors have 37 elements, the cohort 5 clients. aggregates: u, and what else comes up, by the box's weights; by k.n if it has none.
 """
 import json
 import re
@@ -23,6 +23,7 @@ sys.path.insert(0, str(root / "scripts/lib"))
 sys.path.insert(0, str(root / "tests/methods"))
 
 from fedhive.method import box_of  # noqa: E402
+from fedhive.places import CLIENT_PLACES  # noqa: E402
 from fedhive.uncompiled import Uncompiled  # noqa: E402
 from papers import PAPERS  # noqa: E402
 
@@ -32,7 +33,8 @@ AGREE = 1e-12
 KEYS = {"fedadagrad": {"beta1": 0.5}, "fednova": {"rho": 0.375}, "qfedavg": {"q": 1.5}, "feddyn": {"alpha": 0.25}, "fedprox": {"mu": 0.25},
         "fedacg": {"beta": 0.125}, "fedema": {"lambda": 0.0625}, "norm_bounding": {"M": 6.5}, "adaptive_clip": {"first_clip": 7.0},
         "celgc": {"gamma": 0.25}, "fedinit": {"beta": 0.25}, "feddc": {"alpha": 0.25}, "fedadmm": {"rho": 0.25}, "fedpd": {"eta": 0.5},
-        "fedexp": {"eps": 0.5}, "fedatt": {"eps": 0.75}}
+        "fedexp": {"eps": 0.5}, "fedatt": {"eps": 0.75}, "mofedsam": {"beta": 0.25, "rho": 0.5}, "fedsam": {"rho": 0.5}, "fedspeed": {"alpha": 0.25},
+        "pfedme": {"K": 4, "eta": 0.25, "beta": 0.5}, "per_fedavg": {"alpha": 0.25}, "fedrep": {"head": 0.25}}
 NOT_NEGATIVE = {"v", "v_max"}  # memories that stand under a root
 FUNCTIONS = {
     "sqrt": np.sqrt, "abs": np.abs, "sign": np.sign, "exp": np.exp, "log": np.log, "tanh": np.tanh, "floor": np.floor,
@@ -118,17 +120,20 @@ class Inputs:
         self.keys = {key["name"]: KEYS.get(box["method"], {}).get(key["name"], key["default"]) for key in box.get("keys", [])}
         memories = {name: np.abs(grid(draws, P)) if name in NOT_NEGATIVE else grid(draws, P) for name in vectors}
         self.client = {name: grid(draws, P) for name in ("g", "w", "w_t", "w_0")}
+        in_steps = {line.split(" = ")[0] for line in box.get("gradient", [])}
         self.client["u"] = self.client["w"] - self.client["w_t"]
         self.client.update(lr=0.0625, round=7, step=3, steps=6, n=48, loss=0.75)
-        self.client.update({name: memories[name] for name, m in vectors.items() if m["owner"] == "client" or m.get("down")})
+        self.client.update({name: memories[name] for name, m in vectors.items() if m["owner"] == "client" or m.get("down") or name in in_steps})
+        more = np.random.default_rng([ord(letter) for letter in box["method"]] + [2])
+        self.client.update(g_2=grid(more, P), local=more.integers(0, 2, P).astype(float))
         self.server = {"w": grid(draws, P), "server_lr": 0.5, "round": 7, "clients": CLIENTS, "received": K}
         self.server.update({name: memories[name] for name, m in vectors.items() if m["owner"] == "server"})
         self.cohort = {"n": draws.integers(20, 90, K), "steps": draws.integers(3, 12, K), "loss": draws.integers(8, 64, K) / 32,
                        "sent_loss": draws.integers(8, 64, K) / 32, "u": grid(draws, K, P)}
         self.cohort["norm"] = np.linalg.norm(self.cohort["u"], axis=1)
         self.cohort.update({report["name"]: draws.integers(8, 64, K) / 32 for report in box.get("reports", [])})
-        self.cohort.update({name: grid(draws, K, P) for name, m in vectors.items() if m["owner"] == "visit"})
-        self.up = ["u", *(name for name, m in vectors.items() if m["owner"] == "visit")]
+        self.cohort.update({name: grid(draws, K, P) for name, m in vectors.items() if m.get("up")})
+        self.up = ["u", *(name for name, m in vectors.items() if m.get("up"))]
 
     def of_cohort(self):
         return {"k." + name: value for name, value in self.cohort.items()}
@@ -143,7 +148,7 @@ def from_box(box, x):
     for memory in box.get("memories", []):
         if memory["first"] not in (0, "w_t"):
             results["first"][memory["name"]] = Line(str(memory["first"]), x.keys).value()
-    for place in ("gradient", "start", "end"):
+    for place in CLIENT_PLACES:
         if place in box:
             results[place] = evaluate(box[place], {**x.client, **x.keys})
     numbers = {name: x.server[name] for name in ("round", "clients", "received")}
@@ -160,7 +165,7 @@ def from_functions(path, box, x):
     """Returns what the file's functions compute; of the cohort only what @fh.weight and @fh.cohort say themselves."""
     file = Uncompiled(path, x.keys)
     results = {"first": {m["name"]: m["first"] for m in file.memories.values() if m["first"] not in (0, "w_t")}}
-    for place in ("gradient", "start", "end"):
+    for place in CLIENT_PLACES:
         if place in file.functions:
             results[place] = file.run(place, x.client)
     at_server = {**x.server, **x.of_cohort()}
@@ -205,7 +210,7 @@ def case(path):
     """Returns one method's entry. Ends the program if its results do not agree."""
     box = box_of(path)
     x = Inputs(box)
-    lines = {place: box.get(place, []) for place in ("gradient", "start", "end", "cohort", "server")}
+    lines = {place: box.get(place, []) for place in (*CLIENT_PLACES, "cohort", "server")}
     expected = from_box(box, x)
     by_functions = from_functions(path, box, x)
     compare(box["method"], expected, by_functions)
@@ -216,7 +221,7 @@ def case(path):
         paper = PAPERS[box["method"]](*spaces)
         assert all(paper[place].keys() <= expected[place].keys() for place in paper), (box["method"], paper.keys())
         compare(box["method"], paper, expected)
-    client = lines["gradient"] + lines["start"] + lines["end"]
+    client = [line for place in CLIENT_PLACES for line in lines[place]]
     cohort = {"n": x.cohort["n"], **read_only(x.cohort, lines["cohort"]), **{name: x.cohort[name] for name in x.up}}
     inputs = {"keys": x.keys, "client": read_only(x.client, client), "server": read_only(x.server, lines["server"] + lines["cohort"]),
               "cohort": cohort}

@@ -1,6 +1,6 @@
 """Formulas of papers in NumPy, written from the papers and not from the files of configs/methods. tests/golden/methods.py compares both.
 
-A function gets the keys h, a client c (g, w, w_t, w_0, its memories, lr, steps), the server s (w, its memories, server_lr, clients, received) and the
+A function gets the keys h, a client c (g, g_2, w, w_t, w_0, local, its memories, lr, step, steps), the server s (w, its memories, server_lr, clients, received) and the
 cohort k (n, steps, loss, sent_loss, u [K, P], reports, what else comes up [K, P]), and returns {place: {target: value}}, or a part of it.
 """
 import numpy as np
@@ -188,6 +188,61 @@ def celgc(h, c, s, k):  # Liu et al. 2022: a step is min(eta, gamma / |g|) * g
     return {"gradient": {"g": min(c.lr, h.gamma / np.sqrt(c.g @ c.g)) * c.g / c.lr}}
 
 
+def fedsam(h, c, s, k):  # Qu et al. 2022, Algorithm 1: the gradient at w + rho * g / |g|
+    return {"second": {"w_2": c.w + h.rho * c.g / np.sqrt(c.g @ c.g)}, "gradient": {"g": c.g_2}}
+
+
+def mofedsam(h, c, s, k):  # Qu et al. 2022, Algorithm 2
+    drift = (c.w_t - c.w) / (c.steps * c.lr)
+    return {"second": {"w_2": c.w + h.rho * c.g / np.sqrt(c.g @ c.g)}, "gradient": {"g": h.beta * c.g_2 + (1 - h.beta) * c.D}, "end": {"d": drift},
+            "server": {"w": s.w + s.server_lr * k.u.mean(0), "D": k.d.mean(0)}}
+
+
+def fedspeed(h, c, s, k):  # Sun et al. 2023, Algorithm 1: quasi-gradient, prox-correction, and what is sent: w_k - lambda * c_k
+    scale = getattr(h, "lambda")
+    kept = c.c_k - 1 / scale * (c.w - c.w_t)
+    quasi = c.g + h.alpha * (c.g_2 - c.g)
+    return {"second": {"w_2": c.w + h.rho * c.g}, "gradient": {"g": quasi - c.c_k + 1 / scale * (c.w - c.w_t)}, "end": {"c_k": kept, "d": -scale * kept},
+            "server": {"w": (s.w + k.u + k.d).mean(0)}}
+
+
+def mime(h, c, s, k):  # Karimireddy et al. 2020: y <- y - lr * ((1 - beta) * (g - g_t + c) + beta * m)
+    control = k.seen.mean(0)
+    return {"second": {"w_2": c.w_t}, "gradient": {"g": h.beta * c.m + (1 - h.beta) * (c.g - c.g_2 + c.c), "seen": c.seen + c.g_2 / c.steps},
+            "server": {"w": s.w + s.server_lr * k.u.mean(0), "c": control, "m": h.beta * s.m + (1 - h.beta) * control}}
+
+
+def ditto(h, c, s, k):  # Li et al. 2021: v <- v - lr * (gradient of F_k at v + lambda * (v - w_t))
+    return {"second": {"w_2": c.v}, "gradient": {"g": c.g, "v": c.v - c.lr * c.g_2 - c.lr * getattr(h, "lambda") * (c.v - c.w_t)}, "judge": {"w": c.v}}
+
+
+def apfl(h, c, s, k):  # Deng et al. 2020: v <- v - lr * gradient with respect to v of F_k(alpha * v + (1 - alpha) * w), alpha times that at the mixture
+    return {"second": {"w_2": c.w + h.alpha * (c.v - c.w)}, "gradient": {"g": c.g, "v": c.v - h.alpha * c.lr * c.g_2},
+            "judge": {"w": c.w_t + h.alpha * (c.v - c.w_t)}}
+
+
+def pfedme(h, c, s, k):  # T. Dinh et al. 2020: the own model steps K times, then the local one once
+    pull = getattr(h, "lambda")
+    own = c.w - c.lr * (c.g + pull * (c.w - c.c))
+    assert c.step + 1 == h.K  # here the local one moves
+    return {"gradient": {"g": (c.w - own) / c.lr, "c": (1 - h.eta * pull) * c.c + h.eta * pull * own}, "end": {"theta": c.w, "d": c.c - c.w_t},
+            "server": {"w": (1 - h.beta) * s.w + h.beta * (s.w + k.d).mean(0)}, "judge": {"w": c.theta}}
+
+
+def per_fedavg(h, c, s, k):  # Fallah et al. 2020, first order: the gradient on other data where one step leads
+    return {"second": {"w_2": c.w - h.alpha * c.g}, "gradient": {"g": c.g_2}}
+
+
+def fedrep(h, c, s, k):  # Collins et al. 2021: head steps, then body steps
+    trained = c.local if c.step / c.steps < h.head else 1 - c.local
+    return {"gradient": {"g": np.where(trained == 1, c.g, 0)}}
+
+
+def fedbabu(h, c, s, k):  # Oh et al. 2022
+    return {"gradient": {"g": np.where(c.local == 1, 0, c.g)}}
+
+
 PAPERS = {function.__name__: function for function in (
     fedavg, fedavgm, fedadagrad, fedadam, fedyogi, fedams, fedprox, scaffold, feddyn, fednova, qfedavg, term, fedexp, fedcm, fedacg, slowmo, fedadmm,
-    fedpd, fedinit, mifa, fedvarp, proxskip, slsgd, diloco, easgd, feddc, norm_bounding, adaptive_clip, signsgd, ef_signsgd, fedatt, celgc)}
+    fedpd, fedinit, mifa, fedvarp, proxskip, slsgd, diloco, easgd, feddc, norm_bounding, adaptive_clip, signsgd, ef_signsgd, fedatt, celgc,
+    fedsam, mofedsam, fedspeed, mime, ditto, apfl, pfedme, per_fedavg, fedrep, fedbabu)}

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 using namespace fedhive;
 using namespace fedhive::testing;
@@ -25,8 +26,22 @@ std::vector<std::string> method_names() {
     return names;
 }
 
+const Options kOwnModels{"data.partition.holdout=0.25", "evaluation.clients={every: 1, personalized: true}"};
+
 Options with_method(const std::string& name, const Options& more = {}) {
-    return Options{"strategy={file: " + (kMethods / (name + ".py")).string() + "}"} + more;
+    const Options file{"strategy={file: " + (kMethods / (name + ".py")).string() + "}"};
+    const bool has_head = name == "fedrep" || name == "fedbabu";
+    return file + (has_head ? kOwnModels + Options{"model.local=[\"fc2*\"]"} : Options()) + more;
+}
+
+/// The rows of fairness.csv about one kind of model, without its name.
+std::string judged(const std::filesystem::path& run, const std::string& model) {
+    std::string rows;
+    for (auto row : read_csv(run / "fairness.csv")) {
+        if (std::exchange(row.at("model"), "") != model) continue;
+        for (const auto& [column, value] : row) rows += column + "=" + value + ",";
+    }
+    return rows;
 }
 
 void ended_well(FedhiveRun& run) { REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output()); }
@@ -91,17 +106,54 @@ TEST_SUITE("Method") {
 
     TEST_CASE("MethodsWithMemoryGiveTheSameBitsOverRanksAndAfterAResume") {
         FEDHIVE_NEEDS_RANKS();
-        for (const std::string name : {"scaffold", "feddyn", "fedacg", "fedams", "fedexp", "adaptive_clip", "fedtrip"}) {
+        for (const std::string name :
+             {"scaffold", "feddyn", "fedacg", "fedams", "fedexp", "adaptive_clip", "fedtrip", "ditto", "mime", "pfedme"}) {
             CAPTURE(name);
-            FedhiveRun whole(small_config(), set(with_method(name, {"rounds=4"})));
+            const bool own = name == "ditto" || name == "pfedme";
+            const Options options = with_method(name, own ? kOwnModels : Options());
+            FedhiveRun whole(small_config(), set(options + Options{"rounds=4"}));
             ended_well(whole);
-            RankedRun ranked(2, small_config(), set(with_method(name, {"rounds=2"})));
+            RankedRun ranked(2, small_config(), set(options + Options{"rounds=2"}));
             ended_well(ranked);
             ranked.start({"run", "--quiet", "--resume", ranked.out().string(), "--set", "rounds=4"});
             ended_well(ranked);
             CHECK(ranked.manifest()["model_sha256"] == whole.manifest()["model_sha256"]);
             CHECK(comparable(ranked.out() / "clients.csv") == comparable(whole.out() / "clients.csv"));
+            if (own) CHECK(comparable(ranked.out() / "fairness.csv") == comparable(whole.out() / "fairness.csv"));
         }
+    }
+
+    TEST_CASE("AModelOfTheClientsOwnIsTrainedBesideTheOneThatIsSentAndJudged") {
+        for (const std::string engine : {"direct", "libtorch"})
+            for (const std::string name : {"ditto", "apfl"}) {
+                CAPTURE(engine);
+                CAPTURE(name);
+                const Options in_engine{"training.engine=" + engine};
+                FedhiveRun run(small_config(), set(with_method(name, kOwnModels + in_engine)));
+                ended_well(run);
+                const std::string without = sha_with(in_engine + kOwnModels);
+                CHECK(run.manifest()["model_sha256"] == without);
+                const std::string own = judged(run.out(), "personalized"), global = judged(run.out(), "global");
+                CHECK(own.size() > 100);
+                CHECK(own != global);
+                FedhiveRun again(small_config(), set(with_method(name, kOwnModels + in_engine + Options{"workers=3"})));
+                ended_well(again);
+                CHECK(judged(again.out(), "personalized") == own);
+            }
+        // No share of the client's own: the model that was sent is judged twice.
+        FedhiveRun none(small_config(), set(with_method("apfl", kOwnModels + Options{"strategy.alpha=0"})));
+        ended_well(none);
+        CHECK(judged(none.out(), "personalized") == judged(none.out(), "global"));
+    }
+
+    TEST_CASE("ASecondGradientAtTheSamePointIsTheFirst") {
+        CHECK(sha_with(with_method("fedsam", {"strategy.rho=0"})) == sha_with({"strategy={name: fedavg}"}));
+        CHECK(sha_with(with_method("fedsam")) != sha_with({"strategy={name: fedavg}"}));
+    }
+
+    TEST_CASE("AFormulaInTheConfigIsAMethodOfOneLine") {
+        CHECK(sha_with({"strategy={name: fedadam, server_lr: 0.01, gradient: \"g + 0.5 * (w - w_t)\"}"}) ==
+              sha_with({"strategy={name: fedadam, server_lr: 0.01, local: prox, proximal_mu: 0.5}"}));
     }
 
     TEST_CASE("ARunKeepsItsMethod") {
@@ -130,8 +182,8 @@ TEST_SUITE("Method") {
     }
 
     TEST_CASE("AVisitIsReplayedBitForBit") {
-        // Of the gradient alone; with memories; from another start; with a report.
-        for (const std::string name : {"fedprox", "scaffold", "fedacg", "adaptive_clip"}) {
+        // Of the gradient alone; with memories; from another start; with a report; with a second gradient; with memories that steps change.
+        for (const std::string name : {"fedprox", "scaffold", "fedacg", "adaptive_clip", "per_fedavg", "mime", "ditto"}) {
             CAPTURE(name);
             FedhiveRun run(small_config(), set(with_method(name)));
             ended_well(run);

@@ -16,6 +16,8 @@ class Declarations:
         self.path, self.filename = path, filename
         self.keys, self.constants, self.memories, self.reports, self.functions = {}, {}, {}, {}, {}
         self.lines = {}  # of declarations
+        self.in_steps = set()  # memories that @fh.gradient gives
+        self.second_batch = ""
 
     def value(self, name, is_vector):
         """Returns what a declared name stands for in the file."""
@@ -72,13 +74,12 @@ class Declarations:
             fail(f"memory '{name}': what comes up is a memory of='visit'; a memory of the {of} stays there")
         if down and of != "server":
             fail(f"memory '{name}': only what the server keeps goes down, not a memory of='{of}'")
-        if of == "visit" and not up:
-            fail(f"memory '{name}': a memory of='visit' is gone when the visit ends; declare it with up=True")
         first = self.first_value(name, first)
-        if first == "w_t" and of != "client":
-            fail(f"memory '{name}': first=\"w_t\" is for a memory of='client', not of='{of}'")
+        if first == "w_t" and of == "server":
+            fail(f"memory '{name}': first=\"w_t\" is for a memory of='client' or of='visit', not of='{of}'")
         if first not in (0, "w_t") and (of != "server" or down):
-            fail(f"memory '{name}': first={first} is for a memory of='server' that does not go down; others begin as 0, a client's also as \"w_t\"")
+            fail(f"memory '{name}': first={first} is for a memory of='server' that does not go down; others begin as 0, a client's or a visit's "
+                 "also as \"w_t\"")
         self.memories[name] = {"name": name, "owner": of, "first": first, **_without_empty(down=bool(down), up=bool(up))}
         return self.value(name, True)
 
@@ -103,20 +104,29 @@ class Declarations:
         """Returns the names of the memories of some owners."""
         return [name for name, memory in self.memories.items() if memory["owner"] in owners]
 
+    def sent_up(self):
+        """Returns the names of the memories that come up."""
+        return [name for name, memory in self.memories.items() if memory.get("up")]
+
     def readable(self, place):
         """Returns what a place's functions may read beside the cohort: {name: is it a vector?}."""
         names = {**dict.fromkeys(PLACES[place].vectors, True), **dict.fromkeys(PLACES[place].numbers, False), **dict.fromkeys(self.keys, False)}
         if place == "server":
-            names.update(dict.fromkeys(self.memories_of("server", "visit"), True))
+            names.update(dict.fromkeys([*self.memories_of("server"), *self.sent_up()], True))
         elif not PLACES[place].at_server:
             names.update(dict.fromkeys(self.memories_of("client"), True))
             names.update({name: True for name in self.memories_of("server") if self.memories[name].get("down")})
+            if place == "gradient":
+                names.update(dict.fromkeys(self.memories_of("visit"), True))
+            elif place in ("second", "end"):
+                names.update(dict.fromkeys(self.in_steps, True))
+        if place == "gradient" and "second" not in self.functions:
+            del names["g_2"]
         return names
 
     def of_cohort(self):
         """Returns what the cohort k has, one for each client: {name: is it a vector?}."""
-        return {**dict.fromkeys(COHORT_NUMBERS, False), **dict.fromkeys(self.reports, False), "u": True,
-                **dict.fromkeys(self.memories_of("visit"), True)}
+        return {**dict.fromkeys(COHORT_NUMBERS, False), **dict.fromkeys(self.reports, False), "u": True, **dict.fromkeys(self.sent_up(), True)}
 
 
 class Cohort:
@@ -166,7 +176,7 @@ def key(name, default, least=None, most=None, above=None, below=None, doc="", st
 def memory(name, of, first=0, down=False, up=False):
     """Declares a vector of the model's shape beside the model, and returns it for formulas.
 
-    of: "server"; "client", one for each; "visit", what a client sends once. first: a number, "w_t", or a formula of keys. down: the server's goes
+    of: "server"; "client", one for each; "visit", one client's in one round. first: a number, "w_t", or a formula of keys. down: the server's goes
     to clients; up: a visit's comes to the server. Raises MethodError if these do not go together.
     """
     return current().add_memory(name, of, first, down, up)
@@ -189,8 +199,21 @@ def _decorator(place, function, options):
 
 
 def gradient(function=None, **options):
-    """Marks the function that changes a local step's gradient: it returns g."""
+    """Marks the function that changes a local step's gradient: it returns g, or {"g": g, memory of a client or a visit: its value now}."""
     return _decorator("gradient", function, options)
+
+
+def second(function=None, batch="same", **options):
+    """Marks the function that says where a step's second gradient, g_2, is taken: it returns w_2. batch: "same", or "next", the next step's."""
+    if batch not in ("same", "next"):
+        fail(f"@fh.second(batch={batch!r}): allowed are \"same\" and \"next\"")
+    current().second_batch = "" if batch == "same" else batch
+    return _decorator("second", function, options)
+
+
+def judge(function=None, **options):
+    """Marks the function that makes a client's own model, which an evaluation of clients looks at: it returns w."""
+    return _decorator("judge", function, options)
 
 
 def start(function=None, **options):

@@ -31,7 +31,7 @@ class Lowering:
         return {id(self._lowered[before]): name for before, name in self._hints.items() if before in self._lowered}
 
     def _reads_aggregate(self, values):
-        up = {"u", *self._file.memories_of("visit")}
+        up = {"u", *self._file.sent_up()}
         return next((leaf.value for e in values for leaf in leaves(e) if leaf.operation == "name" and leaf.value in up), None)
 
     def _lower(self, e):

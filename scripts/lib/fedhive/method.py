@@ -15,6 +15,7 @@ from pathlib import Path
 from .context import MethodError, fail, reading
 from .grammar import MOST_BYTES
 from .lowering import Lowering
+from .places import CLIENT_PLACES
 from .text import lines_of
 from .tracer import Tracer, leaves
 
@@ -50,10 +51,12 @@ class _Box:
 
     def data(self, source):
         """Returns the box. Raises MethodError."""
-        for place in ("gradient", "start", "end"):
+        for place in CLIENT_PLACES:
             if place in self.file.functions:
                 results, hints = self.file.trace(place)
                 self.put(place, results, hints)
+        if "second" in self.lines and "g_2" not in self.readers:
+            fail("@fh.second says where g_2 is taken, and no @fh.gradient reads g_2", self.file.line_of(self.file.functions["second"]))
         self.server()
         self.check_memories()
         self.check_others()
@@ -64,7 +67,7 @@ class _Box:
             fail(f"the text of its formulas takes {size} bytes; {MOST_BYTES} are allowed. Loops over constants repeat their formulas: fewer steps.")
         box = {"version": BOX_VERSION, "method": Path(self.file.path).stem, "doc": _doc(self.file.tree, source),
                "weighting": "uniform" if self.uniform else "", "keys": list(self.file.keys.values()), "memories": memories,
-               "reports": list(self.file.reports.values()), **self.lines, "source_sha256": hashlib.sha256(source).hexdigest()}
+               "reports": list(self.file.reports.values()), "second_batch": self.file.second_batch, **self.lines, "source_sha256": hashlib.sha256(source).hexdigest()}
         return {name: value for name, value in box.items() if value not in ("", [])}
 
     def server(self):
@@ -92,7 +95,7 @@ class _Box:
                 if leaf.operation == "name":
                     name = leaf.value[2:] if leaf.value.startswith("k.") else leaf.value
                     self.readers.setdefault(name, set()).add(target)
-                    if place in ("gradient", "start", "end"):
+                    if place in CLIENT_PLACES:
                         self.at_client.add(name)
         if results:
             self.lines[place] = lines_of(results, hints, self.file.names())
@@ -100,9 +103,10 @@ class _Box:
     def check_memories(self):
         """Raises MethodError for a memory that nothing gives or reads."""
         for name, memory in self.file.memories.items():
-            line, at_server = self.file.lines[name], memory["owner"] == "server"
+            line = self.file.lines[name]
             if name not in self.given:
-                fail(f"memory '{name}' is never given a value: return {{{name}: …}} from @fh.{'server' if at_server else 'end'}", line)
+                place = "server" if memory["owner"] == "server" else "gradient" if memory["owner"] == "visit" and not memory.get("up") else "end"
+                fail(f"memory '{name}' is never given a value: return {{{name}: …}} from @fh.{place}", line)
             if not self.readers.get(name, set()) - {name}:
                 fail(f"memory '{name}' is never read, except for its own next value; nothing depends on it", line)
             if memory.get("down") and name not in self.at_client:

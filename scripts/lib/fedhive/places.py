@@ -15,9 +15,11 @@ class Place(NamedTuple):
 
 
 PLACES = {
-    "gradient": Place(("g", "w", "w_t", "w_0"), ("lr", "round", "step", "n"), "g", False),
-    "start": Place(("w_t",), ("lr", "round", "n"), "w", False),
-    "end": Place(("w", "w_t", "w_0", "u"), ("lr", "round", "steps", "n", "loss"), None, False),
+    "gradient": Place(("g", "g_2", "w", "w_t", "w_0", "local"), ("lr", "round", "step", "steps", "n"), "g", False),
+    "second": Place(("g", "w", "w_t", "w_0", "local"), ("lr", "round", "step", "steps", "n"), "w_2", False),
+    "start": Place(("w_t", "local"), ("lr", "round", "n"), "w", False),
+    "end": Place(("w", "w_t", "w_0", "u", "local"), ("lr", "round", "steps", "n", "loss"), None, False),
+    "judge": Place(("w_t", "local"), ("lr", "round", "n"), "w", False),
     "cohort": Place((), ("round", "clients", "received"), None, True, True),
     "weight": Place((), ("round", "clients", "received"), "weight", True, True),
     "server": Place(("w", "u"), ("server_lr", "round", "clients", "received"), "w", True, True),
@@ -26,7 +28,8 @@ COHORT_NUMBERS = ("n", "steps", "loss", "norm", "sent_loss")  # one for each cli
 
 # Names that a file may not declare.
 GIVEN = frozenset(name for place in PLACES.values() for name in place.vectors + place.numbers) | frozenset(COHORT_NUMBERS) | RESERVED | {
-    "k", "count", "weight"}
+    "k", "count", "weight", "w_2"}
+CLIENT_PLACES = ("gradient", "second", "start", "end", "judge")  # in the order in which they are read
 
 # Parts of methods that fedhive knows in other ways, if at all: a method file names them in vain.
-NOT_YET = frozenset(["loss", "visit", "train", "judge", "root", "measure", "step", "local", "gram"])
+NOT_YET = frozenset(["loss", "visit", "train", "root", "measure", "step", "gram"])

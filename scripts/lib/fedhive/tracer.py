@@ -104,6 +104,10 @@ class Tracer(Declarations):
             self.check_reads(value, place, line)
             if place == "server":
                 self._refuse_mean_of_u(value)
+        if place == "gradient":
+            self.in_steps = set(results) & set(self.memories)
+            for value in results.values():
+                self._check_read_in_steps(value, line)
         return results, hints
 
     def line_of(self, function, argument=None):
@@ -133,6 +137,12 @@ class Tracer(Declarations):
             if name not in readable:
                 self._refuse_name(name, place, "name", where)
 
+    def _check_read_in_steps(self, value, line):
+        """Raises MethodError for a memory of a visit that @fh.gradient reads and does not give."""
+        for name, where in _names_with_lines(value, line):
+            if name in self.memories_of("visit") and name not in self.in_steps:
+                fail(f"@fh.gradient reads '{name}', a memory of='visit', which it does not change: return {{\"g\": …, {name}: …}}", where)
+
     def _refuse_mean_of_u(self, value):
         """Raises MethodError for fh.mean(u), which is one number and never what a server means."""
         for symbol in operations(value):
@@ -154,6 +164,8 @@ class Tracer(Declarations):
             fail(f"{at} reads '{name}', which belongs to a client; what comes up is a memory of='visit' with up=True, and is k.NAME there", line)
         if memory and memory["owner"] == "server":
             fail(f"{at} reads '{name}', which stays at the server: declare it with down=True", line)
+        if memory and not memory.get("up"):
+            fail(f"{at} reads '{name}', a memory of='visit', which is known in @fh.gradient, @fh.second and @fh.end", line)
         if memory:
             fail(f"{at} reads '{name}', which is what a visit sends; use the value that is returned for it", line)
         known = [*self.readable(place), *(["k"] if PLACES[place].has_cohort and what == "argument" else [])]
@@ -177,6 +189,8 @@ class Tracer(Declarations):
             results[name] = self.symbols.lift(value)
         if place == "server" and "w" not in results:
             fail("@fh.server gives no 'w': return {\"w\": the next model, …}. Without @fh.server the run's own server optimiser steps.", line)
+        if place == "gradient" and "g" not in results:
+            fail("@fh.gradient gives no 'g': return {\"g\": the gradient of the step, …}", line)
         if place == "weight" and len(results) != 1:
             fail("@fh.weight returns one number for each client", line)
         return results
@@ -195,13 +209,17 @@ class Tracer(Declarations):
         allowed = [PLACES[place].target] if PLACES[place].target else []
         if place == "server":
             allowed += self.memories_of("server")
+        if place == "gradient":
+            allowed += self.memories_of("client", "visit")
         if place == "end":
-            allowed += self.memories_of("client", "visit") + list(self.reports)
+            allowed += self.memories_of("client") + self.sent_up() + list(self.reports)
+            if name in self.memories_of("visit") and name not in allowed:
+                fail(f"@fh.end returns '{name}', a memory of='visit', which is gone when the visit ends; declare it with up=True", line)
         if name not in allowed:
             fail(unknown(f"what @fh.{place} returns:", name, allowed), line)
 
     def _check_shape(self, target, value, line):
-        is_vector = target in ("g", "w") or target in self.memories
+        is_vector = target in ("g", "w", "w_2") or target in self.memories
         expected = (target == "weight", is_vector)
         if value.shape != expected:
             reduced = ". One value a client becomes one by fh.sum or fh.mean" if value.per_client and not expected[0] else ""

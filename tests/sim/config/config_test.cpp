@@ -145,10 +145,8 @@ TEST_CASE("EveryKeyIsRead") {
         "loss {\nname cross_entropy\nlabel_smoothing 0x1p-2\nclass_weights 0x1p+0 0x1p-1 \nbalanced false\n}\n"
         "}\n"
         "sampling {\nname fixed\nclients 0x1p+3 0x1.cp+2 0x1.8p+2 0x1.4p+2 0x1p+2 0x1.8p+1 0x1p+1 0x0p+0 \n}\n"
-        "strategy {\nname fedadam\nfile \nfile_sha256 \nweighting uniform\nlocal plain\npre_aggregation none\naggregator "
-        "median\nserver adam\n"
-        "server_lr "
-        "0x1p+1\nbeta1 0x0p+0\n"
+        "strategy {\nname fedadam\nfile \nfile_sha256 \ngradient \nweighting uniform\nlocal plain\npre_aggregation "
+        "none\naggregator median\nserver adam\nserver_lr 0x1p+1\nbeta1 0x0p+0\n"
         "beta2 0x1p-1\ntau 0x1p+2\n}\n"
         "attack {\nname none\n}\nprivacy {\nepsilon none\ndelta none\n}\nmode {\nname synchronous\nquorum none\n}\n"
         "evaluation {\nevery 3\nchunk_size 50\nmetrics macro_f1 \nconfusion true\nclients {\nevery 6\nsample "
@@ -341,7 +339,8 @@ TEST_CASE("QuickstartSpellsOutEveryKeyThatApplies") {
                                                                "training.loss.class_weights",
                                                                "evaluation.metrics",
                                                                "stop.test_balanced_accuracy",
-                                                               "stop.test_macro_f1"};
+                                                               "stop.test_macro_f1",
+                                                               "strategy.gradient"};
             const bool alternative = alternatives.contains(path) || path.starts_with("data.root") ||
                                      path.starts_with("strategy.file") || path.starts_with("privacy.");
             if ((field.when && !field.when->holds()) || alternative) return;

@@ -71,6 +71,7 @@ inline std::vector<std::string> one_for_each_choice() {
         const bool root = aggregation::aggregator_spec(aggregator).root;
         return root ? "data: {format: glyphs, root_examples: 9}\nmodel: {name: lr}\n" : start;
     };
+    texts.push_back(start + "strategy: {gradient: g}\n");
     for (const StrategySpec& spec : strategy_catalog())
         texts.push_back(start_of(spec.aggregator) + fmt::format("strategy: {{name: {}}}\n{}", spec.name,
                                                                 spec.name == "dp_ftrl" ? "upload: [{name: clip}]\n" : ""));

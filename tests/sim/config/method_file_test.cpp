@@ -140,7 +140,7 @@ TEST_CASE("AMistakeInAMethodNamesItsLine") {
     check(2, "keys:\n- {name: mu, default: x}\ngradient: g\n");
     check(2, "memories:\n- {name: c, owner: everyone}\ngradient: g\n");
     check(2, "memories:\n- {name: c, owner: client, down: true}\ngradient: g\n");
-    check(2, "memories:\n- {name: c, owner: visit}\ngradient: g\n");
+    check(1, "memories:\n- {name: c, owner: visit}\ngradient: g\n");
     check(2, "memories:\n- {name: c, owner: client, first: w_0}\ngradient: g\n");
     check(1, "memories: [{name: c, owner: client}]\ngradient: g + c\n");
     check(1, "memories: [{name: c, owner: client}]\nend: c = w\n");
@@ -150,6 +150,49 @@ TEST_CASE("AMistakeInAMethodNamesItsLine") {
     check(1, "gradient: {g: 1}\n");
     check(1, "server: w = w + norm(w) * k.n\n");
     check(1, "cohort: weight = k.n * u\n");
+}
+
+TEST_CASE("APlaceWithoutWhatItIsThereForIsRefused") {
+    const MethodFolder folder;
+    const auto says = [&](const std::string& content, const std::string& text) {
+        CAPTURE(content);
+        const std::string refused = folder.refused(content);
+        CHECK_MESSAGE(refused.find(text) != std::string::npos, refused);
+    };
+    says("second: w + g\ngradient: g\n", "m.yaml:1: second: `gradient` does not read g_2");
+    says("gradient: g + g_2\n", "'g_2' is no value here");
+    says("second: w + g\nsecond_batch: other\ngradient: g_2\n", "m.yaml:2: second_batch: 'other'; allowed: same, next");
+    says("gradient: g\nsecond_batch: next\n", "m.yaml:2: second_batch: there is no `second`");
+    says("memories: [{name: v, owner: client}]\ngradient: [v = v + g]\n", "m.yaml:2: gradient: no formula 'g = …'");
+    says("memories: [{name: v, owner: visit}]\ngradient: g\nend: v = w\n", "'v' cannot be set here");
+    says("memories: [{name: v, owner: visit}]\ngradient: g + v\n", "'v' is no value here");
+    says("memories: [{name: v, owner: client}]\ngradient: [g = g, v = v + g]\njudge: w = w + v\n", "'w' is no value here");
+    says("memories: [{name: v, owner: server, first: w_t}]\nserver: [w = w + u, v = v + u]\n",
+         "allowed: 0, for a client's or a visit's w_t");
+    CHECK(folder.refused("memories: [{name: v, owner: visit, first: w_t}]\ngradient: [g = g + v, v = v + g]\n").empty());
+}
+
+TEST_CASE("AGradientInTheConfigNamesItsMistakes") {
+    const auto says = [](const std::string& strategy, const std::string& text) {
+        CAPTURE(strategy);
+        const std::string refused = error_of(kMinimal + "strategy: {" + strategy + "}\n");
+        CHECK_MESSAGE(refused.find(text) != std::string::npos, refused);
+    };
+    says("gradient: g + wt", "strategy.gradient: 'wt' is no value here");
+    says("gradient: g + wt", "did you mean 'w_t'?");
+    says("name: scaffold, gradient: g", "strategy 'scaffold' has the local rule 'scaffold'");
+    says("local: prox, gradient: g", "strategy.local");
+    const MethodFolder folder;
+    says("gradient: g, file: " + folder.file("gradient: g\n"), "'gradient' and 'file' are both given");
+    const RunConfig run = loaded(kMinimal + "strategy: {name: fedadam, gradient: \"g + 0.1 * (w - w_t)\"}\n");
+    CHECK_EQ(run.strategy.parts.local.name, kFormula);
+    CHECK_EQ(run.strategy.parts.server.name, "adam");
+}
+
+TEST_CASE("WhatReadsTheClientsOwnPartNeedsOne") {
+    const MethodFolder folder;
+    const std::string refused = error_of(with_file(folder.file("gradient: g * (1 - local)\n")));
+    CHECK_MESSAGE(refused.find("model.local names none") != std::string::npos, refused);
 }
 
 TEST_CASE("WhatDecidesResultsIsInTheHashAndNothingElse") {

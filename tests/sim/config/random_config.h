@@ -288,6 +288,9 @@ inline void reconcile(RunConfig& run, unsigned seed) {
     fit_task(run);
     run.strategy.file.clear();
     run.strategy.file_sha256.clear();
+    run.strategy.gradient.clear();
+    run.strategy.parts.method.reset();
+    if (run.strategy.parts.local.name == kFormula) run.strategy.parts.local = {strategy_spec(run.strategy.name).local};
     if (run.data.poison.kind.name == "label_map") run.data.poison.kind.values.set("labels", std::vector<double>{1.0, 0.0});
     if (seed % 2 == 0 || !run.data.partition.clients) run.data.partition.clients = 1 + seed % 7;
     const std::int64_t clients = run.num_clients();

@@ -1,0 +1,132 @@
+#include "clients/visit/formula_gradient.h"
+
+#include "aggregation/math/vector_ops.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace fedhive::clients {
+
+using aggregation::ConstParamSpan;
+using aggregation::ParamBuffer;
+using aggregation::ParamSpan;
+using aggregation::formulas::Executor;
+using aggregation::formulas::MethodFormulas;
+using aggregation::formulas::Place;
+using aggregation::formulas::Range;
+
+namespace {
+
+/// The elements of `ranges` in [first, first + width), counted from `first`.
+std::vector<Range> inside(const std::vector<Range>& ranges, std::size_t first, std::size_t width) {
+    std::vector<Range> found;
+    for (const Range& range : ranges) {
+        const std::size_t begin = std::max(range.first, first), end = std::min(range.first + range.width, first + width);
+        if (begin < end) found.push_back({begin - first, end - begin});
+    }
+    return found;
+}
+
+}  // namespace
+
+void WholeVectors::set(std::string_view name, ConstParamSpan values) {
+    const auto known = std::find_if(list_.begin(), list_.end(), [&](const Whole& one) { return one.name == name; });
+    if (known != list_.end())
+        known->values = values;
+    else if (const std::size_t place = executor_.place_of(name); place != Executor::kNowhere)
+        list_.push_back({std::string(name), place, values});
+}
+
+void WholeVectors::use(std::size_t first, std::size_t width) const {
+    for (const Whole& whole : list_) executor_.set_at(whole.place, whole.values.part(first, width));
+}
+
+SecondGradient::SecondGradient(const MethodFormulas& method, std::vector<Range> ranges)
+    : executor_(executor_of(method, Place::Second)),
+      vectors_(executor_),
+      ranges_(std::move(ranges)),
+      on_next_(method.second_on_next) {}
+
+ConstParamSpan SecondGradient::take(TrainingStep& step, const RowBatch& batch) {
+    OneRow* const row = step.one_row();
+    FEDHIVE_CHECK(row != nullptr, "a second gradient in an engine with several rows");
+    const ParamSpan model = step.parameters();
+    const ParamSpan gradient = row->gradient();
+    if (first_.span().size == 0) {
+        first_ = ParamBuffer(gradient.size, gradient.space);
+        model_ = ParamBuffer(model.size, model.space);
+    }
+    aggregation::copy(first_, gradient);
+    aggregation::copy(model_, model);
+    vectors_.set("g", ConstParamSpan(first_));
+    vectors_.set("w", ConstParamSpan(model_));
+    vectors_.use(0, gradient.size);
+    executor_.write_to("w_2", model.first(gradient.size));
+    executor_.run(ranges_);
+    RowBatch again = on_next_ ? batch.next_batch() : batch;
+    again.counts = false;
+    step.compute_gradients({&again, 1});
+    aggregation::copy(step.parameters(), model_);
+    return first_;
+}
+
+FormulaGradient::FormulaGradient(const MethodFormulas& method, VisitVectors& vectors, std::vector<Range> ranges)
+    : executor_(executor_of(method, Place::Gradient)),
+      whole_(executor_),
+      ranges_(std::move(ranges)),
+      visit_(vectors),
+      gradient_(executor_.place_of(method.has(Place::Second) ? "g_2" : "g")),
+      parameters_(executor_.place_of("w")),
+      reads_step_(executor_.reads("step")) {
+    if (method.has(Place::Second)) second_.emplace(method, ranges_);
+}
+
+void FormulaGradient::set_vector(std::string_view name, ConstParamSpan values) {
+    whole_.set(name, values);
+    if (second_) second_->vectors().set(name, values);
+}
+
+void FormulaGradient::begin_visit() {
+    visit_.set_all(executor_);
+    if (second_) visit_.set_all(second_->executor());
+    visit_.each([&](std::string_view name, ConstParamSpan values) { set_vector(name, values); });
+    stepped_ = visit_.stepped();
+}
+
+void FormulaGradient::begin(const ClientStart& start) {
+    steps_ = 0;
+    set_vector("w_0", start.global);
+}
+
+std::span<const Range> FormulaGradient::ranges_in(std::size_t index, const GradientPiece& piece) {
+    const std::size_t width = piece.gradients.width;
+    if (index == pieces_.size()) pieces_.emplace_back();
+    PieceRanges& known = pieces_[index];
+    if (known.first != piece.first || known.width != width) known = {piece.first, width, inside(ranges_, piece.first, width)};
+    return known.ranges;
+}
+
+void FormulaGradient::change(TrainingStep& step, std::span<const RowBatch> batches) {
+    if (reads_step_) executor_.set("step", static_cast<double>(steps_));
+    if (second_) {
+        second_->executor().set("step", static_cast<double>(steps_));
+        whole_.set("g", second_->take(step, only_batch(batches)));
+    }
+    ++steps_;
+    std::size_t pieces = 0;
+    step.for_each_piece([&](const GradientPiece& piece) {
+        const std::size_t width = piece.gradients.width;
+        whole_.use(piece.first, width);
+        for (const VisitVectors::Stepped& memory : stepped_)
+            executor_.write_to(memory.name, memory.value.part(piece.first, width));
+        const std::span<const Range> ranges = ranges_in(pieces++, piece);
+        for (std::size_t row = 0; row < piece.gradients.rows; ++row) {
+            executor_.set_at(gradient_, piece.gradients.row(row));
+            executor_.set_at(parameters_, piece.parameters.row(row));
+            executor_.write_to("g", piece.gradients.row(row));
+            executor_.run(ranges);
+        }
+    });
+}
+
+}  // namespace fedhive::clients

@@ -1,0 +1,92 @@
+// The vectors and numbers that the formulas of one client's visit read, beside the model that a step trains.
+#pragma once
+
+#include "aggregation/formulas/method_formulas.h"
+#include "aggregation/math/client_optimizer.h"
+#include "aggregation/memory/memories.h"
+#include "aggregation/memory/param_buffer.h"
+#include "clients/models/local_part.h"
+#include "clients/protocol/task.h"
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fedhive::clients {
+
+/// Numbers of one client's visit.
+struct VisitFacts {
+    std::uint32_t round = 0;
+    std::uint64_t num_examples = 0;
+    std::uint64_t steps = 0;
+    double lr = 0.0;  // client rate of this round
+
+    static VisitFacts of(std::uint32_t round, std::size_t num_examples, std::uint64_t steps,
+                         const aggregation::OptimizerOptions& optimizer, const Objective& objective) {
+        return {round, num_examples, steps, aggregation::client_rate(optimizer) * static_cast<double>(objective.lr_factor)};
+    }
+};
+
+/// The executor of a place's formulas, with the method's keys set. Throws Fault for a method without that place.
+aggregation::formulas::Executor executor_of(const aggregation::formulas::MethodFormulas& method,
+                                            aggregation::formulas::Place place);
+
+/// values <- 0 where no range is. On a device: everywhere.
+void zero_outside(aggregation::ParamSpan values, const std::vector<aggregation::formulas::Range>& ranges);
+
+class VisitVectors {
+public:
+    /// layout: of the model. Memories that `memories` does not have, of a run that keeps none, are left out.
+    VisitVectors(const aggregation::formulas::MethodFormulas& method, const aggregation::Memories& memories,
+                 const aggregation::Layout& layout, const LocalPart& local_part, aggregation::MemorySpace space);
+
+    /// A visit begins. sent: [P], the model that the client was sent, with its own local part. Both must outlive the visit.
+    ///
+    /// Memory   a vector for each memory that steps change, and for the mask `local` if a formula reads it.
+    void begin(const aggregation::VisitMemories& memories, aggregation::ConstParamSpan sent, const VisitFacts& facts);
+
+    /// What a formula reads of the visit: w_t, memories, local, and the facts.
+    void set_all(aggregation::formulas::Executor& executor) const;
+
+    aggregation::ConstParamSpan sent() const { return sent_; }
+    bool has_begun() const { return sent_.size > 0; }
+
+    /// A memory that steps change: its value now, which steps write.
+    struct Stepped {
+        std::string name;
+        aggregation::ParamSpan value;
+    };
+    std::vector<Stepped> stepped();
+
+    /// As the client has each vector in this visit, by name.
+    template <typename Take>
+    void each(const Take& take) const {
+        take(std::string_view("w_t"), sent_);
+        if (mask_.span().size > 0) take(std::string_view("local"), aggregation::ConstParamSpan(mask_));
+        for (const Bound& memory : memories_) take(std::string_view(memory.name), memory.values);
+    }
+    const VisitFacts& facts() const { return facts_; }
+
+private:
+    struct Bound {
+        aggregation::MemoryOwner owner = aggregation::MemoryOwner::Visit;
+        std::string name;
+        bool begins_as_model = false, changes_in_steps = false;
+        aggregation::ConstParamSpan values{};
+        aggregation::ParamBuffer room{};  // for what steps change, for a record on a device, or zeros
+    };
+
+    void bind(Bound& memory, const aggregation::VisitMemories& memories);
+    aggregation::ConstParamSpan before_steps(const Bound& memory, const aggregation::VisitMemories& memories) const;
+
+    aggregation::MemorySpace space_;
+    std::size_t trainable_;
+    std::deque<Bound> memories_{};
+    aggregation::ParamBuffer mask_{};  // [trainable]: 1 in the client's own part, else 0; empty: no formula reads it
+    aggregation::ConstParamSpan sent_{};
+    VisitFacts facts_{};
+};
+
+}  // namespace fedhive::clients

@@ -1,0 +1,77 @@
+#include "sim/config/method_trace.h"
+
+#include "aggregation/base/error.h"
+#include "clients/protocol/process.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <system_error>
+
+namespace fedhive::sim {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Where the Python package is: beside the program's checkout, or where FEDHIVE_PYTHONPATH says.
+std::string python_path() {
+    if (const char* given = std::getenv("FEDHIVE_PYTHONPATH"); given != nullptr) return given;
+    const fs::path program = fs::read_symlink("/proc/self/exe");
+    for (fs::path folder = program.parent_path(); folder != folder.root_path(); folder = folder.parent_path())
+        if (fs::exists(folder / "scripts/lib/fedhive/method.py")) return (folder / "scripts/lib").string();
+    throw ConfigError(fmt::format("no scripts/lib/fedhive above {}; set FEDHIVE_PYTHONPATH to its folder", program.string()));
+}
+
+/// A new empty file, removed at the end.
+class TemporaryFile {
+public:
+    TemporaryFile() : path_((fs::temp_directory_path() / "fedhive-method-XXXXXX").string()) {
+        const int created = mkstemp(path_.data());
+        if (created < 0) throw os_fault(path_);
+        close(created);
+    }
+    TemporaryFile(const TemporaryFile&) = delete;
+    TemporaryFile& operator=(const TemporaryFile&) = delete;
+    ~TemporaryFile() {
+        std::error_code ignored;
+        fs::remove(path_, ignored);
+    }
+    const std::string& path() const { return path_; }
+
+private:
+    std::string path_;
+};
+
+}  // namespace
+
+std::string content_of(const fs::path& file) {
+    std::ifstream stream(file, std::ios::binary);
+    std::ostringstream text;
+    text << stream.rdbuf();
+    if (!stream || fs::is_directory(file))
+        throw ConfigError(fmt::format("{}: no such file, or it cannot be read", file.string()));
+    return text.str();
+}
+
+std::string traced_method(const fs::path& file) {
+    const TemporaryFile box, said;
+    const char* given = std::getenv("FEDHIVE_PYTHON");
+    clients::SpawnOptions options;
+    options.executable = "/usr/bin/env";
+    options.arguments = {given != nullptr ? given : "python3", "-m", "fedhive.method", file.string(), "--out", box.path()};
+    options.environment = {{"PYTHONPATH", python_path()}, {"PYTHONDONTWRITEBYTECODE", "1"}};
+    options.log = said.path();
+    clients::ChildProcess python(options);
+    while (!python.wait_for(1.0)) {
+    }
+    const auto end = python.end();
+    if (end && !end->signalled && end->exit_status == 0) return content_of(box.path());
+    std::string text = content_of(said.path());
+    while (!text.empty() && text.back() == '\n') text.pop_back();
+    throw ConfigError(text.empty() ? fmt::format("{}: python {}", file.string(), end ? end->text : "is still running") : text);
+}
+
+}  // namespace fedhive::sim

@@ -1,0 +1,6 @@
+import fedhive as fh
+d = fh.memory("d", of="visit")
+
+@fh.end
+def end(u):
+    return {d: u}
