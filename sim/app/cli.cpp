@@ -32,6 +32,7 @@ struct Arguments {
     SweepCommand sweep;
     ReplayOptions replay;
     std::filesystem::path method;
+    bool compares = false;  // the method, with Python
     PrivacyOptions privacy;
     std::filesystem::path folder;
     std::filesystem::path init;
@@ -170,7 +171,9 @@ void add_config_commands(CLI::App& app, Arguments& given) {
 void add_method(CLI::App& app, Arguments& given) {
     CLI::App* command = app.add_subcommand("method", "print a method file as it is read: its keys, memories and formulas");
     add_file(command, "file", given.method, "a .py or .yaml file, as strategy.file names it")->required();
-    command->callback([&given] { given.exit_code = method_command(given.method); });
+    command->add_flag("--python", given.compares,
+                      "also run its functions in Python, on drawn values, and compare; needs NumPy");
+    command->callback([&given] { given.exit_code = method_command(given.method, given.compares); });
 }
 
 /// A number in that range.

@@ -4,6 +4,7 @@
 #include "clients/models/model_plan.h"
 #include "clients/protocol/watcher.h"
 #include "sim/app/all_ranks.h"
+#include "sim/app/compare_method.h"
 #include "sim/app/script_command.h"
 #include "sim/app/show_method.h"
 #include "sim/app/show_model.h"
@@ -232,9 +233,13 @@ int show_config_command(const std::filesystem::path& config, const std::vector<s
     return 0;
 }
 
-int method_command(const std::filesystem::path& file) {
-    fmt::print("{}", method_text(*load_method(file)));
-    return 0;
+int method_command(const std::filesystem::path& file, bool compares) {
+    const std::shared_ptr<const Method> method = load_method(file);
+    fmt::print("{}", method_text(*method));
+    if (!compares) return 0;
+    const MethodComparison compared = compare_with_python(*method);
+    fmt::print("\nin Python, on drawn values\n{}", compared.text);
+    return compared.is_equal ? 0 : 1;
 }
 
 int privacy_command(const PrivacyOptions& options) {

@@ -25,27 +25,18 @@ std::string python_path() {
     throw ConfigError(fmt::format("no scripts/lib/fedhive above {}; set FEDHIVE_PYTHONPATH to its folder", program.string()));
 }
 
-/// A new empty file, removed at the end.
-class TemporaryFile {
-public:
-    TemporaryFile() : path_((fs::temp_directory_path() / "fedhive-method-XXXXXX").string()) {
-        const int created = mkstemp(path_.data());
-        if (created < 0) throw os_fault(path_);
-        close(created);
-    }
-    TemporaryFile(const TemporaryFile&) = delete;
-    TemporaryFile& operator=(const TemporaryFile&) = delete;
-    ~TemporaryFile() {
-        std::error_code ignored;
-        fs::remove(path_, ignored);
-    }
-    const std::string& path() const { return path_; }
-
-private:
-    std::string path_;
-};
-
 }  // namespace
+
+TemporaryFile::TemporaryFile() : path_((fs::temp_directory_path() / "fedhive-method-XXXXXX").string()) {
+    const int created = mkstemp(path_.data());
+    if (created < 0) throw os_fault(path_);
+    close(created);
+}
+
+TemporaryFile::~TemporaryFile() {
+    std::error_code ignored;
+    fs::remove(path_, ignored);
+}
 
 std::string content_of(const fs::path& file) {
     std::ifstream stream(file, std::ios::binary);
@@ -56,22 +47,26 @@ std::string content_of(const fs::path& file) {
     return text.str();
 }
 
-std::string traced_method(const fs::path& file) {
-    const TemporaryFile box, said;
+std::string python_result(const std::string& module, const fs::path& file, const std::vector<std::string>& more) {
+    const TemporaryFile result, said;
     const char* given = std::getenv("FEDHIVE_PYTHON");
     clients::SpawnOptions options;
     options.executable = "/usr/bin/env";
-    options.arguments = {given != nullptr ? given : "python3", "-m", "fedhive.method", file.string(), "--out", box.path()};
+    options.arguments = {given != nullptr ? given : "python3", "-m", module, file.string()};
+    options.arguments.insert(options.arguments.end(), more.begin(), more.end());
+    options.arguments.insert(options.arguments.end(), {"--out", result.path()});
     options.environment = {{"PYTHONPATH", python_path()}, {"PYTHONDONTWRITEBYTECODE", "1"}};
     options.log = said.path();
     clients::ChildProcess python(options);
     while (!python.wait_for(1.0)) {
     }
     const auto end = python.end();
-    if (end && !end->signalled && end->exit_status == 0) return content_of(box.path());
+    if (end && !end->signalled && end->exit_status == 0) return content_of(result.path());
     std::string text = content_of(said.path());
     while (!text.empty() && text.back() == '\n') text.pop_back();
     throw ConfigError(text.empty() ? fmt::format("{}: python {}", file.string(), end ? end->text : "is still running") : text);
 }
+
+std::string traced_method(const fs::path& file) { return python_result("fedhive.method", file); }
 
 }  // namespace fedhive::sim

@@ -3,13 +3,31 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace fedhive::sim {
+
+/// A new empty file, removed at the end.
+class TemporaryFile {
+public:
+    TemporaryFile();
+    TemporaryFile(const TemporaryFile&) = delete;
+    TemporaryFile& operator=(const TemporaryFile&) = delete;
+    ~TemporaryFile();
+    const std::string& path() const { return path_; }
+
+private:
+    std::string path_;
+};
 
 /// The file's text. Throws ConfigError for a file that cannot be read.
 std::string content_of(const std::filesystem::path& file);
 
-/// The box that `python3 -m fedhive.method FILE --out BOX` writes. Throws ConfigError with what it says. FEDHIVE_PYTHON names another Python,
+/// What `python3 -m MODULE FILE … --out RESULT` writes. Throws ConfigError with what it says if it fails.
+std::string python_result(const std::string& module, const std::filesystem::path& file,
+                          const std::vector<std::string>& more = {});
+
+/// The box that `python3 -m fedhive.method FILE --out BOX` writes. Throws as python_result(). FEDHIVE_PYTHON names another Python,
 /// FEDHIVE_PYTHONPATH the folder of the package.
 std::string traced_method(const std::filesystem::path& file);
 

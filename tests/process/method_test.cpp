@@ -208,6 +208,32 @@ TEST_SUITE("Method") {
         }
     }
 
+    TEST_CASE("FunctionsRunInPythonGiveWhatTheirFormulasGive") {
+        if (!std::filesystem::exists(source_folder() / ".deps/python/numpy")) {
+            MESSAGE("skipped: no NumPy in .deps/python (scripts/setup --tests)");
+            return;
+        }
+        const std::vector<std::pair<std::string, std::string>> with_numpy{
+            {"FEDHIVE_PYTHONPATH",
+             (source_folder() / "scripts/lib").string() + ":" + (source_folder() / ".deps/python").string()}};
+        for (const std::string name : {"fednova", "qfedavg", "fedadam", "mofedsam", "pfedme", "fedatt", "adaptive_clip"}) {
+            CAPTURE(name);
+            FedhiveRun run;
+            run.start({"method", (kMethods / (name + ".py")).string(), "--python"}, with_numpy);
+            ended_well(run);
+            CHECK(run.output().find("equal, largest difference") != std::string::npos);
+            CHECK(run.output().find("DIFFERENT") == std::string::npos);
+        }
+        // A function that is another one each time that it runs.
+        FedhiveRun run;
+        const std::filesystem::path file = run.folder() / "drawn.py";
+        std::ofstream(file)
+            << "import random\nimport fedhive as fh\n@fh.gradient\ndef gradient(g):\n    return g * random.random()\n";
+        run.start({"method", file.string(), "--python"}, with_numpy);
+        CHECK(run.end() == "exited with status 1");
+        CHECK_MESSAGE(run.output().find("g: DIFFERENT") != std::string::npos, run.output());
+    }
+
     TEST_CASE("AReportIsAColumn") {
         FedhiveRun run(small_config(), set(with_method("adaptive_clip")));
         ended_well(run);

@@ -4,16 +4,27 @@
     file.run("gradient", {"g": g, "c": c, "c_k": c_k})        # {"g": array}
 
 Vectors are arrays [P]. What the cohort has is given as "k.n", "k.u", …: arrays [K] and [K, P].
+
+usage: python3 -m fedhive.uncompiled FILE INPUTS --out RESULTS
+
+Runs all functions on the values of a JSON file, {"keys": {…}, "client": {…}, "server": {…}}, and writes {place: {target: value}}. `fedhive method
+FILE --python` compares with that.
 """
 import inspect
+import json
 import os
+import sys
+import traceback
 from pathlib import Path
 
-import numpy as np
+try:
+    import numpy as np
+except ModuleNotFoundError:
+    sys.exit(f"{sys.executable} has no NumPy, on whose arrays the functions run; install it (pip install numpy), or name another Python by FEDHIVE_PYTHON")
 
-from .context import Arithmetic, current, fail, reading
+from .context import Arithmetic, MethodError, current, fail, reading
 from .declarations import Cohort, Declarations
-from .places import PLACES
+from .places import CLIENT_PLACES, PLACES
 
 _ELEMENTWISE = {
     "+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide, "%": np.mod, "^": np.power, "negative": np.negative,
@@ -106,3 +117,42 @@ class Uncompiled(Declarations):
             return self.constants[name]
         vectors = {vector for place in PLACES.values() for vector in place.vectors} | set(self.memories)
         return self.value(name, name in vectors)
+
+
+def results_of(path, keys, client, server):
+    """Returns {place: {target: array}} of all functions of a file. server: with the cohort as "k.n", …, and with the aggregates, by name."""
+    file = Uncompiled(path, keys)
+    results = {place: file.run(place, client) for place in CLIENT_PLACES if place in file.functions}
+    cohort = {}
+    for place in ("cohort", "weight"):
+        if place in file.functions:
+            cohort.update(file.run(place, server))
+    if cohort:
+        results["cohort"] = cohort
+    if "server" in file.functions:
+        results["server"] = file.run("server", {**server, **cohort})
+    return results
+
+
+def main(arguments):
+    """Runs the command of the module's docstring. Returns the exit status."""
+    if len(arguments) != 4 or arguments[2] != "--out":
+        print(__doc__.strip(), file=sys.stderr)
+        return 2
+    values = json.loads(Path(arguments[1]).read_text(encoding="utf-8"))
+    try:
+        results = results_of(arguments[0], values["keys"], values["client"], values["server"])
+    except MethodError as error:
+        print(error, file=sys.stderr)
+        return 2
+    except Exception as error:  # a function's own
+        where = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == os.path.abspath(arguments[0])]
+        print(f"{arguments[0]}:{where[-1].lineno if where else 1}: {type(error).__name__}: {error}", file=sys.stderr)
+        return 2
+    text = json.dumps({place: {target: np.asarray(value).tolist() for target, value in of_place.items()} for place, of_place in results.items()})
+    Path(arguments[3]).write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

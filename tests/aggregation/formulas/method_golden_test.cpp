@@ -36,6 +36,7 @@ MethodFormulas method_of(const json& one) {
                                    .up = memory.value("up", false)});
     }
     for (const json& report : box.value("reports", json::array())) method.reports.push_back(report["name"]);
+    method.second_on_next = box.contains("second_batch");
     for (const std::string& word : words_of<Place>())
         if (box.contains(word)) method.lines[from_word<Place>(word).value()] = lines_of(box[word]);
     return method;
@@ -96,13 +97,13 @@ void check_place(const MethodFormulas& method, Place place, const Values& values
 
 TEST_SUITE("MethodGolden") {
     TEST_CASE("FormulasGiveWhatThePythonFunctionsGive") {
-        REQUIRE(golden().size() >= 30);
+        REQUIRE(golden().size() >= 47);
         for (const auto& [name, one] : golden().items()) {
             CAPTURE(name);
             const MethodFormulas method = method_of(one);
             const json& inputs = one["inputs"];
             const json& expected = one["expected"];
-            for (const Place place : {Place::Start, Place::Gradient, Place::End})
+            for (const Place place : {Place::Start, Place::Second, Place::Gradient, Place::End, Place::Judge})
                 if (method.has(place)) check_place(method, place, Values(inputs["client"]), expected[word_of(place)]);
             if (method.has(Place::Cohort)) {
                 Values values(inputs["server"]);

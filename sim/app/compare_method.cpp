@@ -1,0 +1,211 @@
+#include "sim/app/compare_method.h"
+
+#include "aggregation/base/error.h"
+#include "aggregation/base/random.h"
+#include "aggregation/formulas/executor.h"
+#include "sim/config/method_trace.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <string_view>
+#include <vector>
+
+namespace fedhive::sim {
+
+using aggregation::ConstParamSpan;
+using aggregation::MemoryOwner;
+using aggregation::ParamSpan;
+using aggregation::formulas::Executor;
+using aggregation::formulas::MethodFormulas;
+using aggregation::formulas::MethodMemory;
+using aggregation::formulas::Numbers;
+using aggregation::formulas::Place;
+using nlohmann::json;
+
+namespace {
+
+constexpr std::size_t kElements = 37, kUpdates = 5;
+constexpr double kEqual = 1e-5;
+using Vector = std::vector<float>;
+
+/// Values of names: vectors [kElements], numbers, one number or one vector for each update.
+struct Drawn {
+    std::map<std::string, Vector> vectors;
+    std::map<std::string, Numbers> numbers;
+    std::map<std::string, std::vector<Vector>> of_updates;
+};
+
+class Draws {
+public:
+    /// A multiple of 1/32 that is not 0, of that sign or of any.
+    double number(bool positive) {
+        const double size = static_cast<double>(1 + stream_.below(64)) / 32.0;
+        return positive || stream_.below(2) == 1 ? size : -size;
+    }
+    double count(std::uint64_t least, std::uint64_t most) {
+        return static_cast<double>(least + stream_.below(most - least + 1));
+    }
+    Vector vector(bool positive = false) {
+        Vector values(kElements);
+        for (float& value : values) value = static_cast<float>(number(positive));
+        return values;
+    }
+    template <typename One>
+    Numbers each(const One& one) {
+        Numbers values(kUpdates);
+        for (double& value : values) value = one();
+        return values;
+    }
+
+private:
+    Stream stream_{1, Purpose::TrainData};
+};
+
+double norm_of(const Vector& vector) {
+    double squares = 0.0;
+    for (const float value : vector) squares += static_cast<double>(value) * static_cast<double>(value);
+    return std::sqrt(squares);
+}
+
+/// What the functions of a client read. Memories of the server are positive: a root may stand over them.
+Drawn of_client(const MethodFormulas& method, Draws& draws) {
+    Drawn drawn;
+    for (const char* name : {"g", "g_2", "w", "w_t", "w_0"}) drawn.vectors[name] = draws.vector();
+    drawn.vectors["u"] = drawn.vectors["w"];
+    for (std::size_t i = 0; i < kElements; ++i) drawn.vectors["u"][i] -= drawn.vectors["w_t"][i];
+    for (std::size_t i = 0; i < kElements; ++i) drawn.vectors["local"].push_back(i % 3 == 0 ? 1.0F : 0.0F);
+    for (const MethodMemory& memory : method.memories)
+        drawn.vectors[memory.name] = draws.vector(memory.owner == MemoryOwner::Server);
+    drawn.numbers = {{"lr", {0.0625}}, {"round", {7}}, {"step", {3}}, {"steps", {6}}, {"n", {48}}, {"loss", {0.75}}};
+    return drawn;
+}
+
+Drawn of_server(const MethodFormulas& method, Draws& draws) {
+    Drawn drawn;
+    drawn.vectors["w"] = draws.vector();
+    drawn.numbers = {{"round", {7}}, {"clients", {12}}, {"received", {static_cast<double>(kUpdates)}}};
+    for (std::size_t k = 0; k < kUpdates; ++k) drawn.of_updates["u"].push_back(draws.vector());
+    for (const MethodMemory& memory : method.memories) {
+        if (memory.owner == MemoryOwner::Server) drawn.vectors[memory.name] = draws.vector(true);
+        for (std::size_t k = 0; memory.up && k < kUpdates; ++k) drawn.of_updates[memory.name].push_back(draws.vector());
+    }
+    drawn.numbers["k.n"] = draws.each([&] { return draws.count(20, 90); });
+    drawn.numbers["k.steps"] = draws.each([&] { return draws.count(3, 12); });
+    for (const char* name : {"k.loss", "k.sent_loss"}) drawn.numbers[name] = draws.each([&] { return draws.number(true); });
+    for (const std::string& report : method.reports)
+        drawn.numbers["k." + report] = draws.each([&] { return draws.number(true); });
+    for (const Vector& update : drawn.of_updates["u"]) drawn.numbers["k.norm"].push_back(norm_of(update));
+    return drawn;
+}
+
+json json_of(const Drawn& drawn) {
+    json all;
+    for (const auto& [name, vector] : drawn.vectors) all[name] = vector;
+    for (const auto& [name, numbers] : drawn.numbers)
+        all[name] = name.starts_with("k.") ? json(numbers) : json(numbers.front());
+    for (const auto& [name, vectors] : drawn.of_updates) all["k." + name] = vectors;
+    return all;
+}
+
+/// Σ_k weight_k v_k, in f64, rounded once.
+Vector weighted(const std::vector<Vector>& vectors, const Numbers& weights) {
+    Vector sum(kElements);
+    for (std::size_t i = 0; i < kElements; ++i) {
+        double value = 0.0;
+        for (std::size_t k = 0; k < vectors.size(); ++k)
+            value += weights[weights.size() == 1 ? 0 : k] * static_cast<double>(vectors[k][i]);
+        sum[i] = static_cast<float>(value);
+    }
+    return sum;
+}
+
+using Results = std::map<std::string, Numbers>;  // of one place, by target
+
+Results evaluated(const MethodFormulas& method, Place place, const Drawn& values) {
+    Executor executor(method.parsed(place));
+    for (const auto& [name, value] : method.keys) executor.set(name, value);
+    for (const auto& [name, numbers] : values.numbers) executor.set(name, numbers);
+    for (const auto& [name, vector] : values.vectors) executor.set(name, ConstParamSpan(vector));
+    std::map<std::string, Vector> written;
+    for (const std::string& name : executor.program().stored) {
+        written[name].resize(kElements);
+        executor.write_to(name, ParamSpan(written[name]));
+    }
+    executor.run(std::vector<aggregation::formulas::Range>{{0, kElements}});
+    Results results;
+    for (const auto& target : executor.program().formulas.targets) {
+        if (const auto vector = written.find(target.name); vector != written.end())
+            results[target.name].assign(vector->second.begin(), vector->second.end());
+        else
+            results[target.name] = executor.numbers(target.name);
+    }
+    return results;
+}
+
+/// Adds what the server reads of the cohort: its numbers, and the aggregates by its weights.
+void aggregate(const Method& method, const Results& of_cohort, Drawn& server) {
+    Numbers weights(kUpdates, 1.0 / static_cast<double>(kUpdates));
+    if (!method.equal_weights) {
+        weights = server.numbers.at("k.n");
+        double all = 0.0;
+        for (const double n : weights) all += n;
+        for (double& weight : weights) weight /= all;
+    }
+    for (const auto& [name, value] : of_cohort) (name == "weight" ? weights : server.numbers[name]) = value;
+    for (const auto& [name, vectors] : server.of_updates) server.vectors[name] = weighted(vectors, weights);
+}
+
+Numbers numbers_in(const json& value) {
+    if (value.is_array()) return value.get<Numbers>();
+    return {value.get<double>()};
+}
+
+std::string line_of(const std::string& place, const std::string& target, const Numbers& ours, const Numbers& theirs,
+                    bool& is_equal) {
+    double largest = 0.0, apart = 0.0;
+    for (std::size_t i = 0; i < std::max(ours.size(), theirs.size()); ++i) {
+        const double a = ours[ours.size() == 1 ? 0 : i], b = theirs[theirs.size() == 1 ? 0 : i];
+        largest = std::max({largest, std::abs(a), std::abs(b)});
+        apart = std::isfinite(a) && std::isfinite(b) ? std::max(apart, std::abs(a - b)) : HUGE_VAL;
+    }
+    const bool is_near = apart <= kEqual * largest;
+    is_equal = is_equal && is_near;
+    return fmt::format("{:<11} {}: {}, largest difference {:.2g} of {:.4g}\n", place, target, is_near ? "equal" : "DIFFERENT",
+                       apart, largest);
+}
+
+}  // namespace
+
+MethodComparison compare_with_python(const Method& method) {
+    if (method.file.extension() != ".py")
+        throw ConfigError(
+            fmt::format("{}: --python compares the functions of a .py file with its formulas", method.file.string()));
+    Draws draws;
+    const Drawn client = of_client(method.formulas, draws);
+    Drawn server = of_server(method.formulas, draws);
+    for (const auto& [name, value] : method.formulas.keys) server.numbers.emplace(name, Numbers{value});
+    std::map<std::string, Results> ours;
+    for (const Place place : {Place::Start, Place::Second, Place::Gradient, Place::End, Place::Judge})
+        if (method.has(place)) ours[word_of(place)] = evaluated(method.formulas, place, client);
+    if (method.has(Place::Cohort)) ours["cohort"] = evaluated(method.formulas, Place::Cohort, server);
+    aggregate(method, ours["cohort"], server);
+    if (method.has(Place::Server)) ours["server"] = evaluated(method.formulas, Place::Server, server);
+
+    const TemporaryFile inputs;
+    std::ofstream(inputs.path()) << json{
+        {"keys", method.formulas.keys}, {"client", json_of(client)}, {"server", json_of(server)}};
+    const json theirs = json::parse(python_result("fedhive.uncompiled", method.file, {inputs.path()}));
+    MethodComparison compared{.text = {}, .is_equal = true};
+    for (const auto& [place, results] : theirs.items())
+        for (const auto& [target, value] : results.items())
+            if (const auto found = ours[place].find(target); found != ours[place].end())
+                compared.text += line_of(place, target, found->second, numbers_in(value), compared.is_equal);
+    return compared;
+}
+
+}  // namespace fedhive::sim
