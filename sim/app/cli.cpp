@@ -169,8 +169,13 @@ void add_config_commands(CLI::App& app, Arguments& given) {
 }
 
 void add_method(CLI::App& app, Arguments& given) {
+    app.add_subcommand("methods", "list the strategies and the method files that strategy.name knows")->callback([&given] {
+        given.exit_code = methods_command();
+    });
     CLI::App* command = app.add_subcommand("method", "print a method file as it is read: its keys, memories and formulas");
-    add_file(command, "file", given.method, "a .py or .yaml file, as strategy.file names it")->required();
+    add_file(command, "file", given.method,
+             "a .py or .yaml file, as strategy.file names it, or the name of one that comes along")
+        ->required();
     command->add_flag("--python", given.compares,
                       "also run its functions in Python, on drawn values, and compare; needs NumPy");
     command->callback([&given] { given.exit_code = method_command(given.method, given.compares); });

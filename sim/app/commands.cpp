@@ -12,6 +12,7 @@
 #include "sim/app/show_privacy.h"
 #include "sim/config/load_config.h"
 #include "sim/config/method_file.h"
+#include "sim/config/named_methods.h"
 #include "sim/config/suggest.h"
 #include "sim/fleet/failure_policy.h"
 #include "sim/fleet/fleet.h"
@@ -31,6 +32,7 @@
 #include "sim/screen/screen_text.h"
 #include "sim/screen/terminal.h"
 #include "sim/state/model_file.h"
+#include "sim/strategies/strategy.h"
 #include "sim/workers/mps.h"
 
 #include <nlohmann/json.hpp>
@@ -233,8 +235,18 @@ int show_config_command(const std::filesystem::path& config, const std::vector<s
     return 0;
 }
 
-int method_command(const std::filesystem::path& file, bool compares) {
-    const std::shared_ptr<const Method> method = load_method(file);
+int methods_command() {
+    const auto line = [](const std::string& name, const std::string& doc) { fmt::print("  {:<18} {}\n", name, doc); };
+    fmt::print("in C++ (docs/strategies.md)\n");
+    for (const StrategySpec& spec : strategy_catalog()) line(spec.name, spec.source);
+    fmt::print("\nas files, configs/methods (docs/methods.md)\n");
+    for (const NamedMethod& method : named_methods()) line(method.name, method.doc);
+    return 0;
+}
+
+int method_command(const std::filesystem::path& given, bool compares) {
+    const NamedMethod* named = std::filesystem::exists(given) ? nullptr : named_method(given.string());
+    const std::shared_ptr<const Method> method = load_method(named != nullptr ? named->file : given);
     fmt::print("{}", method_text(*method));
     if (!compares) return 0;
     const MethodComparison compared = compare_with_python(*method);

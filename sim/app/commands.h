@@ -62,9 +62,12 @@ struct PrivacyOptions {
 /// Prints ε, and the multiplier if `epsilon` is given. Does not return if the program is below its checkout: scripts/privacy adds
 /// what dp-accounting says.
 int privacy_command(const PrivacyOptions& options);
+/// Prints the name and the source of each strategy and of each method of configs/methods.
+int methods_command();
+
 /// Prints a method file as it is read: its keys, memories and formulas; then, with `compares`, what its functions give in Python. 1 if that differs.
 /// Throws ConfigError for a file that is no method.
-int method_command(const std::filesystem::path& file, bool compares = false);
+int method_command(const std::filesystem::path& given, bool compares = false);
 int evaluate_command(const std::filesystem::path& run_folder, bool json);
 int replay_command(const ReplayOptions& options);
 int reference_command();

@@ -296,6 +296,12 @@ std::vector<std::string> Field::words() const {
     return all;
 }
 
+std::vector<std::string> Field::read_words() const {
+    std::vector<std::string> all = words();
+    all.insert(all.end(), also.begin(), also.end());
+    return all;
+}
+
 std::string Field::numbers() const { return empty_word.empty() ? range.text() : empty_word + ", " + range.text(); }
 
 bool Condition::holds() const {

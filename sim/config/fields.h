@@ -56,6 +56,7 @@ struct Field {
     Target target;
     Range range{};
     std::vector<std::string> choices{};  // of a word that is no enum; empty: any
+    std::vector<std::string> also{};     // other words that are read in place of a choice
     std::optional<Condition> when{};     // empty: always
     bool required = false;
     std::vector<std::string> or_else{};  // for a required key: keys in the same section that can replace it
@@ -66,6 +67,8 @@ struct Field {
 
     /// Allowed words: `empty_word` and those of an enum, or `choices`; empty: any.
     std::vector<std::string> words() const;
+    /// These, and `also`.
+    std::vector<std::string> read_words() const;
     /// Allowed numbers: "auto, 1 or more".
     std::string numbers() const;
 };

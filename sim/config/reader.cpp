@@ -334,12 +334,12 @@ private:
     }
 
     void read(const Node& node, const std::string& path, const Field& field, std::string& target) {
-        const std::vector<std::string> words = field.words();
+        const std::vector<std::string> words = field.words(), all = field.read_words();
         if (!is_word(node)) return wrong_type(node, path, "a word", joined(words));
-        if (!words.empty() && std::find(words.begin(), words.end(), node.text) == words.end())
+        if (!words.empty() && std::find(all.begin(), all.end(), node.text) == all.end())
             return add(kValue, node, path,
                        fmt::format("unknown value '{}'; allowed: {}{}", shortened(node.text), joined(words),
-                                   value_meant(path, node.text, words).advice));
+                                   value_meant(path, node.text, all).advice));
         target = node.text;
     }
 

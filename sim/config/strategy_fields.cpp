@@ -1,5 +1,6 @@
 #include "sim/config/fields.h"
 #include "sim/config/method_file.h"
+#include "sim/config/named_methods.h"
 
 #include <fmt/format.h>
 
@@ -29,8 +30,19 @@ void describe_gradient(Visitor& visitor, StrategyConfig& strategy) {
     }
 }
 
+/// A method's name stands for its file.
+void take_named_method(StrategyConfig& strategy) {
+    if (const NamedMethod* method = named_method(strategy.name); method != nullptr) {
+        strategy.file = method->file;
+        strategy.name = "fedavg";
+    }
+}
+
 /// strategy.file: its method, and the keys that it brings.
 void describe_method(Visitor& visitor, StrategyConfig& strategy) {
+    const std::string named = strategy.name;
+    take_named_method(strategy);
+    const std::filesystem::path of_name = strategy.file;
     visitor.field({.name = "file",
                    .target = &strategy.file,
                    .default_note = "–",
@@ -46,6 +58,8 @@ void describe_method(Visitor& visitor, StrategyConfig& strategy) {
     if (strategy.file.empty() && !strategy.file_sha256.empty())
         return visitor.refuse("file_sha256", "is the SHA-256 of strategy.file, which is missing; remove it, or give the file");
     if (strategy.file.empty()) return;
+    if (named != strategy.name && of_name != strategy.file)
+        return visitor.refuse("name", "'name' and 'file' are both given; keep one");
     StrategyParts& parts = strategy.parts;
     try {
         if (parts.method == nullptr || parts.method->file != strategy.file) parts.method = load_method(strategy.file);
@@ -71,7 +85,9 @@ void describe_strategy(Visitor& visitor, StrategyConfig& strategy) {
     visitor.field({.name = "name",
                    .target = &strategy.name,
                    .choices = names_of(strategy_catalog()),
-                   .doc = "One of the strategies below."});
+                   .also = names_of_methods(),
+                   .doc = "One of the strategies below, or a method of configs/methods, whose file it stands for "
+                          "(`fedhive methods` lists them)."});
     describe_method(visitor, strategy);
     describe_gradient(visitor, strategy);
     visitor.field(

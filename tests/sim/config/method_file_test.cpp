@@ -1,5 +1,6 @@
 // strategy.file in configs: what a method brings to the strategy, and what is refused, with the line of the user's own file.
 #include "sim/config/method_file.h"
+#include "sim/config/named_methods.h"
 
 #include "tests/sim/config/config_files.h"
 
@@ -187,6 +188,29 @@ TEST_CASE("AGradientInTheConfigNamesItsMistakes") {
     const RunConfig run = loaded(kMinimal + "strategy: {name: fedadam, gradient: \"g + 0.1 * (w - w_t)\"}\n");
     CHECK_EQ(run.strategy.parts.local.name, kFormula);
     CHECK_EQ(run.strategy.parts.server.name, "adam");
+}
+
+TEST_CASE("ANameOfAMethodStandsForItsFile") {
+    REQUIRE(named_methods().size() >= 35);
+    const fs::path quickstart = fedhive::testing::source_folder() / "configs/quickstart.yaml";
+    for (const NamedMethod& method : named_methods()) {
+        CAPTURE(method.name);
+        CHECK(method.doc.size() > 10);
+        const std::string strategy = "strategy={name: " + method.name + "}";
+        const bool has_head = method.name == "fedrep" || method.name == "fedbabu";
+        const RunConfig run = has_head ? loaded(kMinimal, {strategy, "model={name: mlp, local: [\"fc2*\"]}",
+                                                           "data.partition.holdout=0.2", "evaluation.clients.every=1"})
+                                       : load_config(quickstart, {strategy}).run;
+        CHECK_EQ(run.strategy.file, method.file);
+        CHECK_EQ(run.strategy.title(), method.name);
+        CHECK_EQ(run.strategy.name, "fedavg");
+    }
+    CHECK(named_method("scaffold") == nullptr);  // which C++ has
+    const MethodFolder folder;
+    const std::string both = error_of(kMinimal + "strategy: {name: ditto, file: " + folder.file("gradient: g\n") + "}\n");
+    CHECK_MESSAGE(both.find("'name' and 'file' are both given") != std::string::npos, both);
+    const std::string near = error_of(kMinimal + "strategy: {name: dito}\n");
+    CHECK_MESSAGE(near.find("did you mean 'ditto'?") != std::string::npos, near);
 }
 
 TEST_CASE("WhatReadsTheClientsOwnPartNeedsOne") {

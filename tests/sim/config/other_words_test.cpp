@@ -137,7 +137,7 @@ TEST_CASE("ValuesByOtherNames") {
     for (const std::string name : {"FedPer", "fedbuff", "qsgd", "hogwild"})
         check_message("config", name, strategy(name), "c.yaml:7: strategy.name");
     // No suggestion for what does not exist here.
-    for (const char* name : {"moon", "ditto", "flame"})
+    for (const char* name : {"heterofl", "flame"})
         CHECK(strategy(name).ends_with("; allowed: " + names_in(strategy_catalog())));
     const auto format = [](const std::string& name) { return error_of("data: {format: " + name + "}\nmodel: {name: lr}\n"); };
     for (const std::string name : {"fashion_mnist", "parquet"})

@@ -1,0 +1,24 @@
+// The method files that come with the program, configs/methods/NAME.py: strategy.name takes their names, too.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace fedhive::sim {
+
+struct NamedMethod {
+    std::string name;  // no strategy in C++ has it
+    std::filesystem::path file;
+    std::string doc;  // the first line of its comment
+};
+
+/// By name. Empty for a program that has no such folder (aggregation/base/home_folder.h).
+const std::vector<NamedMethod>& named_methods();
+
+/// Null if no method has that name.
+const NamedMethod* named_method(const std::string& name);
+
+std::vector<std::string> names_of_methods();
+
+}  // namespace fedhive::sim
