@@ -34,7 +34,8 @@ KEYS = {"fedadagrad": {"beta1": 0.5}, "fednova": {"rho": 0.375}, "qfedavg": {"q"
         "fedacg": {"beta": 0.125}, "fedema": {"lambda": 0.0625}, "norm_bounding": {"M": 6.5}, "adaptive_clip": {"first_clip": 7.0},
         "celgc": {"gamma": 0.25}, "fedinit": {"beta": 0.25}, "feddc": {"alpha": 0.25}, "fedadmm": {"rho": 0.25}, "fedpd": {"eta": 0.5},
         "fedexp": {"eps": 0.5}, "fedatt": {"eps": 0.75}, "mofedsam": {"beta": 0.25, "rho": 0.5}, "fedsam": {"rho": 0.5}, "fedspeed": {"alpha": 0.25},
-        "pfedme": {"K": 4, "eta": 0.25, "beta": 0.5}, "per_fedavg": {"alpha": 0.25}, "fedrep": {"head": 0.25}}
+        "pfedme": {"K": 4, "eta": 0.25, "beta": 0.5}, "per_fedavg": {"alpha": 0.25}, "fedrep": {"head": 0.25},
+        "mimelite": {"beta": 0.25}, "feddane": {"mu": 0.25}, "fedgamma": {"rho": 0.5}, "fedlesam": {"rho": 0.5}, "fedcurv": {"lambda": 0.25}}
 NOT_NEGATIVE = {"v", "v_max"}  # memories that stand under a root
 FUNCTIONS = {
     "sqrt": np.sqrt, "abs": np.abs, "sign": np.sign, "exp": np.exp, "log": np.log, "tanh": np.tanh, "floor": np.floor,

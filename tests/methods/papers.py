@@ -242,7 +242,41 @@ def fedbabu(h, c, s, k):  # Oh et al. 2022
     return {"gradient": {"g": np.where(c.local == 1, 0, c.g)}}
 
 
+def mimelite(h, c, s, k):  # Karimireddy et al. 2020, Algorithm 2
+    return {"second": {"w_2": c.w_t}, "gradient": {"g": c.g + h.beta * (c.m - c.g), "seen": (c.steps * c.seen + c.g_2) / c.steps},
+            "server": {"w": s.w + s.server_lr * k.u.mean(0), "m": h.beta * s.m + (1 - h.beta) * k.seen.mean(0)}}
+
+
+def feddane(h, c, s, k):  # Li et al. 2020: gradient of F_k + <c - gradient of F_k at w_t, w - w_t> + mu/2 |w - w_t|^2
+    return {"second": {"w_2": c.w_t}, "gradient": {"g": c.g + (c.c - c.g_2) + h.mu * (c.w - c.w_t), "seen": c.seen + c.g_2 / c.steps},
+            "server": {"w": (s.w + k.u).mean(0), "c": k.seen.mean(0)}}
+
+
+def fedgamma(h, c, s, k):  # Dai et al. 2023: SCAFFOLD with FedSAM's gradient
+    of_scaffold = scaffold(h, c, s, k)
+    return {**of_scaffold, "second": {"w_2": c.w + h.rho * c.g / np.sqrt(c.g @ c.g)}, "gradient": {"g": c.g_2 - c.c_k + c.c}}
+
+
+def fedlesam(h, c, s, k):  # Fan et al. 2024
+    way = c.old - c.w_t
+    return {"second": {"w_2": c.w + h.rho * way / (np.sqrt(way @ way) + 1e-12)}, "gradient": {"g": c.g_2}, "end": {"old": c.w_t}}
+
+
+def fedcurv(h, c, s, k):  # Shoham et al. 2019; gradient of lambda * sum_j I_j (w - w_j)^2 for two clients with these sums
+    one, other = c.A / 3, c.A * 2 / 3
+    w_one = c.w_t
+    w_other = (c.B - one * w_one) / other
+    penalty = 2 * getattr(h, "lambda") * (one * (c.w - w_one) + other * (c.w - w_other))
+    return {"gradient": {"g": c.g + penalty, "fisher": c.fisher + c.g**2 / c.steps}, "end": {"point": c.w * c.fisher},
+            "server": {"w": (s.w + k.u).mean(0), "A": k.fisher.sum(0), "B": k.point.sum(0)}}
+
+
+def local_only(h, c, s, k):
+    return {"start": {"w": c.own}, "end": {"own": c.w}, "server": {"w": s.w}, "judge": {"w": c.own}}
+
+
 PAPERS = {function.__name__: function for function in (
     fedavg, fedavgm, fedadagrad, fedadam, fedyogi, fedams, fedprox, scaffold, feddyn, fednova, qfedavg, term, fedexp, fedcm, fedacg, slowmo, fedadmm,
     fedpd, fedinit, mifa, fedvarp, proxskip, slsgd, diloco, easgd, feddc, norm_bounding, adaptive_clip, signsgd, ef_signsgd, fedatt, celgc,
-    fedsam, mofedsam, fedspeed, mime, ditto, apfl, pfedme, per_fedavg, fedrep, fedbabu)}
+    fedsam, mofedsam, fedspeed, mime, ditto, apfl, pfedme, per_fedavg, fedrep, fedbabu,
+    mimelite, feddane, fedgamma, fedlesam, fedcurv, local_only)}

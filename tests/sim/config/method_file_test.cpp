@@ -191,7 +191,7 @@ TEST_CASE("AGradientInTheConfigNamesItsMistakes") {
 }
 
 TEST_CASE("ANameOfAMethodStandsForItsFile") {
-    REQUIRE(named_methods().size() >= 35);
+    REQUIRE(named_methods().size() >= 41);
     const fs::path quickstart = fedhive::testing::source_folder() / "configs/quickstart.yaml";
     for (const NamedMethod& method : named_methods()) {
         CAPTURE(method.name);
