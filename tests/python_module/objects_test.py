@@ -148,6 +148,28 @@ class Model(InFolder):
         net.load_state_dict(state, strict=False)
         self.assertFalse(torch.equal(net.state_dict()["0.weight"], before["0.weight"]))
 
+    def refused(self, model, *texts):
+        x, y = blots()
+        with self.assertRaises(fh.ConfigError) as caught:
+            fh.run(CONFIG, out="one", data=(x[20:], y[20:], x[:20], y[:20]), partition=[range(0, 20), range(20, 40)], model=model)
+        self.assertEqual(caught.exception.key, "model")
+        for text in texts:
+            self.assertIn(text, str(caught.exception))
+        self.assertFalse((self.folder / "one").exists())
+
+    def test_modules_that_cannot_be_exported_are_refused_by_their_line(self):
+        class Branches(torch.nn.Linear):
+            def forward(self, x):
+                scores = super().forward(x)
+                if scores.sum() > 0:  # not known when it is exported
+                    scores = -scores
+                return scores
+
+        line = Branches.forward.__code__.co_firstlineno + 2
+        self.refused(Branches(5, 3), f"{__file__}:{line}: if scores.sum() > 0:", "torch.export cannot export the module")
+        self.refused(Branches, "is the class Branches; expected a module; fix: Branches()")
+        self.refused(Branches(5, 3).state_dict(), "is a state_dict; expected the module itself")
+
     def test_the_shape_comes_from_the_data_of_the_config(self):
         glyphs = {**CONFIG, "data": {"format": "glyphs", "num_train": 200, "num_test": 50, "partition": {"clients": 4}}}
         for number, first in enumerate((torch.nn.Conv2d(1, 2, 5, stride=4), torch.nn.Linear(784, 72))):

@@ -14,7 +14,7 @@ import unittest.mock
 import warnings
 from pathlib import Path
 
-from support import CONFIG, LIBRARY, InFolder, needs, root  # first: it says where fedhive is
+from support import CONFIG, LIBRARY, InFolder, needs, python_path, root  # first: it says where fedhive is
 
 import fedhive as fh
 from fedhive import config_text, objects, program, tables
@@ -37,10 +37,11 @@ class Runs(InFolder):
         self.assertTrue(run.folder.name.startswith("named-"))
 
     def test_changes_in_all_forms_reach_the_config(self):
-        run = fh.run({**CONFIG, "training.batch_size": 8}, out="one", rounds=1, set={"training.cohort": 2, "strategy.proximal_mu": 0.25},
-                     strategy="fedprox", **{"training.optimizer.lr": 1e-05})
+        run = fh.run({**CONFIG, "training.batch_size": 8, "data": {**CONFIG["data"], "partition.clients": 3}}, out="one", rounds=1,
+                     set={"training.cohort": 2, "strategy.proximal_mu": 0.25}, strategy="fedprox", **{"training.optimizer.lr": 1e-05})
         config = run.config
-        self.assertEqual((config["rounds"], config["training"]["cohort"], config["training"]["batch_size"]), (1, 2, 8))
+        self.assertEqual((config["rounds"], config["training"]["cohort"], config["training"]["batch_size"], config["data"]["partition"]["clients"]),
+                         (1, 2, 8, 3))
         self.assertEqual((config["training"]["optimizer"]["lr"], config["strategy"]["name"], config["strategy"]["proximal_mu"]),
                          (1e-05, "fedprox", 0.25))
 
@@ -109,12 +110,12 @@ class Runs(InFolder):
         program_of = "import fedhive as fh, sys\nfh.%s(%r, out=%r, progress=%s)"
         for progress, expected in ("True", "2/2"), ("None", ""), ("False", ""):
             said = subprocess.run([sys.executable, "-c", program_of % ("run", CONFIG, f"run-{progress}", progress)], capture_output=True, text=True,
-                                  env={**os.environ, "PYTHONPATH": LIBRARY}, check=True)
+                                  env={**os.environ, "PYTHONPATH": python_path("tqdm")}, check=True)
             self.assertIn(expected, said.stderr)
             self.assertEqual((said.stdout, bool(said.stderr)), ("", bool(expected)))
         sweep = {"base": CONFIG, "seeds": 3}
         said = subprocess.run([sys.executable, "-c", program_of % ("sweep", sweep, "sweep", True)], capture_output=True, text=True,
-                              env={**os.environ, "PYTHONPATH": LIBRARY}, check=True)
+                              env={**os.environ, "PYTHONPATH": python_path("tqdm")}, check=True)
         self.assertIn("3/3", said.stderr)
 
 
@@ -147,12 +148,43 @@ class Errors(InFolder):
         self.assertTrue(str(error).startswith("strategy.name: "), error)
 
     def test_what_cannot_stand_in_a_config_is_named(self):
-        self.assertEqual(self.refused({**CONFIG, "rounds": object()}).key, "config")
+        for given, key in (({"rounds": object()}, "rounds"), ({"training": {"optimizer": {"lr": {0.1}}}}, "training.optimizer.lr"),
+                           ({"faults": [{"kind": "throw"}, {"round": Path}]}, "faults[1].round")):
+            error = self.refused({**CONFIG, **given})
+            self.assertEqual((error.file, error.key), ("config", key))
+            self.assertTrue(str(error).startswith(f"config: {key}: "), error)
         self.assertEqual(self.refused(CONFIG, rounds=object()).key, "rounds")
+        self.assertEqual(self.refused(CONFIG, set={"training": {"cohort": object()}}).key, "training.cohort")
+        self.assertEqual(self.refused(CONFIG, set={"name": "x" * 140000}).key, "name")
+
+    def test_arguments_of_another_kind_are_named(self):
+        for given, key in ((None, "config"), (3, "config")):
+            for start in fh.run, fh.validate, fh.sweep:
+                self.assertEqual(self.refused(given, start=start).key, key)
+        self.assertEqual(self.refused({"base": 3}, start=fh.sweep).key, "base")
+        self.assertEqual(self.refused(CONFIG, set="rounds=3").key, "set")
+        self.assertEqual(self.refused(CONFIG, on_round="print").key, "on_round")
+        self.assertEqual(self.refused({"base": CONFIG, "seeds": 1}, start=fh.sweep, jobs=-1).key, "jobs")
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_a_busy_folder_stays(self):
+        def meanwhile(row):
+            said.extend(str(self.refused(CONFIG, out="one", overwrite=overwrite)) for overwrite in (False, True))
+            said.append(repr(fh.open("one")))
+            raise InterruptedError
+
+        said = []
+        with self.assertRaises(InterruptedError):
+            fh.run(CONFIG, out="one", rounds=30000, on_round=meanwhile)
+        self.assertEqual(fh.open("one").config["rounds"], 30000)
+        self.assertIn("another run is using this folder", said[1])
+        self.assertRegex(said[2], r"one', running, round [1-9]\d*, test_loss ")
 
     def test_a_folder_that_is_not_empty_stays(self):
         fh.run(CONFIG, out="one")
-        self.assertIn("overwrite=True", str(self.refused(CONFIG, out="one", rounds=1)))
+        error = self.refused(CONFIG, out="one", rounds=1)
+        self.assertIn(f"overwrite=True to replace the run in it, or resume that run: fh.open('{self.folder}/one').resume()", str(error))
+        self.assertEqual(error.key, "out")
         self.assertEqual(fh.open("one").manifest["round"], 2)
         self.assertEqual(fh.run(CONFIG, out="one", rounds=1, overwrite=True).manifest["round"], 1)
 
@@ -166,6 +198,7 @@ class Errors(InFolder):
         error = self.refused({"base": CONFIG, "grid": {"training.optimizer.lr": [0.1, "fast"]}}, start=fh.sweep)
         self.assertEqual((error.file, error.line, error.key), ("sweep", None, "training.optimizer.lr"))
         self.assertEqual(self.refused({"base": {**CONFIG, "rounds": "many"}, "seeds": 2}, start=fh.sweep).file, "base")
+        self.assertEqual(list(self.folder.iterdir()), [])
         self.assertEqual(self.refused({"seeds": 2}, start=fh.sweep).key, "base")
 
     def test_a_program_that_is_missing_is_told(self):
@@ -179,6 +212,13 @@ class Errors(InFolder):
 
 
 class Sweeps(InFolder):
+    def test_a_sweep_that_fails_says_why(self):
+        with self.assertRaises(fh.RunError) as caught:
+            fh.sweep({"base": {**CONFIG, "failures": {"attempts": 1}}, "cases": [{"name": "a"}, {"name": "b", "faults": [
+                {"kind": "throw", "client": 1, "round": 1}]}]}, out="sweep")
+        self.assertEqual((caught.exception.key, caught.exception.folder), (None, self.folder / "sweep"))
+        self.assertRegex(str(caught.exception), r"go on with: fh\.open\('.*sweep'\)\.resume\(\)\nb: worker 0 \(client 1, round 1\) exception: injected")
+
     def test_runs_of_a_sweep_are_runs(self):
         sweep = fh.sweep({"base": CONFIG, "grid": {"training.optimizer.lr": [1e-05, 0.1]}}, out="sweep", rounds=1)
         self.assertEqual(list(sweep.runs), ["lr-1e-05", "lr-0.1"])

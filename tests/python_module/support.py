@@ -1,5 +1,5 @@
 """What the tests of fedhive's Python module share: a small run, folders, processes that are left. Python finds scripts/lib when this is imported."""
-import importlib
+import importlib.util
 import os
 import sys
 import tempfile
@@ -11,7 +11,8 @@ sys.dont_write_bytecode = True
 root = Path(__file__).resolve().parents[2]
 LIBRARY = str(root / "scripts/lib")
 sys.path.insert(0, LIBRARY)
-sys.path.append(str(root / ".deps/python"))  # NumPy, where scripts/setup --tests puts it
+DEPS = [root / ".deps" / name for name in ("python", "report", "notebooks")]  # where scripts/setup --tests puts NumPy, pandas, nbclient
+sys.path += map(str, DEPS)
 
 MARK = "FEDHIVE_TEST_OF_PYTHON"  # in the environment of each process that a test starts
 CONFIG = {"data": {"format": "glyphs", "num_train": 200, "num_test": 50, "partition": {"clients": 4}}, "model": {"name": "lr"}, "rounds": 2,
@@ -26,6 +27,13 @@ def can_import(package):
     except ImportError:
         return False
     return True
+
+
+def python_path(*packages):
+    """Returns the PYTHONPATH with which another Python finds fedhive and these packages where this one does."""
+    specs = [importlib.util.find_spec(package) for package in packages]
+    folders = [str(folder) for spec in specs for folder in DEPS if spec and spec.origin and Path(spec.origin).is_relative_to(folder)]
+    return os.pathsep.join(dict.fromkeys([LIBRARY, *folders]))
 
 
 def needs(*packages):

@@ -8,9 +8,10 @@ import unittest
 
 import make_runs
 import yaml
+from fedhive.lock import lock_holder
 from report.load import LoadError, load, short_keys
 from report.page import config_text
-from report.run import ConfigLoader, lock_holder, read_run
+from report.run import ConfigLoader, read_run
 from support import TemporaryFolder
 
 

@@ -12,10 +12,11 @@ import math
 import os
 import shutil
 import tempfile
+import traceback
 from pathlib import Path
 from typing import Any, Mapping, Optional, Sequence
 
-from .errors import mistake_at, package_error
+from .errors import ConfigError, Mistake, mistake_at, package_error
 
 # The keys of a config that are paths; a test compares with `fedhive reference`.
 PATHS = {"arrivals", "data.root", "data.train", "data.test", "data.partition.file", "model.file", "model.init", "strategy.file", "devices.trace",
@@ -23,15 +24,27 @@ PATHS = {"arrivals", "data.root", "data.train", "data.test", "data.partition.fil
 _ARRAYS = ("x", "y", "x_test", "y_test")
 
 
-def as_yaml(value: Any, key: str = "config") -> str:
-    """Returns a value as JSON, which is YAML. NumPy's numbers and arrays become numbers and lists, paths texts. Raises ConfigError for others."""
-    def plain(other: Any) -> Any:
-        if isinstance(other, os.PathLike):
-            return os.fspath(other)
-        if hasattr(other, "tolist"):
-            return other.tolist()
-        raise mistake_at(key, f"a {type(other).__name__} cannot stand in a config")
-    return json.dumps(value, default=plain, ensure_ascii=False)
+def as_yaml(value: Any, key: str = "", word: str = "") -> str:
+    """Returns a value as JSON, which is YAML. NumPy's numbers and arrays become numbers and lists, paths texts.
+
+    Raises ConfigError for others, with their path below `key`; word: the file's name in messages.
+    """
+    return json.dumps(_plain(value, key, word), ensure_ascii=False)
+
+
+def _plain(value: Any, key: str, word: str) -> Any:
+    if value is None or isinstance(value, (str, bool, int, float)):
+        return value
+    if isinstance(value, Mapping):
+        return {str(name): _plain(item, f"{key}.{name}" if key else str(name), word) for name, item in value.items()}
+    if isinstance(value, (list, tuple, range)):
+        return [_plain(item, f"{key}[{index}]", word) for index, item in enumerate(value)]
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist(), key, word)
+    text = f"{key}: {type(value).__name__}: no such value can stand in a config; allowed: texts, numbers, lists, dicts, paths, None"
+    raise ConfigError([Mistake(f"{word}: {text}" if word else text, word or None, key=key)])
 
 
 def with_absolute_paths(node: Any, key: str = "") -> Any:
@@ -184,10 +197,12 @@ def write_model(module: Any, shape: Sequence[int], tokens: bool, folder: Path) -
     """Exports a torch.nn.Module with torch.export, in train() and with a free number of examples, and returns the .pt2 file.
 
     shape: of an example of the data. Examples are given to the module in this shape, without a first size of 1, or as a row: the first that it takes.
-    Raises ConfigError if it takes none.
+    Raises ConfigError if it takes none, or cannot be exported: with the line of its code, if torch.export stopped there.
     """
     import torch
 
+    if isinstance(module, type):
+        raise mistake_at("model", f"is the class {module.__name__}; expected a module; fix: {module.__name__}()")
     net = copy.deepcopy(module).cpu().train()
     forms = [(1, *shape)] if len(shape) == 2 else []
     forms += [tuple(shape)] + ([tuple(shape[1:])] if shape[0] == 1 else []) + [(math.prod(shape),)]
@@ -200,7 +215,11 @@ def write_model(module: Any, shape: Sequence[int], tokens: bool, folder: Path) -
         except Exception as error:  # a module may raise anything for another shape
             problem = error
             continue
-        program = torch.export.export(net, (example,), dynamic_shapes=({0: torch.export.Dim("batch", min=1)},))
+        try:
+            program = torch.export.export(net, (example,), dynamic_shapes=({0: torch.export.Dim("batch", min=1)},))
+        except Exception as error:  # of many kinds, by what the module does
+            raise mistake_at("model", f"{_line_of(error, Path(torch.__file__).parent)}torch.export cannot export the module: "
+                             f"{str(error).strip().splitlines()[0]}; docs/models.md says what a module may do") from error
         folder.mkdir(parents=True, exist_ok=True)
         part = Path(tempfile.mkdtemp(dir=folder, suffix=".part"))
         try:
@@ -211,6 +230,15 @@ def write_model(module: Any, shape: Sequence[int], tokens: bool, folder: Path) -
             shutil.rmtree(part, ignore_errors=True)
         return path
     raise mistake_at("model", f"the module takes no examples of the shape {tuple(shape)}: {problem}")
+
+
+def _line_of(error: Exception, torch: Path) -> str:
+    """Returns "FILE:LINE: code: " of the innermost frame that is neither PyTorch's nor fedhive's, or nothing."""
+    own = (str(torch), str(Path(__file__).parent))
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(own)]
+    while frames and frames[0].name != "forward":  # who called fh.run
+        frames.pop(0)
+    return f"{frames[-1].filename}:{frames[-1].lineno}: {frames[-1].line}: " if frames else ""
 
 
 def _numpy(what: str):

@@ -8,8 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Mapping, Optional, Union
 
 from . import config_text, program, tables
-from .call import Call, Config, error_of, execute
+from .call import Call, Config, as_changes, error_of, execute
 from .errors import ConfigError, mistakes_of
+from .lock import lock_holder
+from .objects import as_yaml
+from .watch import NewRows, OnRound, Watch
 
 if TYPE_CHECKING:
     import pandas
@@ -19,7 +22,7 @@ PathLike = Union[str, "os.PathLike[str]"]
 
 def run(config: Config, *, out: Optional[PathLike] = None, progress: Optional[bool] = None, overwrite: bool = False,
         data: Any = None, partition: Any = None, model: Any = None, strategy: Any = None, set: Optional[Mapping[str, Any]] = None,
-        **keys: Any) -> Run:
+        on_round: Optional[OnRound] = None, log_to: Any = None, **keys: Any) -> Run:
     """Runs an experiment until it ends, and returns it.
 
     config: a config file, or the same as a dict, whose relative paths are relative to the current folder.
@@ -29,12 +32,15 @@ def run(config: Config, *, out: Optional[PathLike] = None, progress: Optional[bo
     partition: for each client the numbers of its training examples, or for each training example its owner. Replaces the section data.partition.
     model: a torch.nn.Module, a file *.pt2, a model's name, or the section. strategy: a method file *.py or *.yaml, a strategy's name, or the section.
     set: changes of the config by their key paths, {"training.cohort": 5}; also as further arguments, rounds=3. None takes a key out of a file.
+    on_round: a function that gets each row of rounds.csv as a dict when the round has ended; what it raises ends the run in order, and is raised.
+    log_to: "mlflow", "wandb", "tensorboard", a list of them, or {name: options}, as Run.log_to; each round when it has ended.
 
     Raises ConfigError for what the config, the data or an argument has wrong: nothing was started. Raises RunError if the run fails. Ctrl-C ends the
     run in order and raises KeyboardInterrupt. Warnings of the program become warnings of Python.
     """
     with Call("run", config, out, data=data, partition=partition, model=model, strategy=strategy, set=set, keys=keys) as call:
-        folder = execute(call.arguments(*(["--overwrite"] if overwrite else [])), call.out, progress, call.names, call.changes)
+        arguments = call.arguments(*(["--overwrite"] if overwrite else []))
+        folder = _watched(Watch(on_round, log_to), arguments, call.out, progress, call.names, call.changes)
     return _warned(Run(folder))
 
 
@@ -110,7 +116,10 @@ class Run(_Folder):
 
     @property
     def status(self) -> str:
-        """The manifest's exit_status: "finished", "running", "interrupted by SIGINT", "failed: …"."""
+        """The manifest's exit_status: "finished", "running", "interrupted by SIGINT", "failed: …". "killed" if it says that the run goes on, but no
+        process holds its folder."""
+        if self.manifest["exit_status"] == "running" and lock_holder(self.folder) == 0 and self.manifest["exit_status"] == "running":
+            return "killed"  # read again: it may have ended in between
         return self.manifest["exit_status"]
 
     @property
@@ -157,25 +166,39 @@ class Run(_Folder):
         from torch import from_numpy
         return {name: from_numpy(array) for name, array in arrays.items()}
 
-    def resume(self, rounds: Optional[int] = None, *, progress: Optional[bool] = None, set: Optional[Mapping[str, Any]] = None) -> Run:
+    def resume(self, rounds: Optional[int] = None, *, progress: Optional[bool] = None, set: Optional[Mapping[str, Any]] = None,
+               on_round: Optional[OnRound] = None, log_to: Any = None) -> Run:
         """Goes on with the run, to `rounds` rounds if they are given, and returns it. set: other keys that a resumed run may change.
 
-        Raises as `run` does.
+        on_round and log_to get all rounds, those before the resume first. Raises as `run` does.
         """
-        changes = {**({} if rounds is None else {"rounds": rounds}), **(set or {})}
-        texts = [f"{key}={json.dumps(value)}" for key, value in changes.items()]
+        changes = {**({} if rounds is None else {"rounds": rounds}), **as_changes(set)}
+        texts = [f"{key}={as_yaml(value, key)}" for key, value in changes.items()]
         arguments = ["run", "--resume", str(self.folder), *(word for text in texts for word in ("--set", text))]
-        execute(arguments, self.folder, progress, changes=texts)
+        _watched(Watch(on_round, log_to), arguments, self.folder, progress, {}, texts)
         return _warned(self)
+
+    def log_to(self, tracker: str, **options: Any) -> str:
+        """Logs the run to a tracker, and returns where: the id of a new run of MLflow or of Weights & Biases, or TensorBoard's folder.
+
+        tracker: "mlflow" (options: experiment, name, tracking_uri, tags), "wandb" (those of wandb.init, such as project and mode="offline"),
+        "tensorboard" (folder). A run that goes on is followed until it ends.
+        Raises ConfigError for another tracker or option, ImportError if the tracker's package is missing, and what that raises.
+        """
+        with Watch(log_to={tracker: options}, live=False) as watch:
+            watch.until_the_end(self)
+        return watch.trackers[0].where
 
     def __repr__(self) -> str:
         try:
-            manifest = self.manifest
+            status, last = self.status, self.manifest
         except FileNotFoundError:
             return f"Run({str(self.folder)!r}, no manifest)"
-        metrics = [f"{key} {value:.4g}" for key, value in manifest.items() if key.startswith("test_") and isinstance(value, float)]
-        rounds = [f"round {manifest['round']}"] if "round" in manifest else []
-        return f"Run({str(self.folder)!r}, {', '.join([manifest['exit_status'], *rounds, *metrics])})"
+        if status in ("running", "killed"):  # the manifest is that of the beginning
+            last = next(reversed(NewRows(self.folder).read()), {})
+        metrics = [f"{key} {value:.4g}" for key, value in last.items() if key.startswith("test_") and isinstance(value, float)]
+        rounds = [f"round {last['round']}"] if "round" in last else []
+        return f"Run({str(self.folder)!r}, {', '.join([status, *rounds, *metrics])})"
 
 
 class Sweep(_Folder):
@@ -197,6 +220,10 @@ class Sweep(_Folder):
         folders = {entry["id"]: self.folder / "runs" / entry["id"] for entry in self.manifest["runs"]}
         return {name: Run(folder) for name, folder in folders.items() if (folder / "config.yaml").is_file()}
 
+    def log_to(self, tracker: str, **options: Any) -> dict[str, str]:
+        """Logs each run that has begun as Run.log_to, one after the other, and returns where, by the runs' names."""
+        return {name: run.log_to(tracker, **options) for name, run in self.runs.items()}
+
     def resume(self, *, progress: Optional[bool] = None) -> Sweep:
         """Runs what is missing or failed, and returns the sweep. Raises as `sweep` does."""
         execute(["sweep", "--resume", str(self.folder)], self.folder, progress)
@@ -206,6 +233,11 @@ class Sweep(_Folder):
         manifest = self.manifest
         done = sum(run["status"] == "finished" for run in manifest["runs"])
         return f"Sweep({str(self.folder)!r}, {manifest['exit_status']}, {done} of {len(manifest['runs'])} runs)"
+
+
+def _watched(watch: Watch, arguments: list[str], out: Optional[Path], progress: Optional[bool], names: Mapping[str, str], changes: list[str]) -> Path:
+    with watch:
+        return execute(arguments, out, progress, names, changes, lambda folder: watch.begin(Run(folder)), watch.poll)
 
 
 def _warned(run: Run) -> Run:

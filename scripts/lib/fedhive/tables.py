@@ -29,6 +29,13 @@ def kind_of(column: str) -> str:
     return "Int64" if column in INTEGERS | INTEGERS_OR_EMPTY or _LABEL.fullmatch(column) else "float64"
 
 
+def value_of(column: str, cell: str) -> Any:
+    """Returns a cell of a table as int, float or text of its column's kind; None for an empty one."""
+    if not cell:
+        return None
+    return {"string": str, "Int64": int, "float64": float}[kind_of(column)](cell)
+
+
 def read_table(file: Path) -> pandas.DataFrame:
     """Returns a table of a run or sweep.
 

@@ -1,26 +1,8 @@
 """The runs for other programs: event files for TensorBoard, Parquet files for everything that reads tables."""
-from datetime import datetime
-
-import numpy as np
 import pandas as pd
 
-from report.figures.groups import column, final_value
-
-FLUSH_S = 1  # SummaryWriter.flush() does not wait for its queue, so an event may be written only at the next timed flush
-# Tag in TensorBoard, column of rounds.csv.
-SCALARS = [("test/accuracy", "test_accuracy"), ("test/top5_accuracy", "test_top5_accuracy"),
-           ("test/perplexity", "test_perplexity"), ("test/mse", "test_mse"), ("test/mae", "test_mae"), ("test/loss", "test_loss"), ("train/loss", "train_loss"), ("clients/accepted", "accepted"),
-           ("clients/failed", "failed"), ("clients/staleness_mean", "staleness_mean"), ("bytes/down", "bytes_down"), ("bytes/up", "bytes_up"),
-           ("time/round_s", "wall_s"), ("time/train_s", "train_s"), ("time/virtual_s", "virtual_s")]
-
-
-def start_of(run):
-    """When the run started, in seconds since 1970; 0 where it does not say."""
-    try:
-        return datetime.fromisoformat(run.manifest["started"].replace("Z", "+00:00")).timestamp()
-    except (KeyError, AttributeError, ValueError):
-        return 0.0
-
+from fedhive.event_file import SCALARS, EventFile, start_of
+from report.figures.groups import column
 
 def setting_value(text):
     try:
@@ -29,41 +11,26 @@ def setting_value(text):
         return text
 
 
-class EventFile:
-    """The event file of a run, alone in its folder: those of an earlier report, which TensorBoard would show too, are gone."""
+def event_file(run, folder):
+    """The event file of a run, with its varied keys as hyperparameters."""
+    settings = {**{key: setting_value(text) for key, text in run.settings.items()}, "seed": run.seed or 0}
+    return EventFile(folder, start_of(run.manifest), settings, f"test/{run.metric.name}")
 
-    def __init__(self, run, folder):
-        # Not above: most reports write none, and it takes as long to import as pandas.
-        from tensorboardX import SummaryWriter
-        from tensorboardX.summary import hparams
 
-        folder.mkdir(parents=True, exist_ok=True)
-        for earlier in folder.glob("events.out.tfevents.*"):
-            earlier.unlink()
-        self.started, self.writer = start_of(run), SummaryWriter(str(folder), write_to_disk=True, flush_secs=FLUSH_S)
-        settings = {**{key: setting_value(text) for key, text in run.settings.items()}, "seed": run.seed or 0}
-        for summary in hparams(settings, {f"test/{run.metric.name}": final_value(run)}):
-            self.writer.file_writer.add_summary(summary)
-
-    def add(self, rounds, begin=0):
-        """The rows of rounds.csv from `begin` on."""
-        ends = self.started + np.nancumsum(column(rounds, "wall_s"))
-        for tag, name in SCALARS:
-            for number, value, end in list(zip(rounds["round"], column(rounds, name), ends))[begin:]:
-                if not np.isnan(value):
-                    self.writer.add_scalar(tag, value, int(number), walltime=end)
-        self.writer.flush()
-
-    def close(self):
-        self.writer.close()
+def add_rounds(events, rounds, begin=0):
+    """The rows of rounds.csv from `begin` on."""
+    names = ["round", "wall_s", *(name for _, name in SCALARS)]
+    for values in list(zip(*(column(rounds, name) for name in names)))[begin:]:
+        events.add(dict(zip(names, values)))
+    events.flush()
 
 
 def tensorboard(report, folder):
     """One log folder a run, by its label: `tensorboard --logdir FOLDER`. Steps are rounds, times those of the run."""
     for run in report.runs:
         if len(run.rounds):
-            events = EventFile(run, folder / run.label)
-            events.add(run.rounds)
+            events = event_file(run, folder / run.label)
+            add_rounds(events, run.rounds)
             events.close()
 
 

@@ -2,10 +2,11 @@
 import json
 import time
 
-from report.exports import EventFile
+from fedhive.lock import lock_holder
+from report.exports import add_rounds, event_file
 from report.files import FileProblem, read_text
 from report.load import load
-from report.run import ROUNDS_COLUMNS, lock_holder, read_run, read_table
+from report.run import ROUNDS_COLUMNS, read_run, read_table
 
 EVERY_S = 1.0
 
@@ -46,7 +47,7 @@ class Followed:
         rows = [tuple(map(str, row)) for row in table.itertuples(index=False)]
         if self.events is None or rows[:len(self.rows)] != self.rows:  # rounds that a resume took back are written anew
             self.begin(table)
-        self.events.add(table, len(self.rows))
+        add_rounds(self.events, table, len(self.rows))
         self.rows = rows
 
     def begin(self, table):
@@ -54,7 +55,7 @@ class Followed:
         settings, label = self.run.settings, self.run.label
         run = read_run(self.path, label)
         run.settings, run.rounds = settings, table
-        self.events, self.rows = EventFile(run, self.folder), []
+        self.events, self.rows = event_file(run, self.folder), []
 
     def close(self):
         if self.events is not None:

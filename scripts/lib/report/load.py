@@ -3,8 +3,9 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from fedhive.lock import lock_holder
 from report import labels
-from report.run import is_run, lock_holder, read_json, read_run, waiting_run
+from report.run import is_run, read_json, read_run, waiting_run
 
 # Keys that cannot make two results differ, or that only name things; `devices.trace` is none of them.
 NOT_A_DIFFERENCE = ("name", "data.root", "checkpoint.every", "checkpoint.keep", "device")

@@ -5,7 +5,6 @@ What is torn, missing or half-written is left out, and `problems` says so: a rep
 import csv
 import io
 import json
-import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +12,7 @@ from pathlib import Path
 import pandas as pd
 import yaml
 
+from fedhive.lock import lock_holder
 from report.files import FileProblem, read_text
 from report.metric import metric_of_columns
 
@@ -158,23 +158,6 @@ def read_events(file, problems):
     if torn:
         problems.append(f"{file.name}: {torn} torn line{'s' if torn > 1 else ''} skipped")
     return events
-
-
-def lock_holder(folder, table=Path("/proc/locks")):
-    """The process that holds the flock on folder/.lock, 0: nobody, None: this system does not say."""
-    try:
-        there = os.stat(folder / ".lock")
-    except OSError:
-        return 0
-    try:
-        lines = table.read_text(encoding="ascii").splitlines()
-    except OSError:
-        return None
-    for line in lines:
-        words = line.split()
-        if "FLOCK" in words and "->" not in words and words[5].rsplit(":", 1)[-1] == str(there.st_ino):
-            return int(words[4])
-    return 0
 
 
 def status_of(folder, manifest, whole, problems):
