@@ -1,6 +1,7 @@
-"""What MkDocs is told of the repository: its documents are pages under their own paths, pictures go along, and a link to a source file, a table or a
-folder leads to a page that shows it. A link that leads nowhere is a warning, which --strict makes an error."""
+"""What MkDocs is told of the repository: its documents are pages under their own paths, pictures go along, and a link to a source file, a notebook, a table
+or a folder leads to a page that shows it. A link that leads nowhere is a warning, which --strict makes an error."""
 import functools
+import json
 import os
 import re
 import subprocess
@@ -47,12 +48,24 @@ def fence_of(text):
     return "`" * (longest + 1)
 
 
+def page_of_notebook(notebook):
+    """A notebook's text, and its code in fences. It has no outputs."""
+    parts = []
+    for cell in notebook["cells"]:
+        text = "".join(cell["source"])
+        fence = fence_of(text)
+        parts.append(text if cell["cell_type"] == "markdown" else f"{fence}python\n{text}\n{fence}")
+    return "\n\n".join(parts) + "\n"
+
+
 def page_of(name):
     """(the page's path, its text) for a source file or a folder that a document links to."""
     path = ROOT / name
     if path.is_dir():
         entries = sorted(entry.name + ("/" if entry.is_dir() else "") for entry in path.iterdir() if not entry.name.startswith("."))
         return f"{name}/folder.md", f"# {name}/\n\n" + "\n".join(f"- `{entry}`" for entry in entries) + "\n"
+    if path.suffix == ".ipynb":
+        return f"{name}.md", page_of_notebook(json.loads(path.read_text(encoding="utf-8")))
     data = path.read_bytes()
     text = data[:SHOWN].decode("utf-8", errors="replace")
     left = f"\n\nThe first {SHOWN:,} of {len(data):,} bytes.\n" if len(data) > SHOWN else "\n"
