@@ -1,5 +1,7 @@
 #include "aggregation/formulas/expression.h"
 
+#include "aggregation/formulas/row_functions.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -196,6 +198,12 @@ private:
             if (args.size() != wanted)
                 fail(fmt::format("{} takes {} value{}, {} are given", name, wanted, wanted == 1 ? "" : "s", args.size()));
         };
+        if (scope_.rows) {
+            const RowFunction* function = row_function(name);
+            if (function == nullptr) fail_no_function(name, row_function_names());
+            check(function->args);
+            return of_examples(name, *function, args);
+        }
         if (name == "norm") {
             check(1);
             return norm(args[0]);
@@ -206,15 +214,22 @@ private:
         }
         const auto* function =
             std::find_if(kFunctions.begin(), kFunctions.end(), [&](const Function& one) { return one.name == name; });
-        if (function == kFunctions.end()) {
-            FormulaError error(line_,
-                               fmt::format("'{}' is no function; there are: {}", name, fmt::join(function_names(), ", ")));
-            error.unknown = name;
-            error.known = function_names();
-            throw error;
-        }
+        if (function == kFunctions.end()) fail_no_function(name, function_names());
         check(function->args);
         return make(function->op, args);
+    }
+    /// A function of an example, made of operations.
+    std::size_t of_examples(const std::string& name, const RowFunction& function, const std::vector<std::size_t>& args) {
+        const auto positive = [&](std::size_t of) {
+            return make(Op::Maximum, {make(Op::Norm, {of}), add({.op = Op::Number, .number = kLeastNorm})});
+        };
+        if (name == "cos")
+            return make(Op::Divide,
+                        {make(Op::Dot, {args[0], args[1]}), make(Op::Multiply, {positive(args[0]), positive(args[1])})});
+        if (name == "cross_entropy") return make(Op::Negative, {make(Op::Pick, {make(Op::LogSoftmax, {args[0]}), args[1]})});
+        if (name == "kl")
+            return make(Op::Sum, {make(Op::Multiply, {make(Op::Exp, {args[0]}), make(Op::Subtract, {args[0], args[1]})})});
+        return make(function.op, args);
     }
     std::size_t norm(std::size_t of) { return make(Op::Sqrt, {make(Op::Dot, {of, of})}); }
 
@@ -223,6 +238,7 @@ private:
     std::size_t make(Op op, std::span<const std::size_t> args) {
         Node node{.op = op, .num_args = static_cast<std::uint8_t>(args.size())};
         std::copy(args.begin(), args.end(), node.args.begin());
+        if (scope_.rows) return add_of_examples(std::move(node));
         for (const std::size_t arg : args) {
             const Shape shape = formulas_.nodes[arg].shape;
             if ((shape == Shape::Cohort && node.shape == Shape::Vector) ||
@@ -250,6 +266,15 @@ private:
     }
     std::size_t make(Op op, std::initializer_list<std::size_t> args) { return make(op, std::span(args.begin(), args.size())); }
 
+    std::size_t add_of_examples(Node node) {
+        std::array<const Node*, 3> args{};
+        for (std::size_t i = 0; i < node.num_args; ++i) args[i] = &formulas_.nodes[node.args[i]];
+        const RowShape found = shape_of_row(node.op, {args.data(), node.num_args});
+        if (!found.problem.empty()) fail(found.problem);
+        node.shape = found.shape;
+        return add(std::move(node));
+    }
+
     /// By one multiplication or a root, else as exp(exponent * log(base)).
     std::size_t power_of_vector(std::size_t base, std::size_t exponent) {
         const Node& of = formulas_.nodes[exponent];
@@ -271,6 +296,12 @@ private:
     [[noreturn]] void fail(const std::string& text) const { throw FormulaError(line_, text); }
     [[noreturn]] void fail_here(const std::string& wanted) const {
         fail(fmt::format("'{}': column {}: {} expected", text_, at_ + 1, wanted));
+    }
+    [[noreturn]] void fail_no_function(const std::string& name, std::vector<std::string> known) const {
+        FormulaError error(line_, fmt::format("'{}' is no function; there are: {}", name, fmt::join(known, ", ")));
+        error.unknown = name;
+        error.known = std::move(known);
+        throw error;
     }
     [[noreturn]] void fail_unknown(const std::string& name, std::string_view what, const Names& names) const {
         std::vector<std::string> known;
@@ -323,6 +354,12 @@ std::string_view text_of(Shape shape) {
             return "a number for each update";
         case Shape::Vector:
             return "a vector of the model's shape";
+        case Shape::Row:
+            return "a number for each example";
+        case Shape::Classes:
+            return "a number for each class";
+        case Shape::Features:
+            return "a vector of features";
     }
     return "";
 }

@@ -25,7 +25,8 @@ inline constexpr std::size_t kLongestText = 4096;  // bytes of all lines of a me
 inline constexpr std::size_t kDeepest = 64;        // brackets, signs and powers inside one another
 inline constexpr std::size_t kMostNodes = 400;
 
-enum class Shape : std::uint8_t { Number, Cohort, Vector };
+/// The last three are of an example: a number, a number for each class, its features.
+enum class Shape : std::uint8_t { Number, Cohort, Vector, Row, Classes, Features };
 
 /// A node's arguments are indices of earlier nodes.
 struct Node {
@@ -57,6 +58,7 @@ struct Scope {
     Names given;           // may be read
     Names targets;         // may be set
     bool numbers = false;  // any other name may be set to a number
+    bool rows = false;     // formulas of an example, with functions of their own (row_functions.h)
 };
 
 struct Target {
@@ -81,7 +83,7 @@ struct Formulas {
 /// set twice, or lines that are too long, too deep or too many.
 Formulas parse(std::span<const std::string> lines, const Scope& scope);
 
-/// "a number", "a vector of the model's shape", "a number for each update"
+/// "a number", "a vector of the model's shape", "a number for each update", …
 std::string_view text_of(Shape shape);
 
 }  // namespace fedhive::aggregation::formulas

@@ -77,8 +77,20 @@ Scope MethodFormulas::scope(Place place) const {
             if (target.name != "weight") scope.given.emplace(target.name, Shape::Number);
         return scope;
     }
-    add(scope.given, Shape::Vector, {"w_t", "local"});
     add(scope.given, Shape::Number, {"lr", "round", "n"});
+    if (place == Place::Loss) {
+        add(scope.given, Shape::Classes, {"logits", "counts"});
+        add(scope.given, Shape::Features, {"z"});
+        add(scope.given, Shape::Row, {"y"});
+        for (const OtherAnswers& other : also_at) {
+            scope.given.emplace(other.name + ".logits", Shape::Classes);
+            scope.given.emplace(other.name + ".z", Shape::Features);
+        }
+        scope.targets.emplace("loss", Shape::Row);
+        scope.rows = true;
+        return scope;
+    }
+    add(scope.given, Shape::Vector, {"w_t", "local"});
     const bool in_steps = place == Place::Second || place == Place::Gradient;
     for (const MethodMemory& memory : memories) {
         const bool of_visit = changes_in_steps(memory) && (in_steps || place == Place::End);
@@ -118,6 +130,7 @@ std::string MethodFormulas::text() const {
                             memory.up, memory.begins_as_model, memory.first);
     for (const std::string& report : reports) text += fmt::format("report {}\n", report);
     if (second_on_next) text += "second_on_next\n";
+    for (const OtherAnswers& other : also_at) text += fmt::format("at {} {}\n", other.name, other.at);
     for (const auto& [place, list] : lines)
         for (const std::string& line : list) text += fmt::format("{} {}\n", word_of(place), line);
     return text;
@@ -140,6 +153,9 @@ MethodFormulas MethodFormulas::of(std::string_view text) {
             method.reports.push_back(name);
         } else if (kind == "second_on_next") {
             method.second_on_next = true;
+        } else if (kind == "at") {
+            words >> name >> value;
+            method.also_at.push_back({name, value});
         } else {
             const std::optional<Place> place = from_word<Place>(kind);
             FEDHIVE_CHECK(place.has_value() && line.size() > kind.size(), "a method's line '{}'", line);

@@ -1,6 +1,7 @@
 // The formulas of a method, by place of a round, and the names that they may use. Coordinator and workers get the same text.
 //
 //   start     w = …          where a client's visit begins, from the model w_t that was sent
+//   loss      loss = …       of an example, in place of the run's (row_loss.h)
 //   second    w_2 = …        in each local step: where a second gradient, g_2, is taken
 //   gradient  g = …          in each local step, and what memories of the visit become
 //   end       memory = …     what the client keeps and sends when it has trained
@@ -23,8 +24,10 @@
 
 namespace fedhive::aggregation::formulas {
 
-enum class Place { Start, Second, Gradient, End, Cohort, Server, Judge };
-constexpr auto all_words(Place) { return std::array{"start", "second", "gradient", "end", "cohort", "server", "judge"}; }
+enum class Place { Start, Loss, Second, Gradient, End, Cohort, Server, Judge };
+constexpr auto all_words(Place) {
+    return std::array{"start", "loss", "second", "gradient", "end", "cohort", "server", "judge"};
+}
 
 /// A vector that the method remembers. One of the server that does not go down never leaves the coordinator.
 struct MethodMemory {
@@ -41,19 +44,26 @@ struct MethodMemory {
     MemorySpec spec() const;
 };
 
+/// `NAME.logits` and `NAME.z` in the loss are those at the vector `at`: w_t, w_0 or a memory that a client reads.
+struct OtherAnswers {
+    std::string name;
+    std::string at;
+};
+
 using Lines = std::vector<std::string>;
 
 struct MethodFormulas {
     std::map<std::string, double> keys;  // by name, with their values
     std::vector<MethodMemory> memories;
-    std::vector<std::string> reports;  // numbers that `end` gives
+    std::vector<std::string> reports;   // numbers that `end` gives
+    std::vector<OtherAnswers> also_at;  // of `loss`
     std::map<Place, Lines> lines;
     bool second_on_next = false;  // the second gradient is the next batch's, else the same batch's
 
     bool has(Place place) const { return lines.contains(place); }
     bool any() const { return !lines.empty(); }
     /// A client's visit is more than local steps on the loss.
-    bool changes_visits() const { return has(Place::Start) || has(Place::Gradient) || has(Place::End); }
+    bool changes_visits() const { return has(Place::Start) || has(Place::Loss) || has(Place::Gradient) || has(Place::End); }
     /// A line of the place sets that name.
     bool sets(Place place, std::string_view name) const;
     /// A memory of a client or a visit that changes in each local step.

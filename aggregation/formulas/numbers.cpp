@@ -16,6 +16,7 @@ double of_three(const Node& node, double a, double b, double c) {
     if (is_of_one(node.op)) return of_one(node.op, a);
     if (node.op == Op::Where) return a != 0.0 ? b : c;
     if (node.op == Op::Power) return power(a, b);
+    if (node.op == Op::LogSigmoid) return std::min(a, 0.0) - logarithm(1.0 + exponential(-std::fabs(a)));
     FEDHIVE_CHECK(node.op == Op::Remainder, "operation {} of numbers", index_of(node.op));
     return std::fmod(a, b);
 }

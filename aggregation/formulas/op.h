@@ -52,6 +52,16 @@ enum class Op : std::uint8_t {
     SoftmaxK,
     SortK,
     RankK,
+    // of examples (row_loss.h): of each element; of a vector, to a number; to a vector; of the label
+    LogSigmoid,
+    Norm,
+    Largest,
+    Smallest,
+    LogSumExp,
+    Softmax,
+    LogSoftmax,
+    Pick,
+    OneHot,
     // leaves
     Name,
     Number,

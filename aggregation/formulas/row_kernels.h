@@ -1,0 +1,44 @@
+// Operations of examples' formulas, forward and backward, for sixteen examples side by side: values lie [columns][kRowLanes].
+#pragma once
+
+#include "aggregation/formulas/op.h"
+
+#include <array>
+#include <cstddef>
+#include <string_view>
+
+namespace fedhive::aggregation::formulas {
+
+inline constexpr std::size_t kRowLanes = 16;
+inline constexpr std::size_t kRowOps = index_of(Op::Name);
+
+/// One operation. A step is the distance of an operand's columns: kRowLanes, or 0 for one number of each example, which counts for
+/// each column.
+struct RowTerms {
+    float* out = nullptr;  // forward
+    std::array<const float*, 3> operands{};
+    std::array<std::size_t, 3> steps{};
+    std::size_t out_step = 0;
+    std::size_t columns = 1;          // of the widest operand or of `out`
+    float exponent = 0.0F;            // Op::Power
+    const float* value = nullptr;     // backward: what forward wrote to `out`
+    const float* gradient = nullptr;  // of `out`
+    float* to = nullptr;              // the gradient of an operand, to which the loop adds
+    std::size_t to_step = 0;
+};
+
+using RowLoop = void (*)(const RowTerms&);
+
+/// A null loop: the operation has no such operand, or passes no gradient to it.
+struct RowLoops {
+    std::string_view name;
+    std::array<RowLoop, kRowOps> forward;
+    std::array<std::array<RowLoop, 3>, kRowOps> backward;  // [op][operand]
+};
+
+/// The fastest that this processor runs.
+const RowLoops& row_loops();
+/// "avx512", "avx2" or "plain"; null if this processor or this build has none of that name.
+const RowLoops* row_loops_by_name(std::string_view name);
+
+}  // namespace fedhive::aggregation::formulas

@@ -1,0 +1,326 @@
+// The loops for the instruction set of the including file, in a namespace of that set (kernels/loops.h).
+//
+//   Order    each example alone, a whole vector by ascending column: the same bits for any set and any place among the lanes. Sums over
+//            columns are f64, rounded to f32 at the end.
+#pragma once
+
+#include "aggregation/formulas/elements.h"
+#include "aggregation/formulas/row_kernels.h"
+
+#include <utility>
+
+namespace fedhive::aggregation::formulas::FEDHIVE_FORMULA_SET {
+
+#define FEDHIVE_ROW_LANES _Pragma("GCC ivdep") for (std::size_t l = 0; l < kRowLanes; ++l)
+#define FEDHIVE_ROW_INLINE inline __attribute__((always_inline))
+
+template <Op O>
+FEDHIVE_ROW_INLINE float row_of_one(float a) {
+    if constexpr (O == Op::LogSigmoid)
+        return of_two<Op::Minimum>(a, 0.0F) - logarithm(1.0F + exponential(-std::fabs(a)));
+    else
+        return of_one<O>(a);
+}
+
+/// d out / d a.
+template <Op O>
+FEDHIVE_ROW_INLINE float row_slope(float a, float out) {
+    if constexpr (O == Op::Negative) return -1.0F;
+    if constexpr (O == Op::Sqrt) return 0.5F / out;
+    if constexpr (O == Op::Abs) return of_one<Op::Sign>(a);
+    if constexpr (O == Op::Exp) return out;
+    if constexpr (O == Op::Log) return 1.0F / a;
+    if constexpr (O == Op::Tanh) return 1.0F - out * out;
+    if constexpr (O == Op::Sigmoid) return out * (1.0F - out);
+    if constexpr (O == Op::Relu) return a > 0.0F ? 1.0F : 0.0F;
+    if constexpr (O == Op::LogSigmoid) return 1.0F / (1.0F + exponential(a));
+}
+
+template <Op O>
+void row_one(const RowTerms& t) {
+    for (std::size_t c = 0; c < t.columns; ++c) {
+        float* const out = t.out + c * t.out_step;
+        const float* const a = t.operands[0] + c * t.steps[0];
+        FEDHIVE_ROW_LANES out[l] = row_of_one<O>(a[l]);
+    }
+}
+
+template <Op O>
+void row_one_back(const RowTerms& t) {
+    for (std::size_t c = 0; c < t.columns; ++c) {
+        const float *const a = t.operands[0] + c * t.steps[0], *const out = t.value + c * t.out_step;
+        const float* const gradient = t.gradient + c * t.out_step;
+        float* const to = t.to + c * t.to_step;
+        FEDHIVE_ROW_LANES to[l] += gradient[l] * row_slope<O>(a[l], out[l]);
+    }
+}
+
+template <Op O>
+void row_two(const RowTerms& t) {
+    for (std::size_t c = 0; c < t.columns; ++c) {
+        float* const out = t.out + c * t.out_step;
+        const float *const a = t.operands[0] + c * t.steps[0], *const b = t.operands[1] + c * t.steps[1];
+        FEDHIVE_ROW_LANES out[l] = of_two<O>(a[l], b[l]);
+    }
+}
+
+/// gradient * d out / d operand `Side`.
+template <Op O, int Side>
+FEDHIVE_ROW_INLINE float row_part(float gradient, float a, float b, float out) {
+    if constexpr (O == Op::Add) return gradient;
+    if constexpr (O == Op::Subtract) return Side == 0 ? gradient : -gradient;
+    if constexpr (O == Op::Multiply) return gradient * (Side == 0 ? b : a);
+    if constexpr (O == Op::Divide) return Side == 0 ? gradient / b : -(gradient * out / b);
+    if constexpr (O == Op::Minimum) return (a < b) == (Side == 0) ? gradient : 0.0F;
+    if constexpr (O == Op::Maximum) return (a > b) == (Side == 0) ? gradient : 0.0F;
+}
+
+template <Op O, int Side>
+void row_two_back(const RowTerms& t) {
+    for (std::size_t c = 0; c < t.columns; ++c) {
+        const float *const a = t.operands[0] + c * t.steps[0], *const b = t.operands[1] + c * t.steps[1];
+        const float *const out = t.value + c * t.out_step, *const gradient = t.gradient + c * t.out_step;
+        float* const to = t.to + c * t.to_step;
+        FEDHIVE_ROW_LANES to[l] += row_part<O, Side>(gradient[l], a[l], b[l], out[l]);
+    }
+}
+
+static void row_where(const RowTerms& t) {
+    for (std::size_t c = 0; c < t.columns; ++c) {
+        float* const out = t.out + c * t.out_step;
+        const float* const condition = t.operands[0] + c * t.steps[0];
+        const float *const then = t.operands[1] + c * t.steps[1], *const otherwise = t.operands[2] + c * t.steps[2];
+        FEDHIVE_ROW_LANES {
+            const float one = then[l], other = otherwise[l];
+            out[l] = condition[l] != 0.0F ? one : other;
+        }
+    }
+}
+
+template <int Side>
+void row_where_back(const RowTerms& t) {
+    for (std::size_t c = 0; c < t.columns; ++c) {
+        const float *const condition = t.operands[0] + c * t.steps[0], *const gradient = t.gradient + c * t.out_step;
+        float* const to = t.to + c * t.to_step;
+        FEDHIVE_ROW_LANES {
+            const float passed = gradient[l];
+            to[l] += (condition[l] != 0.0F) == (Side == 1) ? passed : 0.0F;
+        }
+    }
+}
+
+/// a^exponent, a number of the whole visit: a whole exponent of at most 64 multiplies, any other gives exp(exponent * log(a)).
+FEDHIVE_ROW_INLINE void row_powers(float (&powers)[kRowLanes], const float* a, float exponent) {
+    const float size = std::fabs(exponent);
+    if (size != std::floor(size) || size > 64.0F) {
+        FEDHIVE_ROW_LANES powers[l] = exponential(exponent * logarithm(a[l]));
+        return;
+    }
+    FEDHIVE_ROW_LANES powers[l] = 1.0F;
+    for (int left = static_cast<int>(size); left > 0; --left) FEDHIVE_ROW_LANES powers[l] *= a[l];
+    if (exponent < 0.0F) FEDHIVE_ROW_LANES powers[l] = 1.0F / powers[l];
+}
+
+static void row_power(const RowTerms& t) {
+    for (std::size_t c = 0; c < t.columns; ++c) {
+        float powers[kRowLanes];
+        row_powers(powers, t.operands[0] + c * t.steps[0], *t.operands[1]);
+        float* const out = t.out + c * t.out_step;
+        FEDHIVE_ROW_LANES out[l] = powers[l];
+    }
+}
+
+static void row_power_back(const RowTerms& t) {
+    const float exponent = *t.operands[1];
+    for (std::size_t c = 0; c < t.columns; ++c) {
+        float powers[kRowLanes];
+        row_powers(powers, t.operands[0] + c * t.steps[0], exponent - 1.0F);
+        const float* const gradient = t.gradient + c * t.out_step;
+        float* const to = t.to + c * t.to_step;
+        FEDHIVE_ROW_LANES to[l] += gradient[l] * (exponent * powers[l]);
+    }
+}
+
+/// Σ over columns of a, or of a * b.
+FEDHIVE_ROW_INLINE void row_sums(double (&sums)[kRowLanes], const float* a, const float* b, std::size_t columns) {
+    FEDHIVE_ROW_LANES sums[l] = 0.0;
+    for (std::size_t c = 0; c < columns; ++c, a += kRowLanes) {
+        if (b == nullptr) {
+            FEDHIVE_ROW_LANES sums[l] += static_cast<double>(a[l]);
+        } else {
+            FEDHIVE_ROW_LANES sums[l] += static_cast<double>(a[l]) * static_cast<double>(b[l]);
+            b += kRowLanes;
+        }
+    }
+}
+
+template <Op O>
+void row_reduce(const RowTerms& t) {
+    double sums[kRowLanes];
+    row_sums(sums, t.operands[0], O == Op::Dot ? t.operands[1] : O == Op::Norm ? t.operands[0] : nullptr, t.columns);
+    const double divisor = O == Op::Mean ? static_cast<double>(t.columns) : 1.0;
+    FEDHIVE_ROW_LANES t.out[l] = static_cast<float>(O == Op::Norm ? std::sqrt(sums[l]) : sums[l] / divisor);
+}
+
+template <Op O, int Side>
+void row_reduce_back(const RowTerms& t) {
+    float factor[kRowLanes];
+    const float divisor = O == Op::Mean ? static_cast<float>(t.columns) : 1.0F;
+    FEDHIVE_ROW_LANES {
+        const float own = O == Op::Norm ? t.value[l] : divisor;
+        factor[l] = own > 0.0F ? t.gradient[l] / own : 0.0F;
+    }
+    for (std::size_t c = 0; c < t.columns; ++c) {
+        float* const to = t.to + c * t.to_step;
+        if constexpr (O == Op::Dot || O == Op::Norm) {
+            const float* const other = t.operands[O == Op::Norm || Side == 1 ? 0 : 1] + c * kRowLanes;
+            FEDHIVE_ROW_LANES to[l] += factor[l] * other[l];
+        } else {
+            FEDHIVE_ROW_LANES to[l] += factor[l];
+        }
+    }
+}
+
+template <Op O>
+FEDHIVE_ROW_INLINE void row_extremes(float (&found)[kRowLanes], const float* a, std::size_t columns) {
+    FEDHIVE_ROW_LANES found[l] = a[l];
+    for (std::size_t c = 1; c < columns; ++c) {
+        a += kRowLanes;
+        FEDHIVE_ROW_LANES found[l] = of_two<O>(a[l], found[l]);
+    }
+}
+
+template <Op O>
+void row_extreme(const RowTerms& t) {
+    float found[kRowLanes];
+    row_extremes<O>(found, t.operands[0], t.columns);
+    FEDHIVE_ROW_LANES t.out[l] = found[l];
+}
+
+/// To the first of equal ones.
+static void row_extreme_back(const RowTerms& t) {
+    float left[kRowLanes];
+    FEDHIVE_ROW_LANES left[l] = t.gradient[l];
+    for (std::size_t c = 0; c < t.columns; ++c) {
+        const float* const a = t.operands[0] + c * kRowLanes;
+        float* const to = t.to + c * t.to_step;
+        FEDHIVE_ROW_LANES {
+            const float passed = a[l] == t.value[l] ? left[l] : 0.0F;
+            to[l] += passed;
+            left[l] -= passed;
+        }
+    }
+}
+
+/// largest: of the columns; totals: Σ exp(a - largest).
+FEDHIVE_ROW_INLINE void row_totals(float (&largest)[kRowLanes], float (&totals)[kRowLanes], const float* a,
+                                   std::size_t columns) {
+    row_extremes<Op::Maximum>(largest, a, columns);
+    double sums[kRowLanes];
+    FEDHIVE_ROW_LANES sums[l] = 0.0;
+    for (std::size_t c = 0; c < columns; ++c, a += kRowLanes)
+        FEDHIVE_ROW_LANES sums[l] += static_cast<double>(exponential(a[l] - largest[l]));
+    FEDHIVE_ROW_LANES totals[l] = static_cast<float>(sums[l]);
+}
+
+template <Op O>
+void row_soft(const RowTerms& t) {
+    float largest[kRowLanes], totals[kRowLanes];
+    row_totals(largest, totals, t.operands[0], t.columns);
+    if constexpr (O == Op::LogSumExp) {
+        FEDHIVE_ROW_LANES t.out[l] = largest[l] + logarithm(totals[l]);
+        return;
+    }
+    FEDHIVE_ROW_LANES totals[l] = O == Op::LogSoftmax ? logarithm(totals[l]) : totals[l];
+    for (std::size_t c = 0; c < t.columns; ++c) {
+        const float* const a = t.operands[0] + c * kRowLanes;
+        float* const out = t.out + c * t.out_step;
+        FEDHIVE_ROW_LANES {
+            const float shifted = a[l] - largest[l];
+            out[l] = O == Op::LogSoftmax ? shifted - totals[l] : exponential(shifted) / totals[l];
+        }
+    }
+}
+
+static void row_log_sum_exp_back(const RowTerms& t) {
+    for (std::size_t c = 0; c < t.columns; ++c) {
+        const float* const a = t.operands[0] + c * kRowLanes;
+        float* const to = t.to + c * t.to_step;
+        FEDHIVE_ROW_LANES to[l] += t.gradient[l] * exponential(a[l] - t.value[l]);
+    }
+}
+
+template <Op O>
+void row_soft_back(const RowTerms& t) {
+    double sums[kRowLanes];
+    row_sums(sums, t.gradient, O == Op::Softmax ? t.value : nullptr, t.columns);
+    float total[kRowLanes];
+    FEDHIVE_ROW_LANES total[l] = static_cast<float>(sums[l]);
+    for (std::size_t c = 0; c < t.columns; ++c) {
+        const float *const out = t.value + c * t.out_step, *const gradient = t.gradient + c * t.out_step;
+        float* const to = t.to + c * t.to_step;
+        FEDHIVE_ROW_LANES to[l] +=
+            O == Op::Softmax ? out[l] * (gradient[l] - total[l]) : gradient[l] - exponential(out[l]) * total[l];
+    }
+}
+
+FEDHIVE_ROW_INLINE std::size_t row_place(const RowTerms& t, std::size_t l) {
+    return static_cast<std::size_t>(t.operands[1][l]) * kRowLanes + l;
+}
+
+static void row_pick(const RowTerms& t) {
+    for (std::size_t l = 0; l < kRowLanes; ++l) t.out[l] = t.operands[0][row_place(t, l)];
+}
+
+static void row_pick_back(const RowTerms& t) {
+    for (std::size_t l = 0; l < kRowLanes; ++l) t.to[row_place(t, l)] += t.gradient[l];
+}
+
+static void row_one_hot(const RowTerms& t) {
+    for (std::size_t c = 0; c < t.columns; ++c) {
+        float* const out = t.out + c * t.out_step;
+        const auto own = static_cast<float>(c);
+        FEDHIVE_ROW_LANES out[l] = t.operands[0][l] == own ? 1.0F : 0.0F;
+    }
+}
+
+template <std::size_t... I>
+constexpr void put_row_elements(RowLoops& loops, std::index_sequence<I...>) {
+    const auto put = [&loops]<Op O>(std::integral_constant<Op, O>) {
+        constexpr std::size_t kAt = index_of(O);
+        if constexpr (is_of_two(O)) {
+            loops.forward[kAt] = row_two<O>;
+            if constexpr (O < Op::Less) loops.backward[kAt] = {row_two_back<O, 0>, row_two_back<O, 1>, nullptr};
+        } else {
+            loops.forward[kAt] = row_one<O>;
+            if constexpr (O != Op::Sign && O != Op::Floor) loops.backward[kAt] = {row_one_back<O>, nullptr, nullptr};
+        }
+    };
+    (put(std::integral_constant<Op, static_cast<Op>(I)>()), ...);
+}
+
+constexpr RowLoops row_loops_named(std::string_view name) {
+    RowLoops loops{name, {}, {}};
+    put_row_elements(loops, std::make_index_sequence<kOpsOfTwo + kOpsOfOne>());
+    const auto put = [&loops](Op op, RowLoop forward, RowLoop first, RowLoop second = nullptr, RowLoop third = nullptr) {
+        loops.forward[index_of(op)] = forward;
+        loops.backward[index_of(op)] = {first, second, third};
+    };
+    put(Op::Where, row_where, nullptr, row_where_back<1>, row_where_back<2>);
+    put(Op::Power, row_power, row_power_back);
+    put(Op::Sum, row_reduce<Op::Sum>, row_reduce_back<Op::Sum, 0>);
+    put(Op::Mean, row_reduce<Op::Mean>, row_reduce_back<Op::Mean, 0>);
+    put(Op::Dot, row_reduce<Op::Dot>, row_reduce_back<Op::Dot, 0>, row_reduce_back<Op::Dot, 1>);
+    put(Op::LogSigmoid, row_one<Op::LogSigmoid>, row_one_back<Op::LogSigmoid>);
+    put(Op::Norm, row_reduce<Op::Norm>, row_reduce_back<Op::Norm, 0>);
+    put(Op::Largest, row_extreme<Op::Maximum>, row_extreme_back);
+    put(Op::Smallest, row_extreme<Op::Minimum>, row_extreme_back);
+    put(Op::LogSumExp, row_soft<Op::LogSumExp>, row_log_sum_exp_back);
+    put(Op::Softmax, row_soft<Op::Softmax>, row_soft_back<Op::Softmax>);
+    put(Op::LogSoftmax, row_soft<Op::LogSoftmax>, row_soft_back<Op::LogSoftmax>);
+    put(Op::Pick, row_pick, row_pick_back);
+    put(Op::OneHot, row_one_hot, nullptr);
+    return loops;
+}
+
+}  // namespace fedhive::aggregation::formulas::FEDHIVE_FORMULA_SET

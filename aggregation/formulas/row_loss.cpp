@@ -1,0 +1,222 @@
+#include "aggregation/formulas/row_loss.h"
+
+#include "aggregation/base/error.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace fedhive::aggregation::formulas {
+
+namespace {
+
+constexpr std::size_t kNoGradient = ~std::size_t{0};
+
+/// to[c][lane] = from[rows[lane]][c]; lanes without a row repeat the last one.
+void to_lanes(float* to, const float* from, std::size_t columns, std::span<const std::size_t> rows) {
+    std::array<const float*, kRowLanes> sources{};
+    for (std::size_t l = 0; l < kRowLanes; ++l) sources[l] = from + rows[std::min(l, rows.size() - 1)] * columns;
+    for (std::size_t c = 0; c < columns; ++c, to += kRowLanes)
+        for (std::size_t l = 0; l < kRowLanes; ++l) to[l] = sources[l][c];
+}
+
+/// to[rows[lane]][c] = weight * from[c][lane].
+void from_lanes(float* to, const float* from, std::size_t columns, std::span<const std::size_t> rows, float weight) {
+    for (std::size_t l = 0; l < rows.size(); ++l)
+        for (std::size_t c = 0; c < columns; ++c) to[rows[l] * columns + c] = weight * from[c * kRowLanes + l];
+}
+
+}  // namespace
+
+RowLoss::RowLoss(Formulas formulas, RowSizes sizes, const RowLoops* loops)
+    : formulas_(std::move(formulas)),
+      sizes_(sizes),
+      loops_(loops != nullptr ? loops : &row_loops()),
+      values_(formulas_.nodes.size()),
+      numbers_(formulas_.nodes.size()),
+      counts_(sizes.classes, 0.0F) {
+    FEDHIVE_CHECK_EQ(formulas_.targets.size(), std::size_t{1});
+    lay_out();
+    plan_calls();
+}
+
+/// When each value is computed, and where it lies.
+void RowLoss::lay_out() {
+    std::size_t floats = 0;
+    const auto place = [&](std::size_t columns) { return std::exchange(floats, floats + columns * kRowLanes); };
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+        const Node& node = formulas_.nodes[i];
+        Value& value = values_[i];
+        value.columns = node.shape == Shape::Classes ? sizes_.classes : node.shape == Shape::Features ? sizes_.features : 1;
+        for (const std::size_t arg : node.arguments()) {
+            value.when = std::max(value.when, values_[arg].when);
+            const bool passes =
+                loops_->backward[index_of(node.op)][0] != nullptr || loops_->backward[index_of(node.op)][1] != nullptr;
+            value.moves = value.moves || (passes && values_[arg].moves);
+        }
+        if (node.op == Op::Name && node.shape != Shape::Number) {
+            const bool of_class = node.name == "counts";
+            value.when = of_class ? Value::When::Visit : Value::When::Example;
+            value.moves = node.name == "logits" || node.name == "z";
+            if (node.name == "logits") inputs_.push_back({i, Input::Of::Logits});
+            if (node.name == "z") inputs_.push_back({i, Input::Of::Features});
+            if (node.name == "y") inputs_.push_back({i, Input::Of::Label});
+        }
+        value.first = place(value.columns);
+    }
+    first_gradient_ = floats;
+    for (Value& value : values_) value.gradient = value.moves ? place(value.columns) : kNoGradient;
+    room_.assign(floats, 0.0F);
+}
+
+RowTerms RowLoss::terms_of(std::size_t node) {
+    const Node& of = formulas_.nodes[node];
+    const auto step = [](const Value& value) { return value.columns > 1 ? kRowLanes : 0; };
+    RowTerms terms;
+    terms.out = at(node);
+    terms.value = terms.out;
+    terms.columns = values_[node].columns;
+    terms.out_step = step(values_[node]);
+    if (values_[node].moves) terms.gradient = room_.data() + values_[node].gradient;
+    for (std::size_t i = 0; i < of.num_args; ++i) {
+        terms.operands[i] = at(of.args[i]);
+        terms.steps[i] = step(values_[of.args[i]]);
+        if (of.op != Op::Pick || i == 0) terms.columns = std::max(terms.columns, values_[of.args[i]].columns);
+    }
+    return terms;
+}
+
+void RowLoss::plan_calls() {
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+        const Node& node = formulas_.nodes[i];
+        if (values_[i].when == Value::When::Number || node.num_args == 0) continue;
+        const RowLoop loop = loops_->forward[index_of(node.op)];
+        FEDHIVE_CHECK(loop != nullptr, "operation {} of examples", index_of(node.op));
+        (values_[i].when == Value::When::Visit ? of_visit_ : forward_).push_back({loop, terms_of(i)});
+    }
+    for (std::size_t i = values_.size(); i-- > 0;) {
+        const Node& node = formulas_.nodes[i];
+        if (!values_[i].moves) continue;
+        for (std::size_t arg = 0; arg < node.num_args; ++arg) {
+            const Value& operand = values_[node.args[arg]];
+            const RowLoop loop = loops_->backward[index_of(node.op)][arg];
+            if (loop == nullptr || !operand.moves) continue;
+            Call call{loop, terms_of(i)};
+            call.terms.to = room_.data() + operand.gradient;
+            call.terms.to_step = operand.columns > 1 ? kRowLanes : 0;
+            backward_.push_back(call);
+        }
+    }
+}
+
+void RowLoss::add_other(const std::string& name, std::size_t index) {
+    for (std::size_t i = 0; i < formulas_.nodes.size(); ++i) {
+        const Node& node = formulas_.nodes[i];
+        if (node.op != Op::Name) continue;
+        if (node.name == name + ".logits") inputs_.push_back({i, Input::Of::Logits, index});
+        if (node.name == name + ".z") inputs_.push_back({i, Input::Of::Features, index});
+    }
+}
+
+bool RowLoss::moves_features() const {
+    return std::ranges::any_of(inputs_, [](const Input& input) { return input.of == Input::Of::Features && !input.other; });
+}
+
+void RowLoss::set(std::string_view name, double number) {
+    for (std::size_t i = 0; i < formulas_.nodes.size(); ++i)
+        if (formulas_.nodes[i].op == Op::Name && formulas_.nodes[i].shape == Shape::Number && formulas_.nodes[i].name == name)
+            numbers_[i] = number;
+    is_new_ = true;
+}
+
+void RowLoss::set_counts(std::span<const float> counts) {
+    FEDHIVE_CHECK_EQ(counts.size(), sizes_.classes);
+    counts_.assign(counts.begin(), counts.end());
+    is_new_ = true;
+}
+
+double RowLoss::number_of(const Node& node) const {
+    std::array<Numbers, 3> values;
+    std::array<const Numbers*, 3> arguments{};
+    for (std::size_t a = 0; a < node.num_args; ++a) {
+        values[a] = {numbers_[node.args[a]].value()};
+        arguments[a] = &values[a];
+    }
+    return evaluate(node, {arguments.data(), node.num_args}).front();
+}
+
+/// Numbers in f64, then what depends on them and on counts alone.
+void RowLoss::evaluate_visit() {
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+        const Node& node = formulas_.nodes[i];
+        if (values_[i].when == Value::When::Number) {
+            if (node.op == Op::Number) numbers_[i] = node.number;
+            if (node.num_args > 0) numbers_[i] = number_of(node);
+            FEDHIVE_CHECK(numbers_[i].has_value(), "'{}' has no value", node.name);
+            std::fill_n(at(i), kRowLanes, static_cast<float>(*numbers_[i]));
+        } else if (node.op == Op::Name && node.name == "counts") {
+            for (std::size_t c = 0; c < counts_.size(); ++c) std::fill_n(at(i) + c * kRowLanes, kRowLanes, counts_[c]);
+        }
+    }
+    for (const Call& call : of_visit_) call.loop(call.terms);
+    is_new_ = false;
+}
+
+void RowLoss::load(const RowBatch& batch, std::span<const std::size_t> rows) {
+    for (const Input& input : inputs_) {
+        float* const to = at(input.node);
+        if (input.of == Input::Of::Label) {
+            for (std::size_t l = 0; l < kRowLanes; ++l)
+                to[l] = static_cast<float>(batch.labels[rows[std::min(l, rows.size() - 1)]]);
+            continue;
+        }
+        const RowAnswers own{batch.logits, batch.features};
+        const RowAnswers& from = input.other ? batch.others[*input.other] : own;
+        const float* const values = input.of == Input::Of::Logits ? from.logits : from.features;
+        FEDHIVE_CHECK(values != nullptr, "'{}' has no value", formulas_.nodes[input.node].name);
+        to_lanes(to, values, values_[input.node].columns, rows);
+    }
+}
+
+void RowLoss::store(const RowBatch& batch, std::span<const std::size_t> rows) {
+    for (const Input& input : inputs_) {
+        if (input.other || input.of == Input::Of::Label) continue;
+        float* const to = input.of == Input::Of::Logits ? batch.logits : batch.features_gradient;
+        if (to != nullptr)
+            from_lanes(to, room_.data() + values_[input.node].gradient, values_[input.node].columns, rows, batch.weight);
+    }
+}
+
+double RowLoss::run(const RowBatch& batch) {
+    if (is_new_) evaluate_visit();
+    if (!reads("logits")) std::fill_n(batch.logits, batch.rows * sizes_.classes, 0.0F);
+    const std::size_t root = formulas_.targets.front().node;
+    std::vector<std::size_t> counted;
+    counted.reserve(batch.rows);
+    for (std::size_t r = 0; r < batch.rows; ++r) {
+        if (batch.labels[r] >= 0) {
+            counted.push_back(r);
+            continue;
+        }
+        std::fill_n(batch.logits + r * sizes_.classes, sizes_.classes, 0.0F);
+        if (batch.features_gradient != nullptr)
+            std::fill_n(batch.features_gradient + r * sizes_.features, sizes_.features, 0.0F);
+    }
+    double sum = 0.0;
+    for (std::size_t first = 0; first < counted.size(); first += kRowLanes) {
+        const std::span<const std::size_t> rows =
+            std::span(counted).subspan(first, std::min(kRowLanes, counted.size() - first));
+        load(batch, rows);
+        for (const Call& call : forward_) call.loop(call.terms);
+        for (std::size_t l = 0; l < rows.size(); ++l) sum += static_cast<double>(at(root)[l]);
+        std::fill(room_.begin() + static_cast<std::ptrdiff_t>(first_gradient_), room_.end(), 0.0F);
+        if (values_[root].moves) std::fill_n(room_.data() + values_[root].gradient, kRowLanes, 1.0F);
+        for (const Call& call : backward_) call.loop(call.terms);
+        store(batch, rows);
+    }
+    return sum;
+}
+
+}  // namespace fedhive::aggregation::formulas

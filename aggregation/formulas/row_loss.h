@@ -1,0 +1,107 @@
+// The loss of examples by a formula (docs/methods.md, Losses), and its gradients to logits and features, on the host.
+//
+//   loss_r = formula(logits_r, z_r, y_r, counts, logits and features of the same example at other parameters, numbers)
+//
+//   Order    sixteen examples side by side (row_kernels.h), each alone; f32, own exp and log. So an example's bits depend neither on the
+//            processor nor on its batch. Losses are added in f64, in the order of the rows.
+#pragma once
+
+#include "aggregation/formulas/expression.h"
+#include "aggregation/formulas/numbers.h"
+#include "aggregation/formulas/row_kernels.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fedhive::aggregation::formulas {
+
+/// Columns of an example.
+struct RowSizes {
+    std::size_t classes = 0;
+    std::size_t features = 0;  // 0: no formula reads features
+};
+
+/// What a model gives for the same examples at other parameters: logits [rows][classes], features [rows][features].
+struct RowAnswers {
+    const float* logits = nullptr;
+    const float* features = nullptr;
+};
+
+struct RowBatch {
+    std::size_t rows = 0;
+    const std::int64_t* labels = nullptr;  // [rows], below classes; negative: the row does not count
+    float* logits = nullptr;               // [rows][classes]; becomes the gradient
+    const float* features = nullptr;       // [rows][features]
+    float* features_gradient = nullptr;    // [rows][features], written; null: not wanted
+    std::span<const RowAnswers> others{};  // by the index of add_other()
+    float weight = 1.0F;                   // factor of the gradient
+};
+
+class RowLoss {
+public:
+    /// formulas: with one target, `loss`, and without keys (simplified.h). loops: for tests; null: the fastest.
+    RowLoss(Formulas formulas, RowSizes sizes, const RowLoops* loops = nullptr);
+    RowLoss(const RowLoss&) = delete;
+    RowLoss& operator=(const RowLoss&) = delete;
+
+    /// `NAME.logits` and `NAME.z` are those of `others[index]` from now on.
+    void add_other(const std::string& name, std::size_t index);
+
+    bool reads(std::string_view name) const { return formulas_.reads(name); }
+    /// The gradient to features is not 0 everywhere.
+    bool moves_features() const;
+
+    /// Values of numbers and of the client's examples by class, [classes]; they count from the next run() on.
+    void set(std::string_view name, double number);
+    void set_counts(std::span<const float> counts);
+
+    /// Σ loss over the rows that count; logits and features_gradient become `weight` times its gradient, 0 for others.
+    double run(const RowBatch& batch);
+
+private:
+    struct Value {
+        enum class When : std::uint8_t { Number, Visit, Example } when = When::Number;
+        bool moves = false;  // depends on logits or features
+        std::size_t columns = 1;
+        std::size_t first = 0, gradient = 0;  // in room_
+    };
+    struct Call {
+        RowLoop loop = nullptr;
+        RowTerms terms{};
+    };
+    /// A name that has a value for each example.
+    struct Input {
+        std::size_t node = 0;
+        enum class Of : std::uint8_t { Logits, Features, Label } of = Of::Logits;
+        std::optional<std::size_t> other{};
+    };
+
+    void lay_out();
+    void plan_calls();
+    RowTerms terms_of(std::size_t node);
+    void evaluate_visit();
+    double number_of(const Node& node) const;
+    void load(const RowBatch& batch, std::span<const std::size_t> rows);
+    void store(const RowBatch& batch, std::span<const std::size_t> rows);
+    float* at(std::size_t node) { return room_.data() + values_[node].first; }
+
+    Formulas formulas_;
+    RowSizes sizes_;
+    const RowLoops* loops_;
+    std::vector<Value> values_;                   // of nodes
+    std::vector<std::optional<double>> numbers_;  // of nodes that are numbers
+    std::vector<Input> inputs_{};
+    std::vector<float> room_{};       // [value][columns][kRowLanes]
+    std::size_t first_gradient_ = 0;  // gradients lie behind all values
+    std::vector<Call> of_visit_{}, forward_{}, backward_{};
+    std::vector<float> counts_{};
+    bool is_new_ = true;  // numbers or counts have changed
+};
+
+}  // namespace fedhive::aggregation::formulas

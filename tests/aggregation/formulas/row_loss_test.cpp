@@ -1,0 +1,257 @@
+// Losses of examples by formulas: values and gradients beside finite differences, bits on every processor, and what is refused.
+#include "aggregation/formulas/row_loss.h"
+
+#include "aggregation/formulas/method_formulas.h"
+#include "aggregation/formulas/simplified.h"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace fedhive::aggregation::formulas {
+namespace {
+
+constexpr std::size_t kClasses = 5, kFeatures = 7, kExamples = 19;
+
+MethodFormulas method_with(const std::string& loss) {
+    MethodFormulas method;
+    method.keys = {{"mu", 0.75}, {"tau", 0.5}, {"zero", 0.0}, {"one", 1.0}, {"two", 2.0}, {"minus", -0.25}, {"odd", 2.5}};
+    method.also_at = {{"sent", "w_t"}, {"last", "kept"}};
+    method.lines[Place::Loss] = {"loss = " + loss};
+    return method;
+}
+
+Formulas simple(const std::string& loss) {
+    const MethodFormulas method = method_with(loss);
+    return simplified(method.parsed(Place::Loss), method.keys);
+}
+
+/// Logits, features and labels of some examples, and what other models give for them.
+struct Answers {
+    Answers() {
+        const auto fill = [](std::vector<float>& values, std::size_t size, int salt) {
+            for (std::size_t i = 0; i < size; ++i)
+                values.push_back(
+                    0.03F * static_cast<float>(static_cast<int>((i * 37 + static_cast<std::size_t>(salt) * 53) % 101) - 50));
+        };
+        fill(logits, kExamples * kClasses, 1);
+        fill(features, kExamples * kFeatures, 2);
+        fill(sent_logits, kExamples * kClasses, 3);
+        fill(sent_features, kExamples * kFeatures, 4);
+        fill(last_logits, kExamples * kClasses, 5);
+        fill(last_features, kExamples * kFeatures, 6);
+        for (std::size_t r = 0; r < kExamples; ++r) labels.push_back(static_cast<std::int64_t>((r * 3) % kClasses));
+        for (std::size_t c = 0; c < kClasses; ++c) counts.push_back(c == 3 ? 0.0F : static_cast<float>(4 + 9 * c));
+    }
+
+    struct Result {
+        double sum = 0.0;
+        std::vector<float> logits, features;  // gradients
+    };
+    Result run(const std::string& loss, const RowLoops* loops = nullptr, float weight = 1.0F) const {
+        RowLoss rows(simple(loss), {kClasses, kFeatures}, loops);
+        rows.add_other("sent", 0);
+        rows.add_other("last", 1);
+        rows.set_counts(counts);
+        rows.set("n", 40.0);
+        Result result{0.0, logits, std::vector<float>(features.size(), 9.0F)};
+        const std::array others{RowAnswers{sent_logits.data(), sent_features.data()},
+                                RowAnswers{last_logits.data(), last_features.data()}};
+        result.sum = rows.run({.rows = labels.size(),
+                               .labels = labels.data(),
+                               .logits = result.logits.data(),
+                               .features = features.data(),
+                               .features_gradient = rows.moves_features() ? result.features.data() : nullptr,
+                               .others = others,
+                               .weight = weight});
+        if (!rows.moves_features()) result.features.assign(features.size(), 0.0F);
+        return result;
+    }
+
+    std::vector<float> logits, features, sent_logits, sent_features, last_logits, last_features, counts;
+    std::vector<std::int64_t> labels;
+};
+
+/// Losses that together have every operation.
+const std::vector<std::string>& all_losses() {
+    static const std::vector<std::string> losses = {
+        "cross_entropy(logits, y)",
+        "cross_entropy(logits, y) - mu * log_sigmoid((cos(z, sent.z) - cos(z, last.z)) / tau)",
+        "cross_entropy(logits - mu * maximum(counts, 0.5)^minus, y)",
+        "cross_entropy(where(counts > 0, logits, tau * logits), y)",
+        "cross_entropy(logits, y) + mu * kl(log_softmax(where(one_hot(y), -1e9, sent.logits / tau)), "
+        "log_softmax(where(one_hot(y), "
+        "-1e9, logits / tau)))",
+        "(1 - pick(softmax(logits), y))^odd * cross_entropy(logits, y)",
+        "(1 - tau) * cross_entropy(logits, y) - tau * mean(log_softmax(logits))",
+        "sum((z - sent.z)^2) + logsumexp(logits) - pick(logits, y) + max(logits) - min(logits) * 0.5",
+        "norm(z) * tanh(mean(logits)) / (1 + exp(-sum(z))) + dot(z, last.z) * sqrt(1 + sum(logits * logits))",
+        "sum(abs(z - 0.105)) + sum(sigmoid(logits)) + sum(relu(logits - 0.045)) + log(2 + tanh(mean(z))) - sum(-z)",
+        "sum(minimum(logits, sent.logits - 0.015)) + sum(maximum(z, 0.015)) + sum(logits^3) + sum((logits + 9)^-2)",
+        "sum(log_sigmoid(logits)) + sum(sign(z + 0.015) * floor((z + 0.015) / 0.3)) + sum((z > 0.195) * z) - n * mean(z) / 40 "
+        "+ mean(-logits)",
+        "where(y == 2, two, log_sigmoid(mu)) * sum(z / (2 + mean(logits)) * norm(sent.z)) + sum(exp(z)) * (9 % 7)",
+    };
+    return losses;
+}
+
+bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+    return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+/// The gradient to `values`, an array of `answers`, by central differences.
+std::vector<double> differences(const std::string& loss, Answers& answers, std::vector<float>& values) {
+    constexpr float kStep = 1.0F / 128.0F;
+    std::vector<double> gradient;
+    for (float& value : values) {
+        const float before = value;
+        value = before + kStep;
+        const double above = answers.run(loss).sum;
+        value = before - kStep;
+        const double below = answers.run(loss).sum;
+        gradient.push_back((above - below) / (2.0 * static_cast<double>(kStep)));
+        value = before;
+    }
+    return gradient;
+}
+
+void check_gradient(const std::vector<float>& found, const std::vector<double>& expected, const std::string& what) {
+    double largest = 0.0, apart = 0.0;
+    for (std::size_t i = 0; i < found.size(); ++i) {
+        largest = std::max(largest, std::abs(expected[i]));
+        apart = std::max(apart, std::abs(expected[i] - static_cast<double>(found[i])));
+    }
+    CHECK_MESSAGE(apart <= 4e-3 * std::max(largest, 0.05), what, ": ", apart, " apart of ", largest);
+}
+
+std::string refusal_of(const std::string& loss) {
+    try {
+        const MethodFormulas method = method_with(loss);
+        static_cast<void>(method.parsed(Place::Loss));
+    } catch (const FormulaError& error) {
+        return error.what();
+    }
+    return "";
+}
+
+TEST_SUITE("RowLoss") {
+    TEST_CASE("GradientsAreThoseOfTheValue") {
+        for (const std::string& loss : all_losses()) {
+            CAPTURE(loss);
+            Answers answers;
+            const Answers::Result found = answers.run(loss);
+            REQUIRE(std::isfinite(found.sum));
+            check_gradient(found.logits, differences(loss, answers, answers.logits), "logits");
+            check_gradient(found.features, differences(loss, answers, answers.features), "features");
+        }
+    }
+
+    TEST_CASE("TheBitsDependOnNoProcessorAndOnNoOtherExample") {
+        for (const std::string& loss : all_losses()) {
+            CAPTURE(loss);
+            const Answers answers;
+            const Answers::Result plain = answers.run(loss, row_loops_by_name("plain"));
+            for (const char* name : {"avx2", "avx512"}) {
+                const RowLoops* loops = row_loops_by_name(name);
+                if (loops == nullptr) {
+                    MESSAGE("this processor has no ", std::string(name));
+                    continue;
+                }
+                const Answers::Result other = answers.run(loss, loops);
+                CHECK_EQ(other.sum, plain.sum);
+                CHECK(same_bits(other.logits, plain.logits));
+                CHECK(same_bits(other.features, plain.features));
+            }
+            Answers last = answers;  // the last three examples alone
+            for (auto* values : {&last.logits, &last.sent_logits, &last.last_logits})
+                values->erase(values->begin(), values->end() - 3 * kClasses);
+            for (auto* values : {&last.features, &last.sent_features, &last.last_features})
+                values->erase(values->begin(), values->end() - 3 * kFeatures);
+            last.labels.erase(last.labels.begin(), last.labels.end() - 3);
+            const Answers::Result few = last.run(loss);
+            CHECK(same_bits(few.logits, {plain.logits.end() - 3 * kClasses, plain.logits.end()}));
+            CHECK(same_bits(few.features, {plain.features.end() - 3 * kFeatures, plain.features.end()}));
+        }
+    }
+
+    TEST_CASE("AWeightScalesTheGradientAndARowWithoutALabelHasNone") {
+        const std::string loss = "cross_entropy(logits, y) + dot(z, z)";
+        Answers answers;
+        const Answers::Result whole = answers.run(loss), quarter = answers.run(loss, nullptr, 0.25F);
+        CHECK_EQ(whole.sum, quarter.sum);
+        for (std::size_t i = 0; i < whole.logits.size(); ++i) CHECK_EQ(quarter.logits[i], 0.25F * whole.logits[i]);
+        answers.labels[4] = -1;
+        const Answers::Result without = answers.run(loss);
+        CHECK(without.sum < whole.sum);
+        for (std::size_t i = 0; i < whole.logits.size(); ++i)
+            CHECK_EQ(without.logits[i], i / kClasses == 4 ? 0.0F : whole.logits[i]);
+        for (std::size_t i = 0; i < whole.features.size(); ++i)
+            CHECK_EQ(without.features[i], i / kFeatures == 4 ? 0.0F : whole.features[i]);
+    }
+
+    TEST_CASE("EqualFeaturesHaveAGradient") {
+        // MOON's first step: all models are one, so the sigmoid's argument is 0, where its slope is 1/2.
+        Answers answers;
+        answers.last_features = answers.sent_features;
+        const Answers::Result found = answers.run("-log_sigmoid(cos(z, sent.z) - cos(z, last.z) + sum(z) * 1)");
+        CHECK(std::ranges::any_of(found.features, [](float value) { return value != 0.0F; }));
+        std::fill(answers.features.begin(), answers.features.end(), 0.0F);  // as behind a ReLU
+        const Answers::Result zero = answers.run("cos(z, sent.z)");
+        CHECK_EQ(zero.sum, 0.0);
+        CHECK(std::ranges::all_of(zero.features, [](float value) { return std::isfinite(value); }));
+    }
+
+    TEST_CASE("KeysThatTakeATermOutLeaveTheCrossEntropy") {
+        for (const std::string loss :
+             {"cross_entropy(logits, y) - zero * log_sigmoid(cos(z, sent.z))", "cross_entropy(logits - zero * counts^minus, y)",
+              "cross_entropy(where(counts > 0, logits, one * logits), y)",
+              "(1 - zero) * cross_entropy(logits, y) - zero * mean(log_softmax(logits))",
+              "(1 - pick(softmax(logits), y))^zero * cross_entropy(logits, y)",
+              "one * cross_entropy(logits / one, y) + zero / two", "-pick(log_softmax(logits), y)",
+              "cross_entropy(logits, y) + sum(zero * z) + norm(zero * z)"}) {
+            CAPTURE(loss);
+            const Formulas formulas = simple(loss);
+            CHECK(is_cross_entropy(formulas));
+            CHECK_FALSE(formulas.reads("sent.z"));
+        }
+        for (const std::string loss :
+             {"cross_entropy(logits - mu, y)", "cross_entropy(sent.logits, y)", "-cross_entropy(logits, y)",
+              "cross_entropy(logits, y) + mu", "logsumexp(zero * logits)", "pick(logits, y)"}) {
+            CAPTURE(loss);
+            CHECK_FALSE(is_cross_entropy(simple(loss)));
+        }
+        const Answers answers;
+        CHECK_EQ(answers.run("logsumexp(zero * logits)").sum, doctest::Approx(kExamples * std::log(5.0)));
+        CHECK_EQ(answers.run("mean(zero * logits + mu)").sum, doctest::Approx(kExamples * 0.75));
+    }
+
+    TEST_CASE("WhatIsNoLossOfAnExampleIsRefused") {
+        const auto says = [](const std::string& loss, const char* part) {
+            const std::string text = refusal_of(loss);
+            CHECK_MESSAGE(text.find(part) != std::string::npos, loss, ": ", text);
+        };
+        says("logits", "'loss' is a number for each example, but its formula gives a number for each class");
+        says("z", "gives a vector of features");
+        says("sum(z * logits)", "a vector of features meets a number for each class; sum, mean or dot");
+        says("cos(z, logits)", "dot and cos take two vectors of one kind");
+        says("cross_entropy(z, y)", "cross_entropy and pick take a number for each class, and the label y");
+        says("cross_entropy(logits, mu)", "and the label y");
+        says("one_hot(mu)", "one_hot takes the label y");
+        says("norm(y)", "a function of a vector, of logits or features, has a number for each example");
+        says("sum(mu)", "has a number");
+        says("sum(2^logits)", "an exponent is a number");
+        says("sum(logits % 2)", "% is of numbers");
+        says("sum(g)", "'g' is no value here");
+        says("sum(k.n)", "'k.n' is no value here");
+        says("entropy(logits)", "'entropy' is no function; there are: abs, cos, cross_entropy");
+        says("sum(logits, z)", "sum takes 1 value, 2 are given");
+        CHECK(refusal_of("cross_entropy(logits, y)").empty());
+    }
+}
+
+}  // namespace
+}  // namespace fedhive::aggregation::formulas
