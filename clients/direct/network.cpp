@@ -112,6 +112,39 @@ double Network::mean_loss(float* answers, const Batch& batch) const {
     return loss / static_cast<double>(counted);
 }
 
+/// The answers of the formula's other models for the batch.
+void Network::look_at_others(const Batch& batch) {
+    others_.resize(formula_->others().size());
+    for (std::size_t i = 0; i < others_.size(); ++i) {
+        const OutputLoss::Other& other = formula_->others()[i];
+        const Pass pass{.kernels = kernels_, .parameters = other.model.data, .training = false, .profiler = profiler_};
+        plan_.images.begin(pass);
+        plan_.features.begin(pass);
+        const float* answers = forward(pass, batch);
+        if (other.logits) others_[i].logits.assign(answers, answers + batch.size * outputs());
+        if (!other.features) continue;
+        const float* features = plan_.features.features_of(between_);
+        others_[i].features.assign(features, features + batch.size * plan_.features.features());
+    }
+}
+
+/// mean_loss() by the formula, which also writes moved_features_.
+double Network::mean_by_formula(float* answers, const Batch& batch) {
+    const std::size_t counted = std::max<std::size_t>(1, batch.counted);
+    const bool features = formula_->reads_features();
+    moved_features_.resize(features ? batch.size * plan_.features.features() : 0);
+    std::vector<aggregation::formulas::RowAnswers> others;
+    for (const OtherAnswers& other : others_) others.push_back({other.logits.data(), other.features.data()});
+    return formula_->run({.rows = batch.size,
+                          .labels = batch.labels,
+                          .logits = answers,
+                          .features = features ? plan_.features.features_of(between_) : nullptr,
+                          .features_gradient = features ? moved_features_.data() : nullptr,
+                          .others = others,
+                          .weight = 1.0F / static_cast<float>(counted)}) /
+           static_cast<double>(counted);
+}
+
 /// Adds the part's outcomes to `sums`; `answers` hold no defined values afterwards.
 void Network::add_outcomes(float* answers, const Batch& part, EvaluationSums& sums) const {
     const auto size = static_cast<std::uint32_t>(outputs());
@@ -147,16 +180,19 @@ double Network::run(const float* parameters, float* gradient, const Batch& batch
                     .dropout_key = dropout_key,
                     .descent = descent,
                     .profiler = profiler_};
+    const bool by_formula = formula_ != nullptr && formula_->is_on();
+    if (by_formula) look_at_others(batch);
     plan_.images.begin(pass);
     plan_.features.begin(pass);
     float* answers = forward(pass, batch);
     const double loss = [&] {
         const ProfileScope scope(pass, nullptr, Part::Loss);
-        return mean_loss(answers, batch);
+        return by_formula ? mean_by_formula(answers, batch) : mean_loss(answers, batch);
     }();
+    const float* moved = by_formula && formula_->reads_features() ? moved_features_.data() : nullptr;
     plan_.features.begin_backward(pass);
     float* gradient_between = plan_.images.empty() ? nullptr : features_gradient_.data();
-    plan_.features.backward(pass, between_, answers, gradient_between, {0, batch.size});
+    plan_.features.backward(pass, between_, answers, gradient_between, {0, batch.size}, moved);
     if (!plan_.images.empty()) {
         plan_.images.begin_backward(pass);
         for (std::size_t first = 0; first < batch.size; first += kGroup)

@@ -13,6 +13,7 @@
 #include "clients/models/catalog.h"
 #include "clients/tasks/evaluation_sums.h"
 #include "clients/tasks/losses/terms.h"
+#include "clients/tasks/output_loss.h"
 
 namespace fedhive::clients::direct {
 
@@ -56,6 +57,10 @@ public:
     /// The loss of the calls of train() and descend() that follow. Class weights must outlive the network.
     void set_loss(const LossTerms& loss) { loss_ = loss; }
 
+    /// A formula instead, which must outlive the network; null: none. Its features are the input of the last layer with parameters
+    /// (clients/models/feature_layer.h).
+    void set_loss(OutputLoss* formula) { formula_ = formula; }
+
     /// Profiles the calls that follow; null: stops. Changes no bit.
     void set_profiler(Profiler* profiler) { profiler_ = profiler; }
 
@@ -66,11 +71,21 @@ private:
     double cross_entropy(float* answers, const Batch& part, float weight) const;
     double mean_loss(float* answers, const Batch& batch) const;
     double mean_of_rows(float* answers, const Batch& batch) const;
+    double mean_by_formula(float* answers, const Batch& batch);
+    void look_at_others(const Batch& batch);
     void add_outcomes(float* answers, const Batch& part, EvaluationSums& sums) const;
 
     const Kernels* kernels_;
     Profiler* profiler_ = nullptr;
+    /// What another model gives for the batch.
+    struct OtherAnswers {
+        Floats logits, features;
+    };
+
     LossTerms loss_;
+    OutputLoss* formula_ = nullptr;
+    std::vector<OtherAnswers> others_;  // of the formula
+    Floats moved_features_;             // the formula's gradient to the features, [B][features]
     aggregation::Layout layout_;
     std::size_t inputs_;
     Plan plan_;

@@ -51,9 +51,28 @@ std::size_t Chain::first_with_parameters() const {
     return first;
 }
 
-void Chain::backward(const Pass& pass, const float* x, float* y_gradient, float* x_gradient, Rows rows) {
+/// ops_.size() if there is none.
+std::size_t Chain::last_with_parameters() const {
+    for (std::size_t i = ops_.size(); i-- > 0;)
+        if (ops_[i]->has_parameters()) return i;
+    return ops_.size();
+}
+
+const float* Chain::features_of(const float* x) const {
+    const std::size_t last = last_with_parameters();
+    return last == ops_.size() ? nullptr : last == 0 ? x : values_[last - 1].data();
+}
+
+std::size_t Chain::features() const {
+    const std::size_t last = last_with_parameters();
+    return last == ops_.size() ? 0 : ops_[last]->inputs();
+}
+
+void Chain::backward(const Pass& pass, const float* x, float* y_gradient, float* x_gradient, Rows rows,
+                     const float* features_gradient) {
     if (ops_.empty() && x_gradient != nullptr) std::copy_n(y_gradient, rows.count * inputs_, x_gradient);
     const std::size_t first = x_gradient == nullptr ? first_with_parameters() : 0;
+    const std::size_t tapped = features_gradient == nullptr ? ops_.size() : last_with_parameters();
     for (std::size_t i = ops_.size(); i-- > first;) {
         const Op& op = *ops_[i];
         Flow flow;
@@ -64,6 +83,8 @@ void Chain::backward(const Pass& pass, const float* x, float* y_gradient, float*
         const ProfileScope scope(pass, &op, Part::DataGradient);
         ops_[i]->backward(pass, flow, rows);
         y_gradient = flow.x_gradient;
+        if (i != tapped || y_gradient == nullptr) continue;
+        for (std::size_t f = 0; f < rows.count * op.inputs(); ++f) y_gradient[f] += features_gradient[f];
     }
 }
 

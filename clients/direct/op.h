@@ -169,14 +169,21 @@ public:
 
     bool has_parameters() const { return first_with_parameters() < ops_.size(); }
 
+    /// The input of the last operation with parameters, [count][features()], after forward() of the whole batch; x: the batch's. Null
+    /// if there is none.
+    const float* features_of(const float* x) const;
+    std::size_t features() const;
+
     /// x and y_gradient: at rows.first; x_gradient likewise. With null x_gradient, backward ends at the first operation with
-    /// parameters.
-    void backward(const Pass& pass, const float* x, float* y_gradient, float* x_gradient, Rows rows);
+    /// parameters. features_gradient: null, or [count][features()], which is added to the gradient of features_of().
+    void backward(const Pass& pass, const float* x, float* y_gradient, float* x_gradient, Rows rows,
+                  const float* features_gradient = nullptr);
     void end_backward(const Pass& pass);
     void fused_parameters(std::vector<Range>& ranges) const;
 
 private:
     std::size_t first_with_parameters() const;
+    std::size_t last_with_parameters() const;
 
     std::size_t inputs_;
     std::vector<std::unique_ptr<Op>> ops_;

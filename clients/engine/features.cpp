@@ -15,8 +15,8 @@ Way way_of(Engine engine, aggregation::MemorySpace space, Features asked) {
 
 Features honoured_by(Way way) {
     using enum Feature;
-    static constexpr Features kDirect{ProximalTerm, RateOfRound, OneClass,        Numbers,    IgnoredTargets, Layers,
-                                      OwnParts,     Optimizer,   ClippedGradient, Correction, GradientFormula};
+    static constexpr Features kDirect{ProximalTerm, RateOfRound, OneClass,        Numbers,    IgnoredTargets,  Layers,
+                                      OwnParts,     Optimizer,   ClippedGradient, Correction, GradientFormula, LossFormula};
 
     static constexpr Features kDirectOnGpu{ProximalTerm, RateOfRound, OneClass,        Numbers,    Layers,
                                            OwnParts,     Optimizer,   ClippedGradient, Correction, GradientFormula};
@@ -26,7 +26,7 @@ Features honoured_by(Way way) {
     static constexpr Features kLibtorch{ProximalTerm,   RateOfRound,     OneClass,      ClassEach,        Numbers,
                                         IgnoredTargets, Layers,          Graph,         FrozenParameters, OwnParts,
                                         TensorFloat32,  BFloat16,        RecordedSteps, Optimizer,        ClippedGradient,
-                                        Correction,     GradientFormula, Threads};
+                                        Correction,     GradientFormula, LossFormula,   Threads};
 
     static constexpr Features kLibtorchRows{ProximalTerm,    RateOfRound,     OneClass,         ClassEach,     Numbers,
                                             IgnoredTargets,  Layers,          FrozenParameters, TensorFloat32, RecordedSteps,

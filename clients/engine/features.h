@@ -33,6 +33,7 @@ enum class Feature : std::uint32_t {
     ClippedGradient,
     Correction,       // of the gradient, by what clients keep
     GradientFormula,  // of strategy.file
+    LossFormula,      // likewise
     // of who is trained where
     Threads,  // more than one a worker
     ClientsAtOnce,

@@ -60,6 +60,7 @@ void LibtorchStep::begin_untranslated(const ClientStart& start) {
     losses_.reset();
     seed_generator(model_.device(), start.dropout_seed);
     batches_.begin(train_);
+    if (formula_ != nullptr && formula_->is_on()) formula_->begin(start.global);
 }
 
 void LibtorchStep::fix_places(std::size_t largest_batch) {
@@ -94,6 +95,13 @@ std::vector<at::Tensor> LibtorchStep::what_computing_changes() {
 }
 
 MeanLoss LibtorchStep::loss_of_batch(const BatchTensors::Batch& batch) const {
+    if (formula_ != nullptr && formula_->is_on()) {
+        const FormulaLosses::AllAnswers all = [&] {
+            const AutocastScope autocast(precision_, model_.device());
+            return formula_->answers(model_.module(), batch.examples);
+        }();
+        return formula_->mean(all, batch.targets, train_.target);
+    }
     at::Tensor answers;
     {
         const AutocastScope autocast(precision_, model_.device());

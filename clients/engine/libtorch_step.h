@@ -3,6 +3,7 @@
 
 #include "aggregation/math/client_optimizer.h"
 #include "clients/engine/batch_tensors.h"
+#include "clients/engine/formula_losses.h"
 #include "clients/engine/losses.h"
 #include "clients/engine/precision.h"
 #include "clients/engine/recorded_step.h"
@@ -38,6 +39,8 @@ public:
 
     /// The loss of the steps that follow; the task's own before that.
     void set_loss(const LossPlan& loss) { loss_ = BatchLoss(loss, model_.device()); }
+    /// A formula instead, where it is on, which must outlive the step; null: none.
+    void set_loss(FormulaLosses* formula) { formula_ = formula; }
 
     aggregation::ParamSpan parameters_of(std::size_t) override { return model_.parameters(); }
     aggregation::ParamSpan gradient() override { return model_.gradient(); }
@@ -68,6 +71,7 @@ private:
     at::Tensor cursor_;  // with fixed places, [1] i64: position of the next batch in the announced indices
     at::Tensor one_;     // the loss's gradient with respect to itself
     BatchLoss loss_;
+    FormulaLosses* formula_ = nullptr;
     LossSum losses_;
 };
 

@@ -24,18 +24,22 @@ public:
         : loss_(plan.loss),
           network_(plan.model),
           step_(network_, dataset.train(), plan.normalization.get(), plan.optimizer),
-          evaluation_(network_, plan.data.shape, plan.normalization.get()) {
+          evaluation_(network_, plan.data.shape, plan.normalization.get()),
+          formula_(output_loss_of(plan)) {
         require_layout(network_.layout(), plan);
         network_.set_loss(loss_.terms_on_host());
+        network_.set_loss(formula_.get());
     }
     TrainingStep& step() override { return step_; }
     Evaluation& evaluation() override { return evaluation_; }
+    OutputLoss* output_loss() override { return formula_.get(); }
 
 private:
     LossPlan loss_;
     direct::Network network_;
     DirectStep step_;
     DirectEvaluation evaluation_;
+    std::unique_ptr<OutputLoss> formula_;
 };
 
 class DeviceTrainer final : public Trainer {

@@ -1,6 +1,7 @@
 #include "clients/trainers/libtorch_trainer.h"
 
 #include "aggregation/base/error.h"
+#include "clients/engine/formula_losses.h"
 #include "clients/engine/libtorch_guard.h"
 #include "clients/engine/libtorch_step.h"
 #include "clients/engine/recorded_step.h"
@@ -25,14 +26,18 @@ public:
           frozen_(frozen),
           model_(plan.model, plan.space, frozen),
           step_(model_, dataset.train(plan.space), plan.normalization.get(), plan.optimizer, plan.precision),
-          evaluation_(model_, plan.data.shape, plan.normalization.get()) {
+          evaluation_(model_, plan.data.shape, plan.normalization.get()),
+          output_loss_(output_loss_of(plan)) {
         if (model_.layout().fingerprint() != plan.layout_fingerprint)
             throw Fault("this worker's model layout differs from the coordinator's; check that both are the same build");
         step_.set_loss(plan.loss);
+        if (output_loss_) formula_ = std::make_unique<FormulaLosses>(*output_loss_, plan.model, plan.space, frozen);
+        step_.set_loss(formula_.get());
         if (plan.graph) recorded_ = make_recorded_step(step_, plan.training.batch_size);
     }
     TrainingStep& step() override { return recorded_ ? *recorded_ : static_cast<TrainingStep&>(step_); }
     Evaluation& evaluation() override { return evaluation_; }
+    OutputLoss* output_loss() override { return output_loss_.get(); }
     TrainingStep& step_at_once() override {
         if (!at_once_) {
             at_once_ = std::make_unique<VmapStep>(plan_.model, plan_.clients_at_once, plan_.space, dataset_.train(plan_.space),
@@ -68,6 +73,8 @@ private:
     FlatModel model_;
     LibtorchStep step_;
     LibtorchEvaluation evaluation_;
+    std::unique_ptr<OutputLoss> output_loss_;
+    std::unique_ptr<FormulaLosses> formula_;                     // of output_loss_
     std::unique_ptr<VmapStep> at_once_;                          // once it is asked for
     std::unique_ptr<TrainingStep> recorded_, recorded_at_once_;  // where the plan asks for it
 };

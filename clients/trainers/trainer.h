@@ -4,6 +4,7 @@
 #include "aggregation/base/error.h"
 #include "clients/engine/split_channel.h"
 #include "clients/engine/training_step.h"
+#include "clients/tasks/output_loss.h"
 #include "clients/trainers/worker_plan.h"
 #include "clients/visit/whole_clients.h"
 
@@ -30,9 +31,20 @@ struct Trainer {
     /// The trainer of whole clients; null if clients are trained step by step.
     virtual WholeClients* whole_clients() { return nullptr; }
 
+    /// The loss of strategy.file, where it is a formula; null: the run's own, or by the method's keys the cross-entropy. Whoever begins a
+    /// client sets what it reads of it (visit/loss_visit.h).
+    virtual OutputLoss* output_loss() { return nullptr; }
+
     /// The step of one half of the model, cut at plan.cut; the channel must outlive it.
     virtual std::unique_ptr<TrainingStep> half(Half, SplitChannel&) { throw Fault("this trainer has no model to cut"); }
 };
+
+/// The loss of the plan's method; null as Trainer::output_loss().
+inline std::unique_ptr<OutputLoss> output_loss_of(const WorkerPlan& plan) {
+    if (plan.method.empty()) return nullptr;
+    return OutputLoss::of(aggregation::formulas::MethodFormulas::of(plan.method.get()),
+                          static_cast<std::size_t>(plan.model.num_classes), plan.features);
+}
 
 /// Builds the trainer of a process; tests pass their own. `frozen`, [F] (Arena::frozen), must outlive the trainer.
 using TrainerFactory = std::unique_ptr<Trainer> (*)(const WorkerPlan& plan, const SharedDataset& dataset,

@@ -58,6 +58,7 @@ struct WorkerPlan {
     aggregation::IpcHandle arena_handle{};      // CUDA arena
     int data_descriptor = -1;
     DatasetMap data;
+    std::uint64_t features = 0;  // of the model, for a loss by a formula that reads them
     NormalizationPlan normalization;
     LossPlan loss;                         // of local training
     SumsPlan sums;                         // of an evaluation

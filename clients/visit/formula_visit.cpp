@@ -1,5 +1,6 @@
 #include "clients/visit/formula_visit.h"
 
+#include "aggregation/base/error.h"
 #include "aggregation/math/vector_ops.h"
 
 #include <algorithm>
@@ -48,6 +49,16 @@ ConstParamSpan FormulaVisit::begin(const aggregation::VisitMemories& memories, C
     }
     for (FormulaGradient* gradient : gradients_) gradient->begin_visit();
     return began_;
+}
+
+ConstParamSpan FormulaVisit::values_of(std::string_view name) const {
+    if (name == "w_0") return began_;
+    ConstParamSpan found{};
+    vectors_.each([&](std::string_view one, ConstParamSpan values) {
+        if (one == name) found = values;
+    });
+    FEDHIVE_CHECK(found.size > 0, "a visit has no '{}'", name);
+    return found;
 }
 
 void FormulaVisit::end(const aggregation::VisitMemories& memories, ConstParamSpan local, const ClientResult& result,

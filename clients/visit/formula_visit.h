@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace fedhive::clients {
@@ -42,6 +43,9 @@ public:
     /// Stream   CUDA: waits if a report needs a vector.
     void end(const aggregation::VisitMemories& memories, aggregation::ConstParamSpan local, const ClientResult& result,
              double loss, ReportValues& reports);
+
+    /// w_t, w_0 or a memory in the present visit, by name. Throws Fault for another name.
+    aggregation::ConstParamSpan values_of(std::string_view name) const;
 
     /// Something is written when the client has trained.
     bool has_end() const { return end_.has_value() || keeps_stepped_; }

@@ -48,6 +48,7 @@ void EvaluationTasks::evaluate_clients(const Task& task) {
     Evaluation& evaluation = worker_.trainer.evaluation();
     LocalStep local(worker_.trainer.step(), worker_.plan.clip_norm);
     SupervisedStep step(local, worker_.supervision);
+    if (OutputLoss* const loss = worker_.trainer.output_loss()) loss->rest();
     if (!personalized && worker_.local_part.empty()) evaluation.begin(global);
     for (std::uint64_t i = task.first; i < task.first + task.count; ++i) {
         const std::uint32_t client_id = all[i];

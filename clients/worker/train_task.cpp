@@ -3,6 +3,7 @@
 #include "aggregation/base/clock.h"
 #include "aggregation/math/vector_ops.h"
 #include "clients/tasks/measures.h"
+#include "clients/visit/loss_visit.h"
 
 namespace fedhive::clients {
 
@@ -182,9 +183,12 @@ aggregation::ConstParamSpan TrainTask::begin_formulas(const Task& task, const Lo
                                                       aggregation::ConstParamSpan sent) {
     const RowClient& first = rows_.clients.front();
     const std::size_t examples = first.shard.size();
-    return formulas_->begin(
-        worker_.memories_of(task, first.client_id), sent,
-        VisitFacts::of(task.round, examples, training.steps_of(examples), worker_.plan.optimizer, task.objective));
+    const VisitFacts facts =
+        VisitFacts::of(task.round, examples, training.steps_of(examples), worker_.plan.optimizer, task.objective);
+    const aggregation::ConstParamSpan began = formulas_->begin(worker_.memories_of(task, first.client_id), sent, facts);
+    if (OutputLoss* const loss = worker_.trainer.output_loss())
+        begin_loss(*loss, *formulas_, facts, worker_.dataset.train(), first.shard);
+    return began;
 }
 
 /// Writes a client's update: applies the upload chain, then writes to the slot or adds to the

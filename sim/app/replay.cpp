@@ -9,6 +9,7 @@
 #include "clients/visit/formula_visit.h"
 #include "clients/visit/local_step.h"
 #include "clients/visit/local_training.h"
+#include "clients/visit/loss_visit.h"
 #include "clients/visit/measure_pass.h"
 #include "sim/config/load_config.h"
 #include "sim/fleet/fleet.h"
@@ -194,9 +195,11 @@ clients::ClientResult train_recorded(const Experiment& run, const std::vector<Re
                          run.worker_plan.reports, global.space);
         formulas->add_to(local);
         const std::size_t examples = rows[row].shard.size();
-        began = formulas->begin(
-            memories, global,
-            clients::VisitFacts::of(round, examples, training.steps_of(examples), run.worker_plan.optimizer, objective));
+        const auto facts =
+            clients::VisitFacts::of(round, examples, training.steps_of(examples), run.worker_plan.optimizer, objective);
+        began = formulas->begin(memories, global, facts);
+        if (clients::OutputLoss* const loss = trainer->output_loss())
+            clients::begin_loss(*loss, *formulas, facts, run.data.dataset.train(), rows[row].shard);
     }
     LoggedStep step(local, row, say);
 

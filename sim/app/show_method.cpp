@@ -54,6 +54,9 @@ std::string method_text(const Method& method) {
         text += line("gradients",
                      fmt::format("2 in a step, the second on the {} batch", method.formulas.second_on_next ? "next" : "same"));
     text += line("slots", method.trains_alone() ? "one client in each" : "clients may share one");
+    for (const aggregation::formulas::OtherAnswers& other : method.formulas.also_at)
+        text += line("also at",
+                     fmt::format("{0}.logits, {0}.z: of the same batch at {1}, in evaluation mode", other.name, other.at));
     for (const auto& [place, lines] : method.formulas.lines)
         for (const std::string& formula : lines) text += line(&formula == lines.data() ? word_of(place) : "", formula);
     return text;

@@ -20,13 +20,14 @@ using aggregation::MemoryOwner;
 using aggregation::formulas::FormulaError;
 using aggregation::formulas::Lines;
 using aggregation::formulas::MethodMemory;
+using aggregation::formulas::OtherAnswers;
 using aggregation::formulas::Place;
 
 namespace {
 
-constexpr std::array kParts = {"version", "method", "doc",    "weighting",    "keys",     "memories",
-                               "reports", "start",  "second", "second_batch", "gradient", "end",
-                               "cohort",  "server", "judge",  "source_sha256"};
+constexpr std::array kParts = {"version",  "method",  "doc",    "weighting", "keys",   "memories",
+                               "reports",  "also_at", "start",  "loss",      "second", "second_batch",
+                               "gradient", "end",     "cohort", "server",    "judge",  "source_sha256"};
 constexpr const char* kServerRate = "server_lr";
 
 [[noreturn]] void refuse(const Node& node, const std::string& problem) {
@@ -70,15 +71,18 @@ std::string word_at(const Node& map, const char* name) {
     return node != nullptr ? node->text : "";
 }
 
+bool is_name(const std::string& text) {
+    const auto is_letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+    return !text.empty() && is_letter(text[0]) && std::all_of(text.begin(), text.end(), [&](char c) {
+        return is_letter(c) || std::isdigit(static_cast<unsigned char>(c)) != 0;
+    });
+}
+
 std::string name_in(const Node& item, const char* what) {
     check_kind(item, Node::Kind::Map, "a map with a name");
     const Node* name = item.find("name");
     if (name == nullptr || name->text.empty()) refuse(item, fmt::format("a {} without a name", what));
-    const auto is_letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; };
-    const bool valid = is_letter(name->text[0]) && std::all_of(name->text.begin(), name->text.end(), [&](char c) {
-                           return is_letter(c) || std::isdigit(static_cast<unsigned char>(c)) != 0;
-                       });
-    if (!valid || name->text.size() > aggregation::Memory::kLongestName)
+    if (!is_name(name->text) || name->text.size() > aggregation::Memory::kLongestName)
         refuse(*name, fmt::format("'{}' is not a name; allowed: a letter, then letters, digits and _, {} at most", name->text,
                                   aggregation::Memory::kLongestName));
     return name->text;
@@ -148,6 +152,8 @@ const char* target_of(Place place) {
     switch (place) {
         case Place::Gradient:
             return "g";
+        case Place::Loss:
+            return "loss";
         case Place::Second:
             return "w_2";
         case Place::Start:
@@ -186,6 +192,7 @@ void check_formulas(Method& method, const Node& root) {
 void check_use(const Method& method, const Node& root) {
     const auto sets = [&](Place place, const std::string& name) { return method.formulas.sets(place, name); };
     const auto is_read = [&](const std::string& name) {
+        if (std::ranges::find(method.formulas.also_at, name, &OtherAnswers::at) != method.formulas.also_at.end()) return true;
         return std::any_of(method.formulas.lines.begin(), method.formulas.lines.end(),
                            [&](const auto& of_place) { return method.formulas.parsed(of_place.first).reads(name); });
     };
@@ -217,6 +224,42 @@ void check_places(const Method& method, const Node& root) {
     if (second == nullptr) refuse(*batch, "second_batch: there is no `second`");
     if (batch->text != "same" && batch->text != "next")
         refuse(*batch, fmt::format("second_batch: '{}'; allowed: same, next", batch->text));
+}
+
+/// `also_at: {sent: w_t}`: names, and vectors that a client reads.
+std::vector<OtherAnswers> also_at_of(const Node& map, const Method& method) {
+    check_kind(map, Node::Kind::Map, "a map {name: vector}");
+    std::vector<std::string> vectors{"w_t", "w_0"};
+    for (const MethodMemory& memory : method.formulas.memories)
+        if (memory.owner == MemoryOwner::Client || memory.down) vectors.push_back(memory.name);
+    std::vector<OtherAnswers> others;
+    for (const Node& one : map.children) {
+        if (!is_name(one.key)) refuse(one, fmt::format("also_at: '{}' is not a name", one.key));
+        if (std::ranges::find(vectors, one.text) == vectors.end())
+            refuse(one, fmt::format("also_at: {}: '{}' is no vector that a client has; there are: {}", one.key, one.text,
+                                    fmt::join(vectors, ", ")));
+        others.push_back({one.key, one.text});
+    }
+    return others;
+}
+
+/// The loss depends on the model, and reads what `also_at` gives.
+void check_loss(const Method& method, const Node& root) {
+    const std::vector<OtherAnswers>& also_at = method.formulas.also_at;
+    if (!method.has(Place::Loss)) {
+        if (!also_at.empty()) refuse(*root.find("also_at"), "also_at is of a loss; there is no `loss`");
+        return;
+    }
+    const auto parsed = method.formulas.parsed(Place::Loss);
+    if (!parsed.reads("logits") && !parsed.reads("z"))
+        refuse(*root.find("loss"), "loss: it reads neither logits nor z, so that no step changes it");
+    for (const OtherAnswers& other : also_at)
+        if (!parsed.reads(other.name + ".logits") && !parsed.reads(other.name + ".z"))
+            refuse(*root.find("also_at"),
+                   fmt::format("also_at: '{0}' is never read; the loss has {0}.logits and {0}.z", other.name));
+    for (const char* given : {"logits", "z", "y", "counts"})
+        if (method.formulas.keys.contains(given))
+            refuse(*root.find("keys"), fmt::format("key '{}' has a name that a loss reads; choose another", given));
 }
 
 /// server_lr is a key of every method whose server reads it.
@@ -270,6 +313,7 @@ std::shared_ptr<Method> read_method(const std::string& box, const std::string& o
         method->reports.push_back({name, word_at(item, "doc")});
         method->formulas.reports.push_back(name);
     });
+    if (const Node* node = root.find("also_at")) method->formulas.also_at = also_at_of(*node, *method);
     for (const std::string& word : words_of<Place>())
         if (const Node* node = root.find(word)) {
             const Place place = from_word<Place>(word).value();
@@ -282,6 +326,7 @@ std::shared_ptr<Method> read_method(const std::string& box, const std::string& o
     check_formulas(*method, root);
     check_places(*method, root);
     check_use(*method, root);
+    check_loss(*method, root);
     return method;
 }
 

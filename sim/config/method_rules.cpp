@@ -1,6 +1,8 @@
 #include "sim/config/method_rules.h"
 
 #include "aggregation/cohort/aggregator_catalog.h"
+#include "clients/tasks/learning_task.h"
+#include "clients/tasks/loss.h"
 #include "sim/modes/mode_spec.h"
 
 #include <fmt/format.h>
@@ -22,6 +24,23 @@ std::string needs_of(const Method& method) {
     return fmt::format("{}", fmt::join(needs, " and "));
 }
 
+/// A loss is of classes, in place of the run's own, and computed on the host.
+void check_loss_formula(const RunConfig& run, const std::string& file, const ConfigSource& source) {
+    if (!run.strategy.parts.method->has(aggregation::formulas::Place::Loss)) return;
+    if (run.task != "classification")
+        throw source.error("strategy.file", fmt::format("the loss of {} is of a class for each example, but the task is '{}'; "
+                                                        "allowed: classification",
+                                                        file, run.task));
+    const std::vector<KeySpec>& keys = clients::loss_spec(clients::learning_task(run.task).losses.front()).keys;
+    if (run.training.loss.name != clients::learning_task(run.task).losses.front() ||
+        completed(run.training.loss.values, keys) != completed(Values(), keys))
+        throw source.error("training.loss", fmt::format("{} gives the loss itself; remove this key", file));
+    if (run.training.graph)
+        throw source.error(
+            "training.graph",
+            fmt::format("the loss of {} is computed on the host, which no recorded step can do; allowed: false", file));
+}
+
 }  // namespace
 
 void check_method(const RunConfig& run, const ConfigSource& source) {
@@ -33,6 +52,7 @@ void check_method(const RunConfig& run, const ConfigSource& source) {
     if (std::find(modes.begin(), modes.end(), run.mode.name) == modes.end())
         throw source.error(key, fmt::format("{} does not run in mode '{}', since {}; allowed: {}", file, run.mode.name,
                                             needs_of(*method), fmt::join(modes, ", ")));
+    check_loss_formula(run, file, source);
     if (method->sets_weights() && run.strategy.weighting != Weighting::Examples)
         throw source.error("strategy.weighting", fmt::format("{} gives the weights itself; remove this key", file));
     const bool takes_mean = aggregation::aggregator_spec(run.strategy.parts.aggregator.name).replaceable;

@@ -4,7 +4,9 @@
 #include "clients/direct/device/plan.h"
 #include "clients/direct/network.h"
 #include "clients/engine/device_network.h"
+#include "clients/models/feature_layer.h"
 #include "clients/models/model_plan.h"
+#include "clients/tasks/output_loss.h"
 #include "clients/trainers/engine.h"
 #include "clients/trainers/libtorch_info.h"
 #include "sim/strategies/strategy.h"
@@ -31,6 +33,12 @@ using AllAsked = std::vector<Asked>;
 
 // Each of the next four functions names every field of its argument: a new field does not compile before it has a feature here,
 // or none, as the loss, which every engine computes by the same formula, and measures, for which each evaluates. No engine has that feature before its list says so (clients/engine/features.cpp).
+
+/// The needs of the method's loss, with the run's keys.
+clients::LossNeeds loss_of(const RunConfig& run) {
+    const StrategyConfig& strategy = run.strategy;
+    return clients::loss_needs(make_strategy(strategy.name, strategy.weighting, strategy.parts).method);
+}
 
 void ask_for_steps(const RunConfig& run, bool on_gpu, AllAsked& asked) {
     const auto& [cohort, participation, local_epochs, local_steps, batch_size, clients_per_slot, clients_at_once, engine,
@@ -62,6 +70,10 @@ void ask_for_objective(const RunConfig& run, AllAsked& asked) {
         asked.push_back(
             {Feature::GradientFormula,
              fmt::format("does not evaluate formulas, but method '{}' has some for its clients", strategy.title())});
+    if (method != nullptr && loss_of(run).formula)
+        asked.push_back(
+            {Feature::LossFormula,
+             fmt::format("computes losses of its own, but method '{}' has a formula for its loss", strategy.title())});
     if (strategy.client_state())
         asked.push_back(
             {Feature::Correction, fmt::format("does not correct gradients, but strategy '{}' does", strategy.title())});
@@ -136,6 +148,13 @@ EngineChoice choose_engine(const LoadedConfig& loaded, aggregation::MemorySpace 
     const bool wants_libtorch = loaded.run.training.engine == clients::Engine::Libtorch;
     const bool on_gpu = space == aggregation::MemorySpace::Cuda;
     const AllAsked asked = all_asked(loaded.run, on_gpu, model, cut);
+    if (loss_of(loaded.run).features)
+        if (const std::string problem = clients::feature_layer(model).problem; !problem.empty())
+            throw loaded.source->error(
+                "strategy.file",
+                fmt::format("the loss of {} reads features (z), the input of the last layer with parameters, but the "
+                            "model {}; choose another model, or a loss of logits",
+                            loaded.run.strategy.file.string(), problem));
     const std::string in_the_way = wants_libtorch ? "" : obstacle(space, model, asked);
     if (in_the_way.empty() && !wants_libtorch) {
         if (!on_gpu) clients::direct::kernels();  // throws if the environment names kernels that do not exist

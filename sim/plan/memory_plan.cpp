@@ -28,7 +28,7 @@ std::uint64_t vectors_of_method(const Method& method) {
     std::uint64_t vectors = 3;  // where a visit begins, its update, the mask of a client's own part
     if (method.has(aggregation::formulas::Place::Second)) vectors += 2;  // the first gradient, and the model
     if (method.has(aggregation::formulas::Place::Judge)) vectors += 1;
-    return vectors + method.formulas.memories.size();
+    return vectors + method.formulas.memories.size() + method.formulas.also_at.size();  // and other models of the loss
 }
 
 /// Number of vectors of [P] of a worker.

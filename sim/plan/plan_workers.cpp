@@ -1,6 +1,8 @@
 #include "sim/plan/plan_workers.h"
 
 #include "clients/data/batches.h"
+#include "clients/models/feature_layer.h"
+#include "clients/tasks/output_loss.h"
 #include "sim/plan/reports.h"
 #include "sim/plan/task_plan.h"
 #include "sim/plan/upload_plan.h"
@@ -33,6 +35,7 @@ clients::WorkerPlan plan_workers(const RunConfig& config, const Mode& mode, cons
     if (method.changes_visits() || method.has(aggregation::formulas::Place::Judge)) plan.method.set(method.text());
     plan.training.takes_next = method.second_on_next;
     if (method.has(aggregation::formulas::Place::Second)) plan.passes_of_a_step = 2;
+    if (clients::loss_needs(method).features) plan.features = clients::feature_layer(model.spec).features;
     plan.states_descriptor = server.client_states.descriptor();
     plan.arena = resources.arena->geometry();
     plan.space = resources.space;

@@ -1,6 +1,7 @@
 #include "sim/strategies/method.h"
 
 #include "aggregation/base/sha256.h"
+#include "aggregation/formulas/simplified.h"
 
 #include <algorithm>
 
@@ -82,7 +83,10 @@ bool Method::sets_weights() const {
 void settle(Method& method, Place& place) {
     for (const auto& [at, lines] : method.formulas.lines) {
         place = at;
-        compile(method.formulas.parsed(at));
+        if (at == Place::Loss)
+            simplified(method.formulas.parsed(at), method.formulas.keys);
+        else
+            compile(method.formulas.parsed(at));
     }
     method.client = client_of(method);
     const std::string text = method.formulas.text();

@@ -7,8 +7,10 @@ Each result is computed twice, in float64: by the file's functions as they are, 
 evaluator below, which shares nothing with the tracer; many a third time, by the papers' formulas in tests/methods/papers.py. All must agree, or
 the program fails. A test in C++ can evaluate the same lines. Needs NumPy alone.
 
-{FILE: {"box": {…}, "inputs": {"keys", "client", "server", "cohort"}, "expected": {"first", "gradient", "second", "start", "end", "judge",
-"cohort", "aggregates", "server"}}}. Vectors have 37 elements, the cohort 5 clients. aggregates: u, and what else comes up, by the box's weights; by k.n if it has none.
+{FILE: {"box": {…}, "inputs": {"keys", "client", "server", "cohort", "examples"}, "expected": {"first", "gradient", "second", "start", "end",
+"judge", "cohort", "aggregates", "server", "loss"}}}. Vectors have 37 elements, the cohort 5 clients. aggregates: u, and what else comes up, by the box's weights; by
+k.n if it has none. loss: of each of 19 examples, and its gradients to logits [19, 10] and z [19, 12], which every method with a loss has from
+tests/methods/loss_papers.py.
 """
 import json
 import re
@@ -25,9 +27,11 @@ sys.path.insert(0, str(root / "tests/methods"))
 from fedhive.method import box_of  # noqa: E402
 from fedhive.places import CLIENT_PLACES  # noqa: E402
 from fedhive.uncompiled import Uncompiled  # noqa: E402
+from loss_papers import LOSS_PAPERS, gradients  # noqa: E402
 from papers import PAPERS  # noqa: E402
 
 P, K, CLIENTS = 37, 5, 12
+B, C, D = 19, 10, 12
 AGREE = 1e-12
 # Defaults under which a part of the formula vanishes, or does nothing for these inputs.
 KEYS = {"fedadagrad": {"beta1": 0.5}, "fednova": {"rho": 0.375}, "qfedavg": {"q": 1.5}, "feddyn": {"alpha": 0.25}, "fedprox": {"mu": 0.25},
@@ -35,7 +39,8 @@ KEYS = {"fedadagrad": {"beta1": 0.5}, "fednova": {"rho": 0.375}, "qfedavg": {"q"
         "celgc": {"gamma": 0.25}, "fedinit": {"beta": 0.25}, "feddc": {"alpha": 0.25}, "fedadmm": {"rho": 0.25}, "fedpd": {"eta": 0.5},
         "fedexp": {"eps": 0.5}, "fedatt": {"eps": 0.75}, "mofedsam": {"beta": 0.25, "rho": 0.5}, "fedsam": {"rho": 0.5}, "fedspeed": {"alpha": 0.25},
         "pfedme": {"K": 4, "eta": 0.25, "beta": 0.5}, "per_fedavg": {"alpha": 0.25}, "fedrep": {"head": 0.25},
-        "mimelite": {"beta": 0.25}, "feddane": {"mu": 0.25}, "fedgamma": {"rho": 0.5}, "fedlesam": {"rho": 0.5}, "fedcurv": {"lambda": 0.25}}
+        "mimelite": {"beta": 0.25}, "feddane": {"mu": 0.25}, "fedgamma": {"rho": 0.5}, "fedlesam": {"rho": 0.5}, "fedcurv": {"lambda": 0.25},
+        "focal": {"gamma": 1.5}, "fedlc": {"tau": 0.75}, "fedntd": {"beta": 0.75, "tau": 2.0}, "fedgkd": {"gamma": 0.75}}
 NOT_NEGATIVE = {"v", "v_max"}  # memories that stand under a root
 FUNCTIONS = {
     "sqrt": np.sqrt, "abs": np.abs, "sign": np.sign, "exp": np.exp, "log": np.log, "tanh": np.tanh, "floor": np.floor,
@@ -46,6 +51,19 @@ FUNCTIONS = {
     "rank_k": lambda x: (x[None] < x[:, None]).sum(1)}
 
 
+# Of examples: a number for each is [B, 1], so that it meets [B, C] as NumPy has it.
+OF_EXAMPLES = {
+    **FUNCTIONS, "sum": lambda x: x.sum(1, keepdims=True), "mean": lambda x: x.mean(1, keepdims=True),
+    "dot": lambda a, b: (a * b).sum(1, keepdims=True), "norm": lambda x: np.sqrt((x * x).sum(1, keepdims=True)),
+    "softmax": lambda x: np.exp(x) / np.exp(x).sum(1, keepdims=True), "log_softmax": lambda x: x - x.max(1, keepdims=True) -
+    np.log(np.exp(x - x.max(1, keepdims=True)).sum(1, keepdims=True)), "logsumexp": lambda x: np.log(np.exp(x).sum(1, keepdims=True)),
+    "max": lambda x: x.max(1, keepdims=True), "min": lambda x: x.min(1, keepdims=True), "log_sigmoid": lambda x: -np.log(1 + np.exp(-x)),
+    "one_hot": lambda y: (y == np.arange(C)) * 1.0, "pick": lambda x, y: np.take_along_axis(x, y, 1),
+    "kl": lambda a, b: (np.exp(a) * (a - b)).sum(1, keepdims=True)}
+OF_EXAMPLES["cross_entropy"] = lambda x, y: -OF_EXAMPLES["pick"](OF_EXAMPLES["log_softmax"](x), y)
+OF_EXAMPLES["cos"] = lambda a, b: OF_EXAMPLES["dot"](a, b) / (OF_EXAMPLES["norm"](a) * OF_EXAMPLES["norm"](b))
+
+
 class Line:
     """Evaluates one expression while it reads it."""
 
@@ -53,7 +71,8 @@ class Line:
     COMPUTE = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide, "%": np.mod, "<": np.less, "<=": np.less_equal,
                ">": np.greater, ">=": np.greater_equal, "==": np.equal, "!=": np.not_equal}
 
-    def __init__(self, text, names):
+    def __init__(self, text, names, functions=None):
+        self.functions = functions or FUNCTIONS
         self.tokens = re.findall(r"\d[\d.]*(?:e[-+]?\d+)?|[A-Za-z_][\w.]*|[<>=!]=|\S", text) + [""]
         self.names = names
 
@@ -89,15 +108,15 @@ class Line:
         arguments = []
         while self.tokens.pop(0) in ("(", ","):
             arguments.append(self.value())
-        return FUNCTIONS[token](*arguments)
+        return self.functions[token](*arguments)
 
 
-def evaluate(lines, names):
+def evaluate(lines, names, functions=None):
     """Returns {target: value} of a box's lines."""
     names, results = dict(names), {}
     for line in lines:
         target, text = line.split(" = ", 1)
-        reader = Line(text, names)
+        reader = Line(text, names, functions)
         value = reader.value()
         assert reader.tokens == [""], line
         if target.startswith("let "):
@@ -134,6 +153,10 @@ class Inputs:
         self.cohort["norm"] = np.linalg.norm(self.cohort["u"], axis=1)
         self.cohort.update({report["name"]: draws.integers(8, 64, K) / 32 for report in box.get("reports", [])})
         self.cohort.update({name: grid(draws, K, P) for name, m in vectors.items() if m.get("up")})
+        self.examples = {"logits": grid(draws, B, C), "z": grid(draws, B, D), "y": draws.integers(0, C, B),
+                         "counts": np.array([7, 0, 31, 2, 1, 0, 12, 50, 3, 9])} if "loss" in box else {}
+        for name in box.get("also_at", {}):
+            self.examples.update({f"{name}.logits": grid(draws, B, C), f"{name}.z": grid(draws, B, D)})
         self.up = ["u", *(name for name, m in vectors.items() if m.get("up"))]
 
     def of_cohort(self):
@@ -190,6 +213,21 @@ def compare(method, one, other):
                 sys.exit(f"{method}: {place}: {target}:\n{a}\n{b}")
 
 
+def loss_of(path, box, x):
+    """Returns an example's loss and its gradients, by the paper. Ends the program if the file's function, the box's lines and it do not agree."""
+    if "loss" not in box:
+        return {}
+    columns = {name: value[:, None] if name == "y" else value for name, value in x.examples.items()}
+    by_lines = evaluate(box["loss"], {**columns, **x.keys, "lr": 0.0625, "round": 7, "n": 48}, OF_EXAMPLES)
+    by_function = Uncompiled(path, x.keys).run("loss", {**x.examples, "lr": 0.0625, "round": 7, "n": 48})
+    others = {name: (x.examples[f"{name}.logits"], x.examples[f"{name}.z"]) for name in box.get("also_at", {})}
+    of_paper = (x.examples[name] for name in ("logits", "z", "y", "counts"))
+    losses, slopes = gradients(LOSS_PAPERS[box["method"]], SimpleNamespace(**x.keys), *of_paper, others)
+    compare(box["method"], {"loss": {"loss": by_lines["loss"][:, 0]}}, {"loss": {"loss": losses}})
+    compare(box["method"], {"loss": by_function}, {"loss": {"loss": losses}})
+    return {"loss": losses, **slopes}
+
+
 def read_only(values, lines):
     """Returns those of {name: value} that lines mention."""
     words = set(re.findall(r"[A-Za-z_]\w*", " ".join(lines)))
@@ -222,16 +260,19 @@ def case(path):
         paper = PAPERS[box["method"]](*spaces)
         assert all(paper[place].keys() <= expected[place].keys() for place in paper), (box["method"], paper.keys())
         compare(box["method"], paper, expected)
+    loss = loss_of(path, box, x)
     client = [line for place in CLIENT_PLACES for line in lines[place]]
     cohort = {"n": x.cohort["n"], **read_only(x.cohort, lines["cohort"]), **{name: x.cohort[name] for name in x.up}}
     inputs = {"keys": x.keys, "client": read_only(x.client, client), "server": read_only(x.server, lines["server"] + lines["cohort"]),
-              "cohort": cohort}
+              "cohort": cohort, **({"examples": x.examples} if loss else {})}
+    if loss:
+        expected["loss"] = loss
     return {"box": box, "inputs": plain(inputs), "expected": plain({place: values for place, values in expected.items() if values})}
 
 
 if __name__ == "__main__":
     files = sorted((root / "configs/methods").glob("*.py"))
-    unknown = set(PAPERS) - {path.stem for path in files}
+    unknown = (set(PAPERS) | set(LOSS_PAPERS)) - {path.stem for path in files}
     assert not unknown, unknown
     entries = [f"{json.dumps(path.stem)}: {json.dumps(case(path), ensure_ascii=False)}" for path in files]
     print("{\n" + ",\n".join(entries) + "\n}")

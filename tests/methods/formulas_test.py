@@ -9,6 +9,7 @@ from support import EXAMPLES, PLACES, box_of, method  # first: it says where fed
 
 from fedhive.context import MethodError
 from fedhive.grammar import MOST_BYTES, MOST_DEEP
+from fedhive.rows import NAMES
 from fedhive.symbols import Symbols
 from fedhive.text import lines_of, parse, text_of
 
@@ -30,6 +31,9 @@ class Text(unittest.TestCase):
         vectors = {"g", "w", "w_t", "w_0", "u"} | {memory["name"] for memory in box.get("memories", [])}
 
         def lookup(name):
+            part = name.split(".")[-1]
+            if "loss" in box and part in NAMES:
+                return self.symbols.name(name, is_vector=NAMES[part])
             return self.lets[name] if name in self.lets else self.symbols.name(name, name.startswith("k."), name in vectors)
 
         return parse(text, self.symbols, lookup)

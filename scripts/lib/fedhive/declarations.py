@@ -18,6 +18,7 @@ class Declarations:
         self.lines = {}  # of declarations
         self.in_steps = set()  # memories that @fh.gradient gives
         self.second_batch = ""
+        self.also_at = {}  # of @fh.loss: {name: "w_t", "w_0" or a memory}
 
     def value(self, name, is_vector):
         """Returns what a declared name stands for in the file."""
@@ -214,6 +215,18 @@ def second(function=None, batch="same", **options):
 def judge(function=None, **options):
     """Marks the function that makes a client's own model, which an evaluation of clients looks at: it returns w."""
     return _decorator("judge", function, options)
+
+
+def loss(function=None, also_at=None, **options):
+    """Marks the function that gives the loss of an example, one number, from out, y, counts and numbers.
+
+    also_at: {name: "w_t", "w_0" or a memory}: the function's argument of that name has the logits and features of the same example, that a model
+    with these parameters gives in evaluation mode. No gradient passes to it.
+    """
+    if also_at is not None and not isinstance(also_at, dict):
+        fail(f"@fh.loss: also_at={also_at!r}; it is a dict {{name: \"w_t\", \"w_0\" or a memory}}")
+    current().also_at = dict(also_at or {})
+    return _decorator("loss", function, options)
 
 
 def start(function=None, **options):

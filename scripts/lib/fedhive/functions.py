@@ -1,4 +1,5 @@
-"""The functions of formulas: fh.sqrt, fh.sum, … They take what a method file's functions get: numbers, vectors, and values of the cohort."""
+"""The functions of formulas: fh.sqrt, fh.sum, … They take what a method file's functions get: numbers, vectors, values of the cohort, and, in
+@fh.loss, logits and features of an example."""
 from .context import current
 
 
@@ -93,12 +94,12 @@ def mean(x):
 
 
 def max(x):
-    """Returns the largest of the cohort's numbers."""
+    """Returns the largest of the cohort's numbers, or of an example's vector."""
     return current().call("max", x)
 
 
 def min(x):
-    """Returns the smallest of the cohort's numbers."""
+    """Returns the smallest of the cohort's numbers, or of an example's vector."""
     return current().call("min", x)
 
 
@@ -108,7 +109,7 @@ def median(x):
 
 
 def softmax(x):
-    """Returns e^x / sum of e^x, one number a client."""
+    """Returns e^x / sum of e^x: one number a client, or one for each element of an example's vector."""
     return current().call("softmax", x)
 
 
@@ -120,3 +121,38 @@ def sort(x):
 def rank(x):
     """Returns each client's place in the ascending order of the cohort's numbers; the smallest has 0."""
     return current().call("rank", x)
+
+
+def log_softmax(x):
+    """Returns the logarithm of softmax(x), of an example's vector."""
+    return current().call("log_softmax", x)
+
+
+def logsumexp(x):
+    """Returns the logarithm of the sum of e^x, of an example's vector."""
+    return current().call("logsumexp", x)
+
+
+def log_sigmoid(x):
+    """Returns the logarithm of sigmoid(x), of each element."""
+    return current().call("log_sigmoid", x)
+
+
+def pick(x, y):
+    """Returns the label's element of a number for each class."""
+    return current().call("pick", x, y)
+
+
+def one_hot(y):
+    """Returns 1 for the label's class, 0 for the others."""
+    return current().call("one_hot", y)
+
+
+def cross_entropy(logits, y):
+    """Returns -pick(log_softmax(logits), y)."""
+    return current().call("cross_entropy", logits, y)
+
+
+def kl(log_p, log_q):
+    """Returns the sum of e^log_p * (log_p - log_q): Kullback and Leibler's divergence of distributions that log_softmax gives."""
+    return current().call("kl", log_p, log_q)

@@ -19,12 +19,16 @@ ELEMENTWISE = {"sqrt": 1, "abs": 1, "sign": 1, "exp": 1, "log": 1, "tanh": 1, "s
 OF_VECTORS = {"sum": 1, "mean": 1, "norm": 1, "dot": 2, "cos": 2}                            # vectors to one number
 OVER_COHORT = {"sum_k": 1, "mean_k": 1, "max_k": 1, "min_k": 1, "median_k": 1}               # the cohort's numbers to one number
 IN_COHORT = {"softmax_k": 1, "sort_k": 1, "rank_k": 1}                                       # the cohort's numbers to as many numbers
+OF_EXAMPLES = {"cross_entropy": 2, "kl": 2, "log_sigmoid": 1, "log_softmax": 1, "logsumexp": 1, "max": 1, "min": 1, "one_hot": 1, "pick": 2,
+               "softmax": 1}                                                                 # in a loss alone
+ROW_FUNCTIONS = frozenset(OF_EXAMPLES) - {"max", "min", "softmax"}                           # of these, what no other formula has in Python
 FUNCTIONS = {**ELEMENTWISE, **OF_VECTORS, **OVER_COHORT, **IN_COHORT}                        # names in a formula's text: how many arguments
 COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
 OPERATORS = ("+", "-", "*", "/", "%", "^", *COMPARISONS)
+TEXT_FUNCTIONS = {**OF_EXAMPLES, **FUNCTIONS}
 PYTHON_FUNCTIONS = sorted({name[:-2] if name.endswith("_k") else name for name in FUNCTIONS} | {"clip"})
 ALLOWED = f"Allowed are + - * / % **, comparisons, and fh.{', fh.'.join(PYTHON_FUNCTIONS)}."
-RESERVED = frozenset(FUNCTIONS) | frozenset(PYTHON_FUNCTIONS) | {"let"}                      # no name may be one of these
+RESERVED = frozenset(TEXT_FUNCTIONS) | frozenset(PYTHON_FUNCTIONS) | {"let"}                      # no name may be one of these
 
 
 def is_finite_number(value):

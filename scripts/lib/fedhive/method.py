@@ -14,6 +14,7 @@ from pathlib import Path
 
 from .context import MethodError, fail, reading
 from .grammar import MOST_BYTES
+from .losses import LossTrace
 from .lowering import Lowering
 from .places import CLIENT_PLACES
 from .text import lines_of
@@ -47,6 +48,7 @@ class _Box:
         self.readers = {}    # name: targets whose formulas read it
         self.at_client = set()
         self.uniform = False
+        self.also_at = {}    # of the loss
         self.lines = {}      # place: lines
 
     def data(self, source):
@@ -57,6 +59,8 @@ class _Box:
                 self.put(place, results, hints)
         if "second" in self.lines and "g_2" not in self.readers:
             fail("@fh.second says where g_2 is taken, and no @fh.gradient reads g_2", self.file.line_of(self.file.functions["second"]))
+        if "loss" in self.file.functions:
+            self.loss()
         self.server()
         self.check_memories()
         self.check_others()
@@ -67,8 +71,18 @@ class _Box:
             fail(f"the text of its formulas takes {size} bytes; {MOST_BYTES} are allowed. Loops over constants repeat their formulas: fewer steps.")
         box = {"version": BOX_VERSION, "method": Path(self.file.path).stem, "doc": _doc(self.file.tree, source),
                "weighting": "uniform" if self.uniform else "", "keys": list(self.file.keys.values()), "memories": memories,
-               "reports": list(self.file.reports.values()), "second_batch": self.file.second_batch, **self.lines, "source_sha256": hashlib.sha256(source).hexdigest()}
-        return {name: value for name, value in box.items() if value not in ("", [])}
+               "reports": list(self.file.reports.values()), "second_batch": self.file.second_batch, "also_at": self.also_at, **self.lines,
+               "source_sha256": hashlib.sha256(source).hexdigest()}
+        return {name: value for name, value in box.items() if value not in ("", [], {})}
+
+    def loss(self):
+        """Makes the loss of an example."""
+        trace = LossTrace(self.file)
+        self.also_at = trace.also_at
+        for vector in trace.also_at.values():
+            self.readers.setdefault(vector, set()).add("loss")
+            self.at_client.add(vector)
+        self.put("loss", trace.results, trace.hints, trace.taken())
 
     def server(self):
         """Makes the formulas of the cohort and of the server."""
@@ -87,8 +101,8 @@ class _Box:
         self.put("cohort", lowering.cohort, hints)
         self.put("server", lowering.server, lowering.server_hints())
 
-    def put(self, place, results, hints):
-        """Takes a place's formulas."""
+    def put(self, place, results, hints, taken=None):
+        """Takes a place's formulas. taken: names that no "let" has, else all of the file."""
         self.given.update(results)
         for target, e in results.items():
             for leaf in leaves(e):
@@ -98,7 +112,7 @@ class _Box:
                     if place in CLIENT_PLACES:
                         self.at_client.add(name)
         if results:
-            self.lines[place] = lines_of(results, hints, self.file.names())
+            self.lines[place] = lines_of(results, hints, taken or self.file.names())
 
     def check_memories(self):
         """Raises MethodError for a memory that nothing gives or reads."""

@@ -16,6 +16,7 @@ class Place(NamedTuple):
 
 PLACES = {
     "gradient": Place(("g", "g_2", "w", "w_t", "w_0", "local"), ("lr", "round", "step", "steps", "n"), "g", False),
+    "loss": Place((), ("lr", "round", "n"), "loss", False),  # losses.py says what else
     "second": Place(("g", "w", "w_t", "w_0", "local"), ("lr", "round", "step", "steps", "n"), "w_2", False),
     "start": Place(("w_t", "local"), ("lr", "round", "n"), "w", False),
     "end": Place(("w", "w_t", "w_0", "u", "local"), ("lr", "round", "steps", "n", "loss"), None, False),
@@ -32,4 +33,4 @@ GIVEN = frozenset(name for place in PLACES.values() for name in place.vectors + 
 CLIENT_PLACES = ("gradient", "second", "start", "end", "judge")  # in the order in which they are read
 
 # Parts of methods that fedhive knows in other ways, if at all: a method file names them in vain.
-NOT_YET = frozenset(["loss", "visit", "train", "root", "measure", "step", "gram"])
+NOT_YET = frozenset(["visit", "train", "root", "measure", "step", "gram"])

@@ -1,10 +1,12 @@
 """Symbols: what a method file's functions get in place of numbers and vectors. An operation on symbols is a new symbol.
 
-A symbol has one of four shapes: a number or a vector of the model's shape, one or one for each client of the cohort. Symbols are interned: the
+A symbol has one of four shapes: a number or a vector of the model's shape, one or one for each client of the cohort; or one of an
+example's (rows.py), which is_vector then names. Symbols are interned: the
 same operation on the same symbols is the same object.
 """
 from .context import Arithmetic, fail, unknown, user_line
-from .grammar import ALLOWED, FUNCTIONS, IN_COHORT, OF_VECTORS, OPERATORS, OVER_COHORT, PYTHON_FUNCTIONS, is_finite_number
+from . import rows
+from .grammar import (ALLOWED, FUNCTIONS, IN_COHORT, OF_VECTORS, OPERATORS, OVER_COHORT, PYTHON_FUNCTIONS, ROW_FUNCTIONS, is_finite_number)
 from .text import short_text
 
 MOST_OPERATIONS_DEEP = 200  # of what Python builds, before it is cut into lines; bounds recursion
@@ -16,6 +18,8 @@ _UFUNCS = {"absolute": "abs", "add": "+", "subtract": "-", "sub": "-", "multiply
 
 def shape_text(per_client, is_vector):
     """Returns a shape in words."""
+    if rows.is_row_kind(is_vector):
+        return rows.SPOKEN[is_vector]
     return ("a vector of the model's shape" if is_vector else "a number") + (" for each client of the cohort" if per_client else "")
 
 
@@ -108,7 +112,8 @@ class Symbols:
         """Returns what an operator or one of fh's functions makes of values, as Python says it: "sum" is over the cohort or over elements.
         Raises MethodError if shapes do not fit."""
         arguments = [self.lift(a) for a in arguments]
-        if f"{function}_k" in FUNCTIONS and (arguments[0].per_client or function not in OF_VECTORS):
+        of_examples = any(rows.is_row_kind(a.is_vector) for a in arguments)
+        if not of_examples and f"{function}_k" in FUNCTIONS and (arguments[0].per_client or function not in OF_VECTORS):
             function += "_k"
         if function == "norm" and arguments[0].operation == "name" and arguments[0].value == "k.u":
             return self.name("k.norm", per_client=True)
@@ -141,7 +146,7 @@ class Symbols:
         """Returns what a function of NumPy or PyTorch says if fh has it by the same name. arguments: None if it was called in another way.
         Raises MethodError otherwise."""
         function = _UFUNCS.get(name, name)
-        if arguments is not None and function in PYTHON_FUNCTIONS + ["negative", *OPERATORS] and function != "clip":
+        if arguments is not None and function in PYTHON_FUNCTIONS + ["negative", *OPERATORS, *ROW_FUNCTIONS] and function != "clip":
             return self.call(function, *arguments)
         if name in PYTHON_FUNCTIONS:
             fail(f"'{name}' of NumPy or PyTorch with arguments that a formula lacks: write fh.{name}(…). {ALLOWED}")
@@ -155,6 +160,9 @@ class Symbols:
 
     def _shape(self, operation, arguments):
         """Returns the shape of an operation's result. Raises MethodError if the arguments' do not fit."""
+        if any(rows.is_row_kind(a.is_vector) for a in arguments):
+            return False, rows.shape(operation, arguments)
+        rows.refuse_elsewhere(operation, arguments)
         first, spoken = arguments[0], f"fh.{operation[:-2] if operation.endswith('_k') else operation} of "
         if operation in OVER_COHORT or operation in IN_COHORT:
             if not first.per_client:

@@ -2,11 +2,11 @@
 import re
 
 from .context import fail, unknown
-from .grammar import COMPARISONS, FUNCTIONS, MOST_BYTES, MOST_DEEP, NAME
+from .grammar import COMPARISONS, MOST_BYTES, MOST_DEEP, NAME, TEXT_FUNCTIONS
 
 _PRECEDENCE = {**dict.fromkeys(COMPARISONS, 1), "+": 2, "-": 2, "*": 3, "/": 3, "%": 3, "negative": 4, "^": 5}
 _ATOM = 6
-_TOKEN = re.compile(r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<name>(?:k\.)?[A-Za-z_][A-Za-z0-9_]*)|"
+_TOKEN = re.compile(r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<name>[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)?)|"
                     r"(?P<sign><=|>=|==|!=|[-+*/%^<>(),]))")
 
 
@@ -17,7 +17,7 @@ def text_of(symbol, names=None, most_deep=None):
 
 def short_text(symbol):
     """Returns a symbol as Python says it, for a message; what is long is cut."""
-    text = re.sub(r"([a-z]+)(?:_k)?\(", r"fh.\1(", text_of(symbol, most_deep=6)).replace("^", "**")
+    text = re.sub(r"\b([a-z_]+?)(?:_k)?\(", r"fh.\1(", text_of(symbol, most_deep=6)).replace("^", "**")
     return text if len(text) <= 100 else text[:97] + "…"
 
 
@@ -196,12 +196,12 @@ class _Parser:
         return result
 
     def function(self, name):
-        if name not in FUNCTIONS:
-            fail(f"'{self.text}': " + unknown("function", name, list(FUNCTIONS)))
+        if name not in TEXT_FUNCTIONS:
+            fail(f"'{self.text}': " + unknown("function", name, list(TEXT_FUNCTIONS)))
         arguments = [self.nested(self.expr)]
         while self.take(","):
             arguments.append(self.nested(self.expr))
         self.need(")")
-        if len(arguments) != FUNCTIONS[name]:
-            fail(f"'{self.text}': {name} takes {FUNCTIONS[name]} argument{'s' if FUNCTIONS[name] > 1 else ''}, not {len(arguments)}")
+        if len(arguments) != TEXT_FUNCTIONS[name]:
+            fail(f"'{self.text}': {name} takes {TEXT_FUNCTIONS[name]} argument{'s' if TEXT_FUNCTIONS[name] > 1 else ''}, not {len(arguments)}")
         return self.symbols.build(name, *arguments)

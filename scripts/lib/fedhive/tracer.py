@@ -96,7 +96,7 @@ class Tracer(Declarations):
         line = self.line_of(function)
         arguments = {name: self._argument(name, place) for name in inspect.signature(function).parameters}
         hints = {}
-        with _locals_of(function, hints):
+        with locals_of(function, hints):
             returned = self.guarded(lambda: function(**arguments))
         results = self._results(place, returned, line)
         for target, value in results.items():
@@ -227,7 +227,7 @@ class Tracer(Declarations):
 
 
 @contextlib.contextmanager
-def _locals_of(function, hints):
+def locals_of(function, hints):
     """Puts the names of a function's locals into hints when it returns."""
     def look(frame, event, _):
         if event == "return" and frame.f_code is function.__code__:

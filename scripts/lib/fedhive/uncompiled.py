@@ -3,7 +3,8 @@
     file = Uncompiled("scaffold.py", keys={})
     file.run("gradient", {"g": g, "c": c, "c_k": c_k})        # {"g": array}
 
-Vectors are arrays [P]. What the cohort has is given as "k.n", "k.u", …: arrays [K] and [K, P].
+Vectors are arrays [P]. What the cohort has is given as "k.n", "k.u", …: arrays [K] and [K, P]. @fh.loss gets "logits" [B, C], "z" [B, d], "y" [B],
+"counts" [C], and what also_at names as "sent.logits", "sent.z".
 
 usage: python3 -m fedhive.uncompiled FILE INPUTS --out RESULTS
 
@@ -22,6 +23,7 @@ try:
 except ModuleNotFoundError:
     sys.exit(f"{sys.executable} has no NumPy, on whose arrays the functions run; install it (pip install numpy), or name another Python by FEDHIVE_PYTHON")
 
+from . import row_arrays, rows
 from .context import Arithmetic, MethodError, current, fail, reading
 from .declarations import Cohort, Declarations
 from .places import CLIENT_PLACES, PLACES
@@ -31,7 +33,8 @@ _ELEMENTWISE = {
     "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal, "==": np.equal, "!=": np.not_equal,
     "sqrt": np.sqrt, "abs": np.abs, "sign": np.sign, "exp": np.exp, "log": np.log, "tanh": np.tanh, "floor": np.floor,
     "minimum": np.minimum, "maximum": np.maximum, "sigmoid": lambda x: 1 / (1 + np.exp(-x)), "relu": lambda x: np.maximum(x, 0),
-    "where": lambda condition, then, otherwise: np.where(condition != 0, then, otherwise)}
+    "where": lambda condition, then, otherwise: np.where(condition != 0, then, otherwise),
+    "log_sigmoid": lambda x: np.minimum(x, 0) - np.log1p(np.exp(-np.abs(x)))}
 _OVER_COHORT = {"sum": np.sum, "mean": np.mean, "max": np.max, "min": np.min, "median": np.median}
 _OF_VECTORS = {"sum": lambda x: x.sum(-1), "mean": lambda x: x.mean(-1), "norm": lambda x: np.sqrt((x * x).sum(-1)),
                "dot": lambda a, b: (a * b).sum(-1), "cos": lambda a, b: (a * b).sum(-1) / np.sqrt((a * a).sum(-1) * (b * b).sum(-1))}
@@ -47,11 +50,31 @@ class Array(Arithmetic):
     def __init__(self, data, per_client=False, is_vector=False, name=None):
         self.data, self.per_client, self.is_vector, self.name = data, per_client, is_vector, name
 
+    @property
+    def operation(self):
+        """"name" if it is a declared name, as a symbol has it."""
+        return "array" if self.name is None else "name"
+
+    @property
+    def value(self):
+        """The name."""
+        return self.name
+
+    def spoken(self):
+        """Returns its text for a message."""
+        return repr(self)
+
     def __bool__(self):
         return bool(current().data_of(self))
 
     def __repr__(self):
         return repr(current().data_of(self))
+
+
+def _moved(result):
+    """Returns the arguments of Array for (array, shape)."""
+    data, kind = result
+    return np.asarray(data, dtype=np.float64), False, kind
 
 
 class Uncompiled(Declarations):
@@ -90,6 +113,9 @@ class Uncompiled(Declarations):
         arguments = [a if isinstance(a, Array) else Array(np.float64(a)) for a in arguments]
         per_client, is_vector = any(a.per_client for a in arguments), any(a.is_vector for a in arguments)
         data = [self.data_of(a) for a in arguments]
+        if any(rows.is_row_kind(a.is_vector) for a in arguments):
+            classes = self._inputs["logits"].shape[-1]
+            return Array(*_moved(row_arrays.call(function, arguments, data, classes, _ELEMENTWISE)))
         if function in _OVER_COHORT and per_client:
             return Array(_OVER_COHORT[function](data[0], axis=0), False, is_vector)
         if function in _IN_COHORT:
@@ -105,12 +131,14 @@ class Uncompiled(Declarations):
         self._inputs = inputs
         with reading(self):
             function = self.functions[place]
-            returned = function(**{name: self._argument(name) for name in inspect.signature(function).parameters})
+            returned = function(**{name: self._argument(name, place) for name in inspect.signature(function).parameters})
             if not isinstance(returned, dict):
                 returned = {PLACES[place].target: returned}
             return {target.name if isinstance(target, Array) else target: self.data_of(value) for target, value in returned.items()}
 
-    def _argument(self, name):
+    def _argument(self, name, place):
+        if place == "loss":
+            return self._of_example(name)
         if name == "k":
             return Cohort(self)
         if name in self.constants:
@@ -118,6 +146,14 @@ class Uncompiled(Declarations):
         vectors = {vector for place in PLACES.values() for vector in place.vectors} | set(self.memories)
         return self.value(name, name in vectors)
 
+    def _of_example(self, name):
+        """Returns an argument of @fh.loss."""
+        if name == "out" or name in self.also_at:
+            prefix = "" if name == "out" else name + "."
+            return rows.Answers(name, {part: self.value(prefix + part, rows.NAMES[part]) for part in ("logits", "z")})
+        if name in self.constants:
+            return self.constants[name]
+        return self.value(name, rows.NAMES.get(name, False))
 
 def results_of(path, keys, client, server):
     """Returns {place: {target: array}} of all functions of a file. server: with the cohort as "k.n", …, and with the aggregates, by name."""

@@ -1,5 +1,7 @@
 // Every method of configs/methods: its formulas give what its Python functions give on the same values (tests/golden/methods.py).
 #include "aggregation/formulas/formula_server.h"
+#include "aggregation/formulas/row_loss.h"
+#include "aggregation/formulas/simplified.h"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
@@ -37,6 +39,8 @@ MethodFormulas method_of(const json& one) {
     }
     for (const json& report : box.value("reports", json::array())) method.reports.push_back(report["name"]);
     method.second_on_next = box.contains("second_batch");
+    if (box.contains("also_at"))
+        for (const auto& [name, at] : box["also_at"].items()) method.also_at.push_back({name, at});
     for (const std::string& word : words_of<Place>())
         if (box.contains(word)) method.lines[from_word<Place>(word).value()] = lines_of(box[word]);
     return method;
@@ -95,7 +99,72 @@ void check_place(const MethodFormulas& method, Place place, const Values& values
     }
 }
 
+/// A matrix, row by row.
+std::vector<float> flat(const json& rows) {
+    std::vector<float> all;
+    for (const json& row : rows) {
+        const auto values = row.get<std::vector<float>>();
+        all.insert(all.end(), values.begin(), values.end());
+    }
+    return all;
+}
+
+/// The sum of all examples' losses, each example's loss by itself, and the gradients.
+void check_loss(const MethodFormulas& method, const json& examples, const json& expected) {
+    const std::size_t classes = examples["logits"][0].size(), features = examples["z"][0].size();
+    const auto labels = examples["y"].get<std::vector<std::int64_t>>();
+    RowLoss loss(simplified(method.parsed(Place::Loss), method.keys), {classes, features});
+    std::vector<std::vector<float>> logits_of_others, features_of_others;
+    for (const OtherAnswers& other : method.also_at) {
+        loss.add_other(other.name, logits_of_others.size());
+        logits_of_others.push_back(flat(examples[other.name + ".logits"]));
+        features_of_others.push_back(flat(examples[other.name + ".z"]));
+    }
+    loss.set_counts(examples["counts"].get<std::vector<float>>());
+    const auto run = [&](std::size_t first, std::size_t rows, std::vector<float>& logits, std::vector<float>& moved) {
+        std::vector<RowAnswers> others;
+        for (std::size_t i = 0; i < logits_of_others.size(); ++i)
+            others.push_back({logits_of_others[i].data() + first * classes, features_of_others[i].data() + first * features});
+        const std::vector<float> z = flat(examples["z"]);
+        return loss.run({.rows = rows,
+                         .labels = labels.data() + first,
+                         .logits = logits.data() + first * classes,
+                         .features = z.data() + first * features,
+                         .features_gradient = loss.moves_features() ? moved.data() + first * features : nullptr,
+                         .others = others});
+    };
+    std::vector<float> logits = flat(examples["logits"]), moved(labels.size() * features, 0.0F);
+    double sum = 0.0;
+    for (std::size_t r = 0; r < labels.size(); ++r) {
+        std::vector<float> alone = logits, moved_alone = moved;
+        const double value = run(r, 1, alone, moved_alone);
+        check_near(value, expected["loss"][r].get<double>(), 0.0, fmt::format("loss[{}]", r));
+        sum += value;
+    }
+    CHECK_EQ(run(0, labels.size(), logits, moved), doctest::Approx(sum));
+    const auto check_gradient = [](const std::vector<float>& found, const json& rows, const char* name) {
+        const std::vector<float> all = flat(rows);
+        double scale = 0.0;
+        for (const float value : all) scale = std::max(scale, std::abs(static_cast<double>(value)));
+        for (std::size_t i = 0; i < all.size(); ++i)
+            check_near(static_cast<double>(found[i]), static_cast<double>(all[i]), scale, fmt::format("{}[{}]", name, i));
+    };
+    check_gradient(logits, expected["logits"], "gradient to logits");
+    check_gradient(moved, expected["z"], "gradient to z");
+}
+
 TEST_SUITE("MethodGolden") {
+    TEST_CASE("LossesAndTheirGradientsAreThoseOfThePapers") {
+        std::size_t losses = 0;
+        for (const auto& [name, one] : golden().items()) {
+            if (!one["box"].contains("loss")) continue;
+            CAPTURE(name);
+            check_loss(method_of(one), one["inputs"]["examples"], one["expected"]["loss"]);
+            ++losses;
+        }
+        CHECK(losses >= 7);
+    }
+
     TEST_CASE("FormulasGiveWhatThePythonFunctionsGive") {
         REQUIRE(golden().size() >= 53);
         for (const auto& [name, one] : golden().items()) {

@@ -151,6 +151,58 @@ TEST_CASE("AMistakeInAMethodNamesItsLine") {
     check(1, "gradient: {g: 1}\n");
     check(1, "server: w = w + norm(w) * k.n\n");
     check(1, "cohort: weight = k.n * u\n");
+    check(1, "loss: logits\n");
+    check(1, "loss: crossentropy(logits, y)\n");
+    check(1, "loss: cross_entropy(logit, y)\n");
+    check(1, "loss: sum(logits * z)\n");
+    check(2, "keys: [{name: mu, default: 1}]\nloss: cross_entropy(logits, mu)\n");
+    check(1, "loss: pick(counts, y)\n");
+    check(1, "loss: cross_entropy(logits - w, y)\n");
+    check(1, "gradient: log_softmax(g)\n");
+    check(1, "loss: cross_entropy(logits - sent.logits, y)\n");
+    check(1, "also_at: {sent: w}\nloss: cross_entropy(logits - sent.logits, y)\n");
+    check(1, "also_at: {sent: w_t}\nloss: cross_entropy(logits, y)\n");
+    check(1, "also_at: {sent: w_t}\ngradient: g\n");
+    check(1, "also_at: {a b: w_t}\nloss: cross_entropy(logits, y)\n");
+    check(1, "also_at: [w_t]\nloss: cross_entropy(logits, y)\n");
+    check(1, "keys: [{name: z, default: 1}]\nloss: z * cross_entropy(logits, y)\n");
+    check(1, "loss: " + std::string(130, '(') + "1\n");
+}
+
+TEST_CASE("ALossWithOtherModelsIsRead") {
+    const MethodFolder folder;
+    const auto method =
+        load_method(folder.file("memories: [{name: last, owner: client, first: w_t}]\n"
+                                "also_at: {sent: w_t, before: last}\n"
+                                "loss: cross_entropy(logits, y) + cos(z, sent.z) - cos(z, before.z)\n"
+                                "end: last = w\n"));
+    REQUIRE_EQ(method->formulas.also_at.size(), 2U);
+    CHECK_EQ(method->formulas.also_at[1].name, "before");
+    CHECK_EQ(method->formulas.also_at[1].at, "last");
+    CHECK(method->formulas.changes_visits());
+    const auto again = aggregation::formulas::MethodFormulas::of(method->formulas.text());
+    CHECK_EQ(again.text(), method->formulas.text());
+    CHECK_EQ(again.also_at.size(), 2U);
+}
+
+TEST_CASE("WhatALossDoesNotGoWithIsRefused") {
+    const MethodFolder folder;
+    const std::string file = folder.file("keys: [{name: mu, default: 0}]\nloss: cross_entropy(mu * logits, y)\n");
+    CHECK_EQ(error_of(with_file(file)), "");
+    check_message("config", "loss beside a loss", error_of(with_file(file) + "training: {loss: {name: focal}}\n"),
+                  "c.yaml:8: training.loss");
+    check_message("config", "loss beside smoothing",
+                  error_of(with_file(file) + "training: {loss: {name: cross_entropy, label_smoothing: 0.1}}\n"),
+                  "c.yaml:8: training.loss");
+    check_message("config", "loss beside a graph", error_of(with_file(file) + "training: {graph: true}\n"),
+                  "c.yaml:8: training.graph");
+    check_message("config", "loss of numbers",
+                  error_of("data: {format: synthetic_linear, partition: {clients: 4}}\nmodel: {name: lr}\ntask: regression\n"
+                           "strategy: {file: " +
+                           file + "}\n"),
+                  "c.yaml:4: strategy.file");
+    check_message("config", "loss of a cut model", error_of(with_file(file) + "mode: {name: split, cut: fc}\n"),
+                  "c.yaml:7: strategy.file");
 }
 
 TEST_CASE("APlaceWithoutWhatItIsThereForIsRefused") {

@@ -1,4 +1,4 @@
 import fedhive as fh
 @fh.loss
 def loss(out, y):
-    return out.logits.mean()
+    return fh.sum(2 ** out.logits)

@@ -1,0 +1,72 @@
+// The loss of strategy.file in a process that trains: the formula of a method with its keys, the models at which it also looks at a
+// batch, and the client's examples by class. docs/methods.md, Losses.
+#pragma once
+
+#include "aggregation/formulas/method_formulas.h"
+#include "aggregation/formulas/row_loss.h"
+#include "aggregation/memory/param_span.h"
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fedhive::clients {
+
+/// What the loss of a method asks of an engine.
+struct LossNeeds {
+    bool formula = false;   // the method has a loss which its keys do not make the cross-entropy
+    bool features = false;  // it reads features, of any model
+    bool others = false;    // it looks at the batch at other parameters
+};
+
+/// Throws FormulaError for a formula that is no loss of an example.
+LossNeeds loss_needs(const aggregation::formulas::MethodFormulas& method);
+
+class OutputLoss {
+public:
+    /// A model at which the formula also looks at a batch, in evaluation mode.
+    struct Other {
+        std::string at;  // w_t, w_0 or a memory
+        bool logits = false, features = false;
+        aggregation::ConstParamSpan model{};  // [P], or the trainable ones of it; valid while the client trains
+    };
+
+    /// Null if the method has no loss, or by its keys the cross-entropy. features: of the model, 0 if it has none.
+    static std::unique_ptr<OutputLoss> of(const aggregation::formulas::MethodFormulas& method, std::size_t classes,
+                                          std::size_t features);
+
+    /// Whether steps compute this loss: from start() to rest(), while a client trains for a round. Other steps, as those of an evaluation
+    /// of personal models, compute the run's own loss.
+    bool is_on() const { return is_on_; }
+    void start() { is_on_ = true; }
+    void rest() { is_on_ = false; }
+
+    /// The formula reads or moves the features of the model that trains.
+    bool reads_features() const { return rows_.reads("z"); }
+    std::span<Other> others() { return others_; }
+    std::span<const Other> others() const { return others_; }
+    std::size_t classes() const { return sizes_.classes; }
+    std::size_t features() const { return sizes_.features; }
+    bool reads(std::string_view name) const { return rows_.reads(name); }
+
+    /// Of the client that trains next. A name that the formula does not read is ignored.
+    void set(std::string_view name, double number) { rows_.set(name, number); }
+    void set_counts(std::span<const float> counts) { rows_.set_counts(counts); }
+
+    /// Σ loss over the rows that count (RowLoss::run); batch.others: by the index of others().
+    double run(const aggregation::formulas::RowBatch& batch) { return rows_.run(batch); }
+
+private:
+    OutputLoss(aggregation::formulas::Formulas formulas, aggregation::formulas::RowSizes sizes,
+               const std::vector<aggregation::formulas::OtherAnswers>& also_at);
+
+    aggregation::formulas::RowSizes sizes_;
+    aggregation::formulas::RowLoss rows_;
+    std::vector<Other> others_{};
+    bool is_on_ = false;
+};
+
+}  // namespace fedhive::clients

@@ -1,0 +1,18 @@
+// What the loss of strategy.file reads of the client that trains next: its examples by class, numbers, and other models.
+#pragma once
+
+#include "clients/data/dataset.h"
+#include "clients/tasks/output_loss.h"
+#include "clients/visit/formula_visit.h"
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace fedhive::clients {
+
+/// Call it when `visit` has begun. examples: of training, in host memory; shard: the client's among them.
+void begin_loss(OutputLoss& loss, const FormulaVisit& visit, const VisitFacts& facts, const ExamplesView& examples,
+                std::span<const std::uint32_t> shard);
+
+}  // namespace fedhive::clients

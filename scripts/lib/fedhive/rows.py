@@ -1,0 +1,70 @@
+"""Values of an example, for @fh.loss: their shapes, and which operations take which. The functions are named as in a formula's text.
+
+A number meets everything; a number for each example meets vectors; classes and features do not meet.
+"""
+from .context import fail, unknown
+from .grammar import ROW_FUNCTIONS
+
+ROW, CLASSES, FEATURES = "row", "classes", "features"
+SPOKEN = {ROW: "a number for each example", CLASSES: "a number for each class", FEATURES: "a vector of features"}
+LABEL = "y"
+NAMES = {"logits": CLASSES, "z": FEATURES, "counts": CLASSES, LABEL: ROW}
+OF_VECTOR = {"sum", "mean", "norm", "dot", "cos", "max", "min", "logsumexp", "softmax", "log_softmax", "cross_entropy", "kl", "pick"}
+
+
+def is_row_kind(is_vector):
+    """Says whether a value's shape is of an example."""
+    return isinstance(is_vector, str)
+
+
+def shape(operation, arguments):
+    """Returns the shape of an operation's value. Raises MethodError if its arguments do not fit."""
+    spoken = f"fh.{operation} of {', '.join(a.spoken() for a in arguments)}"
+    for a in arguments:
+        if a.per_client or a.is_vector is True:
+            fail(f"{a.spoken()} in the loss of an example. It reads out, y, counts, keys and numbers; what a model at another vector gives, "
+                 "@fh.loss(also_at={\"sent\": \"w_t\"}) names.")
+    kinds = [a.is_vector for a in arguments]
+    if operation == "one_hot" or operation in ("pick", "cross_entropy"):
+        label = arguments[-1]
+        if label.operation != "name" or label.value != LABEL or (operation != "one_hot" and kinds[0] != CLASSES):
+            fail(f"{spoken}: it takes {'' if operation == 'one_hot' else 'a number for each class, as out.logits, and '}the label y")
+        return CLASSES if operation == "one_hot" else ROW
+    if operation in OF_VECTOR:
+        for a in arguments:
+            if a.is_vector not in (CLASSES, FEATURES):
+                fail(f"{spoken}: it is of a vector, as out.logits or out.z")
+        if len(set(kinds)) > 1:
+            fail(f"{spoken}: its vectors are of one kind")
+        return kinds[0] if operation in ("softmax", "log_softmax") else ROW
+    if CLASSES in kinds and FEATURES in kinds:
+        fail(f"{operation} of {', '.join(a.spoken() for a in arguments)}: fh.sum, fh.mean or fh.dot make one number of a vector")
+    if operation == "%":
+        fail("% is of numbers, not of an example's values")
+    if operation == "^" and kinds[1]:
+        fail(f"a power whose exponent is {arguments[1].spoken()}: an exponent is a number. fh.exp takes vectors.")
+    return CLASSES if CLASSES in kinds else FEATURES if FEATURES in kinds else ROW if ROW in kinds else False
+
+
+class Answers:
+    """What a model gives for an example: the argument out, and those that also_at names."""
+
+    def __init__(self, name, values):
+        """values: {"logits" or "z": value}."""
+        self._name, self._values = name, values
+
+    def __getattr__(self, name):
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if name not in self._values:
+            fail(unknown(f"{self._name}'s", name, list(self._values)))
+        return self._values[name]
+
+    def __repr__(self):
+        return f"the answers {self._name}"
+
+
+def refuse_elsewhere(operation, arguments):
+    """Raises MethodError for a function of examples on other values."""
+    if operation in ROW_FUNCTIONS and any(a.is_vector or a.per_client for a in arguments) or operation in ROW_FUNCTIONS - {"log_sigmoid"}:
+        fail(f"fh.{operation} of {', '.join(a.spoken() for a in arguments)}: it is of out.logits and out.z, in @fh.loss")

@@ -1,0 +1,85 @@
+"""Losses of papers in NumPy, written from the papers and not from the files of configs/methods. tests/golden/methods.py compares both.
+
+A function gets the keys h, logits [B, C], features z [B, d], labels y [B], counts [C], and what other models give for the same examples,
+{name: (logits, z)}; it returns the loss of each example, [B]. Analytic in logits and z, so that gradients are exact by a step along the
+imaginary axis (Squire and Trapp 1998): no absolute values, no complex conjugates.
+"""
+import numpy as np
+
+
+def probabilities(logits):
+    powers = np.exp(logits)
+    return powers / powers.sum(1)[:, None]
+
+
+def of_label(values, y):
+    return values[range(len(y)), y]
+
+
+def supervised(logits, y):
+    return -np.log(of_label(probabilities(logits), y))
+
+
+def similarity(a, b):
+    return (a * b).sum(1) / np.sqrt((a**2).sum(1)) / np.sqrt((b**2).sum(1))
+
+
+def moon(h, logits, z, y, counts, others):  # Li, He and Song 2021: l_sup + mu * l_con
+    near = np.exp(similarity(z, others["sent"][1]) / h.temperature)
+    far = np.exp(similarity(z, others["before"][1]) / h.temperature)
+    return supervised(logits, y) - h.mu * np.log(near / (near + far))
+
+
+def fedlc(h, logits, z, y, counts, others):  # Zhang et al. 2022: -log of e^(f_y - tau n_y^(-1/4)) over the sum of e^(f_c - tau n_c^(-1/4))
+    present = np.where(counts > 0, counts, 1e-8)
+    powers = np.exp(logits) / np.exp(h.tau / np.sqrt(np.sqrt(present)))
+    return np.log(powers.sum(1)) - np.log(of_label(powers, y))
+
+
+def fedrs(h, logits, z, y, counts, others):  # Li and Zhan 2021: scores of missing classes times alpha
+    scale = np.array([1.0 if n > 0 else h.alpha for n in counts])
+    return supervised(logits * scale, y)
+
+
+def fedntd(h, logits, z, y, counts, others):  # Lee et al. 2022: cross-entropy + beta * KL over the classes other than the label
+    losses = []
+    for b, label in enumerate(y):
+        others_than = [c for c in range(logits.shape[1]) if c != label]
+        q = probabilities(logits[b:b + 1, others_than] / h.tau)[0]
+        p = probabilities(others["sent"][0][b:b + 1, others_than] / h.tau)[0]
+        losses.append((p * np.log(p / q)).sum())
+    return supervised(logits, y) + h.beta * np.array(losses)
+
+
+def fedgkd(h, logits, z, y, counts, others):  # Yao et al. 2021: cross-entropy + gamma/2 * KL(teacher, student)
+    p, q = probabilities(others["sent"][0]), probabilities(logits)
+    return supervised(logits, y) + h.gamma / 2 * (p * np.log(p / q)).sum(1)
+
+
+def focal(h, logits, z, y, counts, others):  # Lin et al. 2017: -(1 - p)^gamma log p
+    p = of_label(probabilities(logits), y)
+    return -((1 - p) ** h.gamma) * np.log(p)
+
+
+def label_smoothing(h, logits, z, y, counts, others):  # Szegedy et al. 2016: the target is 1 - eps + eps / C, and eps / C elsewhere
+    classes = logits.shape[1]
+    target = np.full(logits.shape, h.epsilon / classes)
+    target[range(len(y)), y] += 1 - h.epsilon
+    return -(target * np.log(probabilities(logits))).sum(1)
+
+
+LOSS_PAPERS = {function.__name__: function for function in (moon, fedlc, fedrs, fedntd, fedgkd, focal, label_smoothing)}
+
+
+def gradients(function, h, logits, z, y, counts, others):
+    """Returns (losses, {"logits": gradient [B, C], "z": gradient [B, d]}) of the examples' losses."""
+    step, found = 1e-30, {}
+    for name, values in (("logits", logits), ("z", z)):
+        columns = []
+        for column in range(values.shape[1]):
+            moved = values.astype(complex)
+            moved[:, column] += 1j * step
+            arguments = {"logits": logits, "z": z, name: moved}
+            columns.append(np.imag(function(h, arguments["logits"], arguments["z"], y, counts, others)) / step)
+        found[name] = np.stack(columns, 1)
+    return function(h, logits, z, y, counts, others), found
