@@ -20,7 +20,6 @@ struct RowTerms {
     std::array<std::size_t, 3> steps{};
     std::size_t out_step = 0;
     std::size_t columns = 1;          // of the widest operand or of `out`
-    float exponent = 0.0F;            // Op::Power
     const float* value = nullptr;     // backward: what forward wrote to `out`
     const float* gradient = nullptr;  // of `out`
     float* to = nullptr;              // the gradient of an operand, to which the loop adds
