@@ -191,16 +191,25 @@ TEST_SUITE("Formulas") {
             CHECK_EQ(bench.vectors["d"][i], doctest::Approx(static_cast<double>(before.at("g")[i]) * gw / gg).epsilon(1e-4));
     }
 
+    TEST_CASE("ASecondRunIsOfTheVectorsOfItsTime") {
+        Bench bench(700);
+        Executor executor = bench.run({"let total = 2 * sum(w)", "x = total", "d = w * total"});
+        for (float& value : bench.vectors["w"]) value = 0.25F;
+        executor.run(bench.ranges);
+        CHECK_EQ(executor.number("x"), 350.0);
+        CHECK_EQ(bench.vectors["d"][699], 87.5F);
+    }
+
     TEST_CASE("CohortFunctionsGiveOneNumberOrOneForEachUpdate") {
         const Executor executor =
             Bench(16).run({"weight = k.n / sum_k(k.n) * rank_k(k.loss)", "a = mean_k(k.loss)", "b = median_k(k.n)",
-                           "e = max_k(softmax_k(k.n))", "f = min_k(sort_k(k.n) - k.n)"});
+                           "e = max_k(softmax_k(k.n))", "f = sum_k(sort_k(k.n) * k.loss)"});
         CHECK_EQ(executor.numbers("weight"), Numbers{0.0, 0.1 * 3.0, 0.4 * 1.0, 0.2 * 2.0});
         CHECK_EQ(executor.number("a"), 1.125);
         CHECK_EQ(executor.number("b"), 2.5);
         CHECK_EQ(executor.number("e"),
                  doctest::Approx(std::exp(4.0) / (std::exp(1.0) + std::exp(2.0) + std::exp(3.0) + std::exp(4.0))));
-        CHECK_EQ(executor.number("f"), -2.0);
+        CHECK_EQ(executor.number("f"), 0.5 * 1.0 + 2.0 * 2.0 + 1.0 * 3.0 + 1.0 * 4.0);
     }
 
     TEST_CASE("BitsAreThoseOfAnyProcessor") {
