@@ -1,13 +1,16 @@
 // Speed of aggregation alone: each rule over K updates of P floats, compared with a copy on this machine in the same minute.
 //
 //   aggregation_speed cpu|cuda RULE P K REPEATS        RULE: mean, median, trimmed_mean (a tenth at each end),
-//                                                      products (inner products of all pairs, in one thread) or distances (the
-//                                                      same by a pass over each pair, for comparison). Per repeat prints
+//                                                      products (inner products of all pairs, in one thread),
+//                                                      products_by_two (by two threads over ranges of columns, as two workers
+//                                                      take them) or distances (the same by a pass over each pair, for
+//                                                      comparison). Per repeat prints
 //                                                      {"rule_s": …, "copy_s": …}: seconds of the rule, and of a single-threaded
 //                                                      copy that moves as many bytes, 4 * P * (K + 1)
 #include "aggregation/base/clock.h"
 #include "aggregation/base/error.h"
 #include "aggregation/base/random.h"
+#include "aggregation/math/gram.h"
 #include "aggregation/math/inner_products.h"
 #include "aggregation/math/mean.h"
 #include "aggregation/math/median.h"
@@ -17,11 +20,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 using namespace fedhive;
@@ -47,6 +52,32 @@ void take_products(const Buffers& updates) {
     FEDHIVE_CHECK(inner_products_of(rows, 0).norm(0) > 0.0, "no norm");
 }
 
+/// The products of every second range of columns from `first` on, range after range.
+void take_ranges(const std::vector<const float*>& rows, std::size_t num_floats, MemorySpace space, std::size_t first,
+                 std::vector<std::vector<double>>& values) {
+    std::vector<const float*> columns(rows.size());
+    for (std::size_t range = first; range < values.size(); range += 2) {
+        const std::size_t begin = range * kGramColumns;
+        for (std::size_t k = 0; k < rows.size(); ++k) columns[k] = rows[k] + begin;
+        gram(columns, 0, std::min(kGramColumns, num_floats - begin), space, values[range]);
+    }
+}
+
+void take_products_by_two(const Buffers& updates) {
+    const std::size_t num_floats = updates.front().span().size;
+    const MemorySpace space = updates.front().span().space;
+    std::vector<const float*> rows;
+    for (const ParamBuffer& update : updates) rows.push_back(update.span().data);
+    std::vector<std::vector<double>> values((num_floats + kGramColumns - 1) / kGramColumns,
+                                            std::vector<double>(gram_values(rows.size())));
+    std::thread other([&] { take_ranges(rows, num_floats, space, 1, values); });
+    take_ranges(rows, num_floats, space, 0, values);
+    other.join();
+    InnerProducts products(rows.size(), 0);
+    for (const std::vector<double>& of_range : values) products.add(of_range);
+    FEDHIVE_CHECK(products.norm(0) > 0.0, "no norm");
+}
+
 /// A pass over each pair of updates, as Krum took its distances before there were inner products.
 void take_distances(const Buffers& updates) {
     ParamBuffer difference(updates.front().span().size, updates.front().span().space);
@@ -60,8 +91,10 @@ Rule make(const std::string& rule) {
     if (rule == "median") return of_aggregator(make_median());
     if (rule == "trimmed_mean") return of_aggregator(make_trimmed_mean(0.1));
     if (rule == "products") return take_products;
+    if (rule == "products_by_two") return take_products_by_two;
     if (rule == "distances") return take_distances;
-    throw ConfigError(fmt::format("there is no rule '{}'; known: mean, median, trimmed_mean, products, distances", rule));
+    throw ConfigError(
+        fmt::format("there is no rule '{}'; known: mean, median, trimmed_mean, products, products_by_two, distances", rule));
 }
 
 MemorySpace space_of(const std::string& device) {
