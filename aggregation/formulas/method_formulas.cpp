@@ -91,6 +91,7 @@ Scope MethodFormulas::scope(Place place) const {
         return scope;
     }
     add(scope.given, Shape::Vector, {"w_t", "local"});
+    if (place != Place::Judge) add(scope.given, Shape::Vector, {"g_t"});
     const bool in_steps = place == Place::Second || place == Place::Gradient;
     for (const MethodMemory& memory : memories) {
         const bool of_visit = changes_in_steps(memory) && (in_steps || place == Place::End);

@@ -27,7 +27,7 @@ enum class TaskKind : std::uint32_t {
     Evaluate,              // one chunk of the test examples under the global model; result: its sums
     EvaluateClients,       // the global model on the held-out examples of a range of clients; result: one for each
     EvaluatePersonalized,  // the same, after a local epoch of each client on its own examples
-    Measure,               // the global model on the training examples of a range of clients; result: one for each
+    Measure,               // what a sampler asks a range of clients for; result: the first of the sums of each
     Aggregate,             // one range of the parameters of the round's aggregate; result: that range of the arena's aggregate
     Products,              // inner products of the updates over one range; result: in the arena's products
     Empty,                 // no work: measures what a round costs by itself

@@ -12,6 +12,8 @@ constexpr std::string_view kSent = "sent_";
 constexpr std::string_view kLossMeasure = "loss";
 
 bool is_measure(std::string_view report) { return report.starts_with(kSent); }
+bool is_of_gradient(std::string_view report) { return is_measure(report) && report.substr(kSent.size()) == kGradientNorm; }
+bool is_of_outputs(std::string_view report) { return is_measure(report) && !is_of_gradient(report); }
 
 }  // namespace
 
@@ -19,6 +21,7 @@ std::vector<std::string> measures_of(const LearningTask& task) {
     std::vector<std::string> names{std::string(kLossMeasure)};
     for (const Metric& metric : task.metrics)
         if (!metric.is_asked_for() && metric.over_classes == 0) names.push_back(metric.name);
+    names.emplace_back(kGradientNorm);
     return names;
 }
 
@@ -37,22 +40,31 @@ ReportSpec report_of_measure(const LearningTask& task, const std::string& measur
         "failure";
     const std::string name = std::string(kSent) + measure;
     if (measure == kLossMeasure) return {name, "as `train_loss`", "mean loss " + behind};
+    if (measure == kGradientNorm) return {name, "as the gradient", "norm of the mean gradient of `training.loss`, " + behind};
     const Metric* metric = task.metric(measure);
     FEDHIVE_CHECK(metric != nullptr, "task '{}' has no measure '{}'", task.name, measure);
     return {name, "[metric](README.md#metrics)", fmt::format("{} {}", metric->meaning, behind)};
 }
 
-bool any_measured(const Reports& reports) {
+bool measures_outputs(const Reports& reports) {
     for (std::size_t i = 0; i < reports.size(); ++i)
-        if (is_measure(reports.name(i))) return true;
+        if (is_of_outputs(reports.name(i))) return true;
     return false;
 }
+
+std::optional<std::size_t> place_of_gradient_norm(const Reports& reports) {
+    for (std::size_t i = 0; i < reports.size(); ++i)
+        if (is_of_gradient(reports.name(i))) return i;
+    return std::nullopt;
+}
+
+bool any_measured(const Reports& reports) { return measures_outputs(reports) || place_of_gradient_norm(reports).has_value(); }
 
 void measure(const EvaluationSums& sums, const LearningTask& task, std::uint64_t examples, std::uint64_t targets,
              const Reports& reports, ReportValues& to) {
     const double counted = sums.counted_examples(examples, targets);
     for (std::size_t i = 0; i < reports.size(); ++i) {
-        if (!is_measure(reports.name(i))) continue;
+        if (!is_of_outputs(reports.name(i))) continue;
         const std::string_view name = reports.name(i).substr(kSent.size());
         const Metric* metric = task.metric(name);
         FEDHIVE_CHECK(name == kLossMeasure || metric != nullptr, "task '{}' has no measure '{}'", task.name, name);

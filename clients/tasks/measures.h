@@ -3,18 +3,24 @@
 //
 //   loss       Σ loss / counted examples, of the task's own loss, as evaluations report it
 //   accuracy   or another of the task's usual metrics, likewise over the counted targets
+//   gradient_norm   Euclidean norm of the mean gradient of the loss that is trained
 #pragma once
 
 #include "clients/protocol/reports.h"
 #include "clients/tasks/learning_task.h"
 
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace fedhive::clients {
 
-/// The measures of a task: loss, then its metrics that every run of it has. Of all tasks, each once.
+/// The norm of the mean gradient: the measure that needs a pass backward, too.
+inline constexpr std::string_view kGradientNorm = "gradient_norm";
+
+/// The measures of a task: loss, its metrics that every run of it has, the gradient's norm. Of all tasks, each once.
 std::vector<std::string> measures_of(const LearningTask& task);
 std::vector<std::string> measure_names();
 
@@ -23,9 +29,13 @@ ReportSpec report_of_measure(const LearningTask& task, const std::string& measur
 
 /// At least one of the reports is a measure, so clients make a pass for it.
 bool any_measured(const Reports& reports);
+/// At least one is made of the model's outputs, by a pass forward.
+bool measures_outputs(const Reports& reports);
+/// The place of the gradient's norm among the reports, if it is there: a pass forward and backward.
+std::optional<std::size_t> place_of_gradient_norm(const Reports& reports);
 
-/// Writes the measures among `reports` to `to`, from the sums of one client's `examples` examples with `targets` targets each. 0 if
-/// no target counts.
+/// Writes the measures of the model's outputs among `reports` to `to`, from the sums of one client's `examples` examples with `targets`
+/// targets each. 0 if no target counts.
 void measure(const EvaluationSums& sums, const LearningTask& task, std::uint64_t examples, std::uint64_t targets,
              const Reports& reports, ReportValues& to);
 

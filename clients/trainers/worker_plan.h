@@ -64,6 +64,8 @@ struct WorkerPlan {
     SumsPlan sums;                         // of an evaluation
     std::uint64_t evaluation_chunk = 500;  // examples in one forward pass over a client's examples
     Reports reports;                       // of a client's visit
+    Reports of_candidates;                 // the one measure that a sampler asks clients for; empty: it asks nobody
+    bool mean_gradient = false;            // strategy.file: formulas read the mean gradient of the model that was sent
     int threads = 1;
     std::uint64_t clients_at_once = 1;     // members of a slot that are trained in one batched step
     aggregation::IpcHandle data_handle{};  // CUDA: the examples in device memory

@@ -36,6 +36,11 @@ void FormulaVisit::add_to(LocalStep& step) {
     if (vectors_.has_begun()) gradients_.back()->begin_visit();  // the step is made within a visit
 }
 
+void FormulaVisit::take_gradient(TrainingStep& step, const LocalTraining& training, const MeasuredClient& client,
+                                 ConstParamSpan sent) {
+    mean_gradient(step, training, {}, client.round, client.client_id, client.shard, sent, vectors_.mean_gradient());
+}
+
 ConstParamSpan FormulaVisit::begin(const aggregation::VisitMemories& memories, ConstParamSpan sent, const VisitFacts& facts) {
     vectors_.begin(memories, sent, facts);
     began_ = sent;

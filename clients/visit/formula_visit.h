@@ -10,6 +10,7 @@
 #include "clients/protocol/reports.h"
 #include "clients/visit/formula_gradient.h"
 #include "clients/visit/local_step.h"
+#include "clients/visit/measure_pass.h"
 #include "clients/visit/visit_vectors.h"
 
 #include <cstdint>
@@ -31,6 +32,10 @@ public:
 
     /// The step may be made before or within a visit.
     void add_to(LocalStep& step);
+
+    /// The mean gradient g_t at `sent`, for formulas that read it: before begin(). step: of one client, without gradient rules.
+    void take_gradient(TrainingStep& step, const LocalTraining& training, const MeasuredClient& client,
+                       aggregation::ConstParamSpan sent);
 
     /// Before the client's first step. sent: [P], the model that it was sent, with its own local part. The result is where it
     /// begins: `sent`, or what `start` gives; valid until the next visit.

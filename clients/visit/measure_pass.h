@@ -1,13 +1,16 @@
 // A pass over examples without training: the sums of a model on any of them, in pieces, and a client's measures
-// (clients/tasks/measures.h) of the model that it was sent.
+// (clients/tasks/measures.h) of the model that it was sent: of its outputs, and of its gradient.
 #pragma once
 
+#include "aggregation/memory/param_buffer.h"
 #include "clients/engine/training_step.h"
 #include "clients/protocol/reports.h"
 #include "clients/tasks/evaluation_sums.h"
+#include "clients/visit/local_training.h"
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 
 namespace fedhive::clients {
@@ -17,30 +20,50 @@ namespace fedhive::clients {
 EvaluationSums sums_over(Evaluation& evaluation, const ExamplesView& from, std::span<const std::uint32_t> indices,
                          std::uint64_t chunk, const SumsPlan& plan, const std::function<void()>& after_piece = {});
 
-/// Measures clients of a run. It draws nothing, changes no buffer and no model; training that begins later has the bits that it has
-/// without the pass.
+/// What a pass needs to know of a run.
+struct MeasureOptions {
+    ExamplesView train;
+    SumsPlan sums;
+    std::uint64_t chunk = 0;  // examples in a pass forward at a time
+    LocalTraining training;   // batches of the gradient, and the key of its dropout
+};
+
+struct MeasuredClient {
+    std::uint32_t round = 0;
+    std::uint32_t client_id = 0;
+    std::span<const std::uint32_t> shard;  // its training examples, at least one
+};
+
+/// Measures clients of a run. It changes no model; training that begins later has the bits that it has without the pass.
 ///
-/// Order    a client's examples in the order of its shard, in pieces of `chunk`: same bits in any worker.
-/// Cost     a forward pass; waits for a device.
+/// Outputs   as an evaluation: no draws, no buffers change.
+/// Gradient  mean_gradient() in batches of the training, in training mode, with dropout by (seed, round, client).
+/// Order     a client's examples in the order of its shard: same bits in any worker.
+/// Memory    the gradient, and as many zeros, each [P], if it is measured.
+/// Cost      a pass forward, one forward and backward, or both; waits for a device.
 class MeasurePass {
 public:
-    /// `reports`: the run's, at least one of them a measure. All must outlive it.
-    MeasurePass(Evaluation& evaluation, const ExamplesView& train, const SumsPlan& plan, std::uint64_t chunk,
-                const Reports& reports)
-        : evaluation_(evaluation), train_(train), plan_(plan), chunk_(chunk), reports_(reports) {}
+    /// step: of one client, without gradient rules. `reports`: at least one of them a measure. All must outlive this.
+    MeasurePass(Evaluation& evaluation, TrainingStep& step, const MeasureOptions& options, const Reports& reports);
 
     /// Sets the model, [P], of the following clients.
-    void begin(aggregation::ConstParamSpan sent) { evaluation_.begin(sent); }
+    void begin(aggregation::ConstParamSpan sent);
 
-    /// Writes the measures of a client with these training examples, at least one, to its places in `to`.
-    void measure(std::span<const std::uint32_t> shard, ReportValues& to, const std::function<void()>& after_piece = {});
+    /// Writes the measures of a client to their places in `to`. The model of `step` is unspecified afterwards.
+    void measure(const MeasuredClient& client, ReportValues& to, const std::function<void()>& after_piece = {});
 
 private:
+    double gradient_norm(const MeasuredClient& client);
+
     Evaluation& evaluation_;
-    ExamplesView train_;
-    SumsPlan plan_;
-    std::uint64_t chunk_;
+    TrainingStep& step_;
+    MeasureOptions options_;
     const Reports& reports_;
+    bool of_outputs_;
+    std::optional<std::size_t> gradient_norm_;  // its place among the reports
+    aggregation::ConstParamSpan sent_{};
+    bool evaluates_sent_ = false;  // the evaluation has begun with it, and nothing was trained since
+    aggregation::ParamBuffer gradient_{}, zeros_{};
 };
 
 }  // namespace fedhive::clients

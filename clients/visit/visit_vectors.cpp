@@ -70,6 +70,11 @@ VisitVectors::VisitVectors(const MethodFormulas& method, const aggregation::Memo
     if (any_reads(method, "local")) mask_ = mask_of(layout, local_part, space);
 }
 
+ParamSpan VisitVectors::mean_gradient() {
+    if (mean_gradient_.span().size == 0) mean_gradient_ = ParamBuffer(trainable_, space_);
+    return mean_gradient_;
+}
+
 /// Empty: 0.
 ConstParamSpan VisitVectors::before_steps(const Bound& memory, const aggregation::VisitMemories& memories) const {
     const ConstParamSpan own = memory.owner == MemoryOwner::Client ? memories.own(memory.name) : ConstParamSpan();

@@ -47,7 +47,10 @@ public:
     /// Memory   a vector for each memory that steps change, and for the mask `local` if a formula reads it.
     void begin(const aggregation::VisitMemories& memories, aggregation::ConstParamSpan sent, const VisitFacts& facts);
 
-    /// What a formula reads of the visit: w_t, memories, local, and the facts.
+    /// [trainable], where the mean gradient g_t at the model that is sent is written before a visit, for formulas that read it.
+    aggregation::ParamSpan mean_gradient();
+
+    /// What a formula reads of the visit: w_t, memories, local, g_t, and the facts.
     void set_all(aggregation::formulas::Executor& executor) const;
 
     aggregation::ConstParamSpan sent() const { return sent_; }
@@ -65,6 +68,7 @@ public:
     void each(const Take& take) const {
         take(std::string_view("w_t"), sent_);
         if (mask_.span().size > 0) take(std::string_view("local"), aggregation::ConstParamSpan(mask_));
+        if (mean_gradient_.span().size > 0) take(std::string_view("g_t"), aggregation::ConstParamSpan(mean_gradient_));
         for (const Bound& memory : memories_) take(std::string_view(memory.name), memory.values);
     }
     const VisitFacts& facts() const { return facts_; }
@@ -84,7 +88,8 @@ private:
     aggregation::MemorySpace space_;
     std::size_t trainable_;
     std::deque<Bound> memories_{};
-    aggregation::ParamBuffer mask_{};  // [trainable]: 1 in the client's own part, else 0; empty: no formula reads it
+    aggregation::ParamBuffer mean_gradient_{};  // empty: nothing was written
+    aggregation::ParamBuffer mask_{};           // [trainable]: 1 in the client's own part, else 0; empty: no formula reads it
     aggregation::ConstParamSpan sent_{};
     VisitFacts facts_{};
 };

@@ -40,27 +40,32 @@ void EvaluationTasks::evaluate(TaskCell& cell) {
     write_sums(sums, worker_.block.sums(worker_.block.index_of(cell)));
 }
 
-void EvaluationTasks::evaluate_clients(const Task& task) {
-    const bool personalized = task.kind == TaskKind::EvaluatePersonalized;
+std::span<const std::uint32_t> EvaluationTasks::clients_of(const Task& task) const {
     const std::span<const std::uint32_t> all = worker_.block.evaluated();
     require(task.first <= all.size() && task.count <= all.size() - task.first, "last evaluated client");
+    const std::span<const std::uint32_t> clients = all.subspan(task.first, task.count);
+    for (const std::uint32_t client_id : clients) require(client_id < worker_.dataset.map().num_clients, "evaluated client");
+    return clients;
+}
+
+void EvaluationTasks::evaluate_clients(const Task& task) {
+    const bool personalized = task.kind == TaskKind::EvaluatePersonalized;
     const aggregation::ConstParamSpan global = worker_.global_model(task);
     Evaluation& evaluation = worker_.trainer.evaluation();
     LocalStep local(worker_.trainer.step(), worker_.plan.clip_norm);
     SupervisedStep step(local, worker_.supervision);
     if (OutputLoss* const loss = worker_.trainer.output_loss()) loss->rest();
     if (!personalized && worker_.local_part.empty()) evaluation.begin(global);
-    for (std::uint64_t i = task.first; i < task.first + task.count; ++i) {
-        const std::uint32_t client_id = all[i];
-        require(client_id < worker_.dataset.map().num_clients, "evaluated client");
+    std::uint64_t place = task.first;
+    for (const std::uint32_t client_id : clients_of(task)) {
         const aggregation::ConstParamSpan start = worker_.start_of(task, client_id);
         if (!personalized && !worker_.local_part.empty()) evaluation.begin(start);
         if (personalized) evaluation.begin(own_model(task, client_id, start, step));
         // In pieces as large as those of the test examples.
         const EvaluationSums sums =
-            sums_over(evaluation, worker_.dataset.train(worker_.arena.space()), examples_of(task, client_id),
+            sums_over(evaluation, worker_.dataset.train(worker_.arena.space()), worker_.dataset.held_out(client_id),
                       worker_.plan.evaluation_chunk, worker_.plan.sums.of_client(), [&] { worker_.supervision.beat(); });
-        write_sums(sums, worker_.block.client_sums(i));
+        write_sums(sums, worker_.block.client_sums(place++));
         worker_.states.let_go(client_id);
         worker_.supervision.beat();
     }
@@ -81,8 +86,18 @@ aggregation::ConstParamSpan EvaluationTasks::own_model(const Task& task, std::ui
     return step.parameters();
 }
 
-std::span<const std::uint32_t> EvaluationTasks::examples_of(const Task& task, std::uint32_t client_id) const {
-    return task.kind == TaskKind::Measure ? worker_.dataset.shard(client_id) : worker_.dataset.held_out(client_id);
+void EvaluationTasks::measure_clients(const Task& task) {
+    MeasurePass pass(worker_.trainer.evaluation(), worker_.bare_step, worker_.measure_options(), worker_.plan.of_candidates);
+    if (worker_.local_part.empty()) pass.begin(worker_.global_model(task));
+    std::uint64_t place = task.first;
+    for (const std::uint32_t client_id : clients_of(task)) {
+        if (!worker_.local_part.empty()) pass.begin(worker_.start_of(task, client_id));
+        ReportValues measured{};
+        pass.measure({task.round, client_id, worker_.dataset.shard(client_id)}, measured, [&] { worker_.supervision.beat(); });
+        worker_.block.client_sums(place++).front() = measured.front();
+        worker_.states.let_go(client_id);
+        worker_.supervision.beat();
+    }
 }
 
 }  // namespace fedhive::clients

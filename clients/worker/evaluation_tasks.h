@@ -14,9 +14,12 @@ public:
     explicit EvaluationTasks(WorkerContext& worker);
     void evaluate(TaskCell& cell);
     void evaluate_clients(const Task& task);
+    /// Writes what a sampler asks each client for to the first of its sums.
+    void measure_clients(const Task& task);
 
 private:
-    std::span<const std::uint32_t> examples_of(const Task& task, std::uint32_t client_id) const;
+    /// The clients of the task. Throws Fault for one that there is not.
+    std::span<const std::uint32_t> clients_of(const Task& task) const;
     aggregation::ConstParamSpan own_model(const Task& task, std::uint32_t client_id, aggregation::ConstParamSpan start,
                                           TrainingStep& step);
 

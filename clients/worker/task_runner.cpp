@@ -96,8 +96,9 @@ void TaskRunner::run(TaskCell& cell) {
             return evaluation_.evaluate(cell);
         case TaskKind::EvaluateClients:
         case TaskKind::EvaluatePersonalized:
-        case TaskKind::Measure:
             return evaluation_.evaluate_clients(cell.task);
+        case TaskKind::Measure:
+            return evaluation_.measure_clients(cell.task);
         case TaskKind::Aggregate:
             return aggregate_.run(cell.task);
         case TaskKind::Products:

@@ -35,8 +35,7 @@ TrainTask::TrainTask(WorkerContext& worker)
       figures_(worker.arena.space()) {
     if (worker.plan.reports.has(kWithinClip)) within_clip_ = worker.plan.reports.index_of(kWithinClip);
     if (any_measured(worker.plan.reports))
-        measure_.emplace(worker.trainer.evaluation(), worker.dataset.train(worker.arena.space()), worker.plan.sums.of_client(),
-                         worker.plan.evaluation_chunk, worker.plan.reports);
+        measure_.emplace(worker.trainer.evaluation(), worker.bare_step, worker.measure_options(), worker.plan.reports);
     const aggregation::ControlChange& change = worker.plan.control_change;
     if (change.any()) {
         const auto* sgd = std::get_if<aggregation::SgdOptions>(&worker.plan.optimizer);
@@ -152,7 +151,8 @@ void TrainTask::measure_rows(TaskCell& cell, aggregation::ConstParamSpan start) 
     for (std::size_t row = 0; row < rows_.clients.size(); ++row) {
         if (worker_.block.members()[cell.task.first + rows_.places[row]].left_out != 0) continue;
         blame(cell, rows_.places[row]);
-        measure_->measure(rows_.clients[row].shard, rows_.measured[row], after_piece);
+        const RowClient& client = rows_.clients[row];
+        measure_->measure({cell.task.round, client.client_id, client.shard}, rows_.measured[row], after_piece);
     }
 }
 
@@ -166,10 +166,10 @@ void TrainTask::train_rows(TaskCell& cell, const LocalTraining& training, aggreg
     measure_rows(cell, start);
     blame(cell, blamed);
     if (control_) control_->begin(worker_.memories_of(task, rows_.clients.front().client_id));
-    supervision.expect(rows_.faults, rows_.row_of(blamed), [&](std::size_t row) { blame(cell, rows_.places[row]); });
     supervision.beat();
     supervision.throw_if_stopping();
     const aggregation::ConstParamSpan began = formulas_ ? begin_formulas(task, training, start) : start;
+    supervision.expect(rows_.faults, rows_.row_of(blamed), [&](std::size_t row) { blame(cell, rows_.places[row]); });
     clients_.train(training, task.objective, task.round, rows_.clients, began, rows_.results);
     for (std::size_t row = 0; measure_ && row < rows_.results.size(); ++row) {
         rows_.results[row].reports = rows_.measured[row];
@@ -182,6 +182,8 @@ void TrainTask::train_rows(TaskCell& cell, const LocalTraining& training, aggreg
 aggregation::ConstParamSpan TrainTask::begin_formulas(const Task& task, const LocalTraining& training,
                                                       aggregation::ConstParamSpan sent) {
     const RowClient& first = rows_.clients.front();
+    if (worker_.plan.mean_gradient)
+        formulas_->take_gradient(worker_.bare_step, training, {task.round, first.client_id, first.shard}, sent);
     const std::size_t examples = first.shard.size();
     const VisitFacts facts =
         VisitFacts::of(task.round, examples, training.steps_of(examples), worker_.plan.optimizer, task.objective);

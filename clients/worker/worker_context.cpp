@@ -26,8 +26,16 @@ WorkerContext::WorkerContext(const ControlBlock& control, std::uint32_t worker, 
                  : aggregation::ClientStates()),
       local_part(its_plan.model),
       local_step(its_trainer.step(), its_plan.clip_norm),
-      step(local_step, supervision) {
+      step(local_step, supervision),
+      bare_step(its_trainer.step(), supervision) {
     training.counted = CountedTargets::of(data.train());
+}
+
+MeasureOptions WorkerContext::measure_options() const {
+    return {.train = dataset.train(arena.space()),
+            .sums = plan.sums.of_client(),
+            .chunk = plan.evaluation_chunk,
+            .training = training};
 }
 
 aggregation::ConstParamSpan WorkerContext::global_model(const Task& task) const {

@@ -12,6 +12,7 @@
 #include "clients/trainers/worker_plan.h"
 #include "clients/visit/local_step.h"
 #include "clients/visit/local_training.h"
+#include "clients/visit/measure_pass.h"
 #include "clients/worker/supervised_step.h"
 
 #include <functional>
@@ -39,7 +40,11 @@ public:
     aggregation::ClientStates states;
     LocalPart local_part;
     LocalStep local_step;
-    SupervisedStep step;  // of one client at a time
+    SupervisedStep step;       // of one client at a time
+    SupervisedStep bare_step;  // the same without the algorithm's rules: gradients of the loss
+
+    /// What passes that measure need; the worker's own examples count.
+    MeasureOptions measure_options() const;
 
     bool on_device() const { return arena.space() == aggregation::MemorySpace::Cuda; }
 

@@ -75,7 +75,7 @@ double norm_of(const Vector& vector) {
 /// What the functions of a client read. Memories of the server are positive: a root may stand over them.
 Drawn of_client(const MethodFormulas& method, Draws& draws) {
     Drawn drawn;
-    for (const char* name : {"g", "g_2", "w", "w_t", "w_0"}) drawn.vectors[name] = draws.vector();
+    for (const char* name : {"g", "g_2", "w", "w_t", "w_0", "g_t"}) drawn.vectors[name] = draws.vector();
     drawn.vectors["u"] = drawn.vectors["w"];
     for (std::size_t i = 0; i < kElements; ++i) drawn.vectors["u"][i] -= drawn.vectors["w_t"][i];
     for (std::size_t i = 0; i < kElements; ++i) drawn.vectors["local"].push_back(i % 3 == 0 ? 1.0F : 0.0F);

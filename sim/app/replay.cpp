@@ -150,16 +150,26 @@ std::vector<clients::RowClient> rows_with(const Experiment& run, const std::vect
     return rows;
 }
 
+/// The plan's, with what counts of this process's examples.
+clients::LocalTraining training_here(const Experiment& run) {
+    clients::LocalTraining training = run.worker_plan.training;
+    training.counted = clients::CountedTargets::of(run.data.dataset.train());
+    return training;
+}
+
 /// What the client measures of the model that it is sent.
 clients::ReportValues measured_again(const Experiment& run, clients::Trainer& trainer, aggregation::ConstParamSpan sent,
-                                     std::uint32_t client_id) {
+                                     std::uint32_t round, std::uint32_t client_id) {
     clients::ReportValues values{};
     const clients::WorkerPlan& plan = run.worker_plan;
     if (!clients::any_measured(plan.reports)) return values;
-    clients::MeasurePass pass(trainer.evaluation(), run.data.dataset.train(sent.space), plan.sums.of_client(),
-                              plan.evaluation_chunk, plan.reports);
+    const clients::MeasureOptions options{.train = run.data.dataset.train(sent.space),
+                                          .sums = plan.sums.of_client(),
+                                          .chunk = plan.evaluation_chunk,
+                                          .training = training_here(run)};
+    clients::MeasurePass pass(trainer.evaluation(), trainer.step(), options, plan.reports);
     pass.begin(sent);
-    pass.measure(run.data.dataset.shard(client_id), values, [] { clients::throw_if_interrupted(); });
+    pass.measure({round, client_id, run.data.dataset.shard(client_id)}, values, [] { clients::throw_if_interrupted(); });
     return values;
 }
 
@@ -167,8 +177,7 @@ clients::ClientResult train_recorded(const Experiment& run, const std::vector<Re
                                      const RecordedClient& recorded, const Say& say) {
     const std::uint32_t id = recorded.client_id;
     const auto round = static_cast<std::uint32_t>(recorded.sent_round - 1);
-    clients::LocalTraining training = run.worker_plan.training.of_repeat(recorded.repeat);
-    training.counted = clients::CountedTargets::of(run.data.dataset.train());
+    const clients::LocalTraining training = training_here(run).of_repeat(recorded.repeat);
     const ServerSide& server = run.server;
     const aggregation::VisitMemories memories{
         .all = &run.model.memories,
@@ -183,7 +192,7 @@ clients::ClientResult train_recorded(const Experiment& run, const std::vector<Re
     const auto row = static_cast<std::size_t>(its - rows.begin());
 
     const auto trainer = clients::make_trainer(run.worker_plan, run.data.dataset, run.resources.arena->frozen());
-    const clients::ReportValues measured = measured_again(run, *trainer, global, id);
+    const clients::ReportValues measured = measured_again(run, *trainer, global, round, id);
     clients::LocalStep local(rows.size() > 1 ? trainer->step_at_once() : trainer->step(), run.worker_plan.clip_norm);
     if (const aggregation::ControlChange& change = run.worker_plan.control_change; change.any())
         clients::ControlVariates(local, run.model.memories, change, 0.0F, global.space).begin(memories);
@@ -194,6 +203,8 @@ clients::ClientResult train_recorded(const Experiment& run, const std::vector<Re
         formulas.emplace(run.worker_plan.method, run.model.memories, run.model.layout, run.model.local_part,
                          run.worker_plan.reports, global.space);
         formulas->add_to(local);
+        if (run.worker_plan.mean_gradient)
+            formulas->take_gradient(trainer->step(), training, {round, id, rows[row].shard}, global);
         const std::size_t examples = rows[row].shard.size();
         const auto facts =
             clients::VisitFacts::of(round, examples, training.steps_of(examples), run.worker_plan.optimizer, objective);

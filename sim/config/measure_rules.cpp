@@ -20,10 +20,10 @@ void check_candidates(const RunConfig& run, const ConfigSource& source) {
     const ModeSpec& mode = mode_spec(run.mode.name);
     const Mode value = mode.build({.values = completed(run.mode.values, mode.keys)});
     if (value.trains_alone() && !value.overlaps()) return;
-    throw source.error("sampling.losses",
+    throw source.error("sampling." + spec.asking_key,
                        fmt::format("in mode '{}' clients are sent while others train, or train together, so none is free to "
-                                   "measure the model first; allowed: reported, or mode synchronous",
-                                   mode.name));
+                                   "measure the model first; allowed: {}, or mode synchronous",
+                                   mode.name, spec.not_asking));
 }
 
 /// Checks that cohorts do not depend on measured seconds: no run could be repeated.

@@ -1,6 +1,7 @@
 #include "sim/config/sampling_rules.h"
 
 #include "aggregation/cohort/aggregator_catalog.h"
+#include "clients/tasks/learning_task.h"
 #include "clients/uploads/upload.h"
 #include "sim/modes/mode_spec.h"
 #include "sim/selection/sampler.h"
@@ -71,6 +72,11 @@ void check_sampling(const RunConfig& run, const ConfigSource& source) {
                            fmt::format("in mode {} all clients work together in every round, so that '{}' has no choice; "
                                        "allowed: {}",
                                        mode.name, sampler, RunConfig().sampling.name));
+    if (spec.by_labels && clients::learning_task(run.task).targets != std::vector{clients::TargetKind::Class})
+        throw source.error("sampling.name",
+                           fmt::format("'{}' goes by the clients' class labels, which task '{}' does not have; use "
+                                       "another sampler, or task classification",
+                                       sampler, run.task));
     if (spec.repeats) check_repeats(run, source);
     if (spec.check == nullptr) return;
     if (const auto problem = spec.check(run.sampling.values, run.num_clients(), run.cohort_size()))

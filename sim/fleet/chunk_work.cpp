@@ -146,9 +146,8 @@ std::vector<clients::EvaluationSums> ChunkWork::evaluate_personalized(const Serv
                         reports_.patience(num_chunks + 1, (num_chunks + 1) * size * most_steps));
 }
 
-std::vector<clients::EvaluationSums> ChunkWork::measure(const ServerState& server, const clients::DatasetMap& data,
-                                                        const std::vector<std::uint32_t>& clients, double deadline_s,
-                                                        std::uint64_t most_steps) {
+std::vector<double> ChunkWork::measure(const ServerState& server, const clients::DatasetMap& data,
+                                       const std::vector<std::uint32_t>& clients, double deadline_s, std::uint64_t most_steps) {
     const std::uint64_t size = one_per_chunk(clients.size());
     Task task;
     task.kind = TaskKind::Measure;
@@ -158,8 +157,12 @@ std::vector<clients::EvaluationSums> ChunkWork::measure(const ServerState& serve
     place(clients);
     const Part part = clients_part(clients, data, size);
     const std::size_t num_chunks = run(task, part);
-    return of_all_ranks(results_of_clients(part), sums_.of_client(),
-                        reports_.patience(num_chunks + 1, (num_chunks + 1) * size * most_steps));
+    std::vector<double> values;
+    for (const clients::EvaluationSums& one :
+         of_all_ranks(results_of_clients(part), sums_.of_client(),
+                      reports_.patience(num_chunks + 1, (num_chunks + 1) * size * most_steps)))
+        values.push_back(one.values().front());
+    return values;
 }
 
 void ChunkWork::place(const std::vector<std::uint32_t>& clients) {

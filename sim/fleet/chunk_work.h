@@ -53,12 +53,10 @@ public:
                                                                const clients::Objective& objective, double deadline_s,
                                                                std::uint64_t most_steps);
 
-    /// The sums of the global model over the training examples of each of these clients (ascending ids, at most
-    /// options.most_measured), in their order. A client's pass takes as long as at most `most_steps` local steps, and may take
-    /// `deadline_s`. Throws as Fleet::evaluate.
-    std::vector<clients::EvaluationSums> measure(const ServerState& server, const clients::DatasetMap& data,
-                                                 const std::vector<std::uint32_t>& clients, double deadline_s,
-                                                 std::uint64_t most_steps);
+    /// What the sampler asks each of these clients for (ascending ids, at most options.most_measured), of the global model, in their
+    /// order. A client's pass takes as long as at most `most_steps` local steps, and may take `deadline_s`. Throws as Fleet::evaluate.
+    std::vector<double> measure(const ServerState& server, const clients::DatasetMap& data,
+                                const std::vector<std::uint32_t>& clients, double deadline_s, std::uint64_t most_steps);
 
     /// An aggregator with the result of `rule` whose ranges the workers take, if `bytes` of updates are worth it; else `rule`.
     /// Valid until the next call.

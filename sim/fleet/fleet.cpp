@@ -185,22 +185,18 @@ std::vector<std::optional<double>> Fleet::measure(ServerState& server, const Coh
     std::uint64_t steps = 1;
     double longest_s = 0.0;
     for (const std::uint32_t client : clients) {
-        steps = std::max(steps, divide_up(workload_.examples_to_measure(client), plan_.training.batch_size));
+        steps = std::max(steps, divide_up(workload_.examples_of_candidate(client), plan_.training.batch_size));
         longest_s = std::max(longest_s, workload_.measuring_s(client).value_or(0.0));
         measured_.down += workload_.traffic_to_measure().down;
     }
-    const std::vector<clients::EvaluationSums> sums =
-        chunk_work_.measure(server, dataset_.map(), clients, deadlines_.of_client(steps), steps);
-    std::vector<std::optional<double>> losses;
-    for (std::size_t i = 0; i < clients.size(); ++i) {
-        const double counted = sums[i].counted_examples(workload_.num_examples(clients[i]), dataset_.map().target.width);
-        const double loss = clients::mean_loss_of(sums[i].loss(), counted);
-        losses.push_back(std::isfinite(loss) ? std::optional(loss) : std::nullopt);
-        if (losses.back()) measured_.up += workload_.traffic_to_measure().up;
+    std::vector<std::optional<double>> told;
+    for (const double value : chunk_work_.measure(server, dataset_.map(), clients, deadlines_.of_client(steps), steps)) {
+        told.push_back(std::isfinite(value) ? std::optional(value) : std::nullopt);
+        if (told.back()) measured_.up += workload_.traffic_to_measure().up;
     }
     if (!before_measuring_s_) before_measuring_s_ = server.now_s;
     server.now_s += longest_s;
-    return losses;
+    return told;
 }
 
 void Fleet::empty_round(std::size_t count) {

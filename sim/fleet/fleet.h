@@ -119,8 +119,8 @@ public:
     }
     std::vector<clients::EvaluationSums> evaluate_personalized(const ServerState& server, const clients::Objective& objective);
 
-    /// The mean loss of the published global model on the training examples of each of these clients, at most
-    /// FleetOptions::most_measured, in their order (ascending ids); empty for one whose loss is not finite. Simulated time advances
+    /// What the sampler asks for (SamplerSpec::measure), of the published global model on the training examples of each of these
+    /// clients, at most FleetOptions::most_measured, in their order (ascending ids); empty where that is not finite. Simulated time advances
     /// to the answer of the slowest, and the next barrier's traffic includes what they are sent. Call it before pull_down, when
     /// nobody is in flight. Waits, and throws, as evaluate().
     std::vector<std::optional<double>> measure(ServerState& server, const Cohort& clients);

@@ -22,7 +22,7 @@ std::uint64_t Workload::examples_per_epoch(std::uint32_t client_id) const {
 
 std::uint64_t Workload::examples_of(const Flight& flight, std::uint32_t client_id) const {
     const std::uint64_t examples = examples_per_epoch(client_id);
-    const bool one_pass_more = plan_.control_change.by_gradient;
+    const bool one_pass_more = plan_.control_change.by_gradient || plan_.mean_gradient;
     if (!options_.mode.by_steps)
         return plan_.training.examples_of(examples) * plan_.passes_of_a_step + (one_pass_more ? examples : 0);
     const std::uint64_t steps = plan_.training.steps_of_epoch(examples);
@@ -30,14 +30,16 @@ std::uint64_t Workload::examples_of(const Flight& flight, std::uint32_t client_i
     return std::min(plan_.training.batch_size, examples - first);
 }
 
-/// It goes forward only; backward, a step takes twice as long as forward.
-std::uint64_t Workload::examples_to_measure(std::uint32_t client_id) const {
+/// Backward, a step takes twice as long as forward.
+std::uint64_t Workload::examples_to_measure(const clients::Reports& measures, std::uint32_t client_id) const {
     constexpr std::uint64_t kPassesOfAStep = 3;
-    return divide_up(num_examples(client_id), kPassesOfAStep);
+    const std::uint64_t examples = num_examples(client_id);
+    return (clients::measures_outputs(measures) ? divide_up(examples, kPassesOfAStep) : 0) +
+           (clients::place_of_gradient_norm(measures) ? examples : 0);
 }
 
 std::uint64_t Workload::examples_in_time(const Flight& flight, std::uint32_t client_id) const {
-    return examples_of(flight, client_id) + (clients::any_measured(plan_.reports) ? examples_to_measure(client_id) : 0);
+    return examples_of(flight, client_id) + examples_to_measure(plan_.reports, client_id);
 }
 
 std::uint64_t Workload::steps_of(const Flight& flight, std::uint32_t client_id) const {

@@ -27,13 +27,18 @@ public:
     std::uint64_t examples_per_epoch(std::uint32_t client_id) const;
     /// Examples that the client visits in this flight's task.
     std::uint64_t examples_of(const Flight& flight, std::uint32_t client_id) const;
-    /// Examples whose training takes as long as a pass of the client over its examples that only measures: a third of them.
-    std::uint64_t examples_to_measure(std::uint32_t client_id) const;
-    /// What a client is sent and sends for such a pass: a model, and its loss.
+    /// Examples whose training takes as long as it takes the client to measure: a third of its examples forward, all of them for a
+    /// gradient.
+    std::uint64_t examples_to_measure(const clients::Reports& measures, std::uint32_t client_id) const;
+    /// The same for what the sampler asks for.
+    std::uint64_t examples_of_candidate(std::uint32_t client_id) const {
+        return examples_to_measure(plan_.of_candidates, client_id);
+    }
+    /// What a candidate is sent and sends: a model, and its measure.
     Traffic traffic_to_measure() const { return {options_.model_bytes, sizeof(double)}; }
     /// Simulated seconds of such a pass, there and back; empty on the wall clock.
     std::optional<double> measuring_s(std::uint32_t client_id) const {
-        return order_.trip_s(client_id, examples_to_measure(client_id), traffic_to_measure());
+        return order_.trip_s(client_id, examples_of_candidate(client_id), traffic_to_measure());
     }
     /// Examples whose training takes as long as the task: examples_of(), and those of a pass that measures, if there is one.
     std::uint64_t examples_in_time(const Flight& flight, std::uint32_t client_id) const;

@@ -3,6 +3,7 @@
 #include "sim/plan/client_states_plan.h"
 
 #include "aggregation/base/clock.h"
+#include "clients/tasks/measures.h"
 #include "clients/trainers/engine.h"
 #include "clients/visit/local_step.h"
 #include "sim/plan/experiment.h"
@@ -72,15 +73,22 @@ double clients_evaluation_s(const Experiment& run, double one_step_s, double one
     return once == 0.0 ? 0.0 : once * std::ceil(static_cast<double>(run.config.rounds) / static_cast<double>(*config.every));
 }
 
-/// Training examples that clients measure in a round, those that train and those that a sampler asks first.
+/// Examples that one forward pass for these measures counts as: backward it takes twice as long.
+double forward_passes(const clients::Reports& measures) {
+    return (clients::measures_outputs(measures) ? 1.0 : 0.0) + (clients::place_of_gradient_norm(measures) ? 3.0 : 0.0);
+}
+
+/// Forward passes over an example in a round for what clients measure, those that train and those that a sampler asks first.
 double measured_per_round(const Experiment& run) {
     double of_all = 0.0;
     const std::uint64_t num_clients = run.data.dataset.map().num_clients;
     for (std::size_t client = 0; client < num_clients; ++client)
         of_all += static_cast<double>(run.data.dataset.shard(client).size());
-    std::uint64_t clients = most_measured(run.config, num_clients);
-    if (!run.config.measures().empty()) clients += run.mode.late_join ? run.mode.quorum : run.mode.in_flight;
-    return static_cast<double>(clients) * of_all / static_cast<double>(num_clients);
+    const double candidates = static_cast<double>(most_measured(run.config, num_clients)),
+                 trained = static_cast<double>(run.mode.late_join ? run.mode.quorum : run.mode.in_flight);
+    const double passes =
+        candidates * forward_passes(run.worker_plan.of_candidates) + trained * forward_passes(run.worker_plan.reports);
+    return passes * of_all / static_cast<double>(num_clients);
 }
 
 double core_seconds(const Experiment& run) {

@@ -1,13 +1,16 @@
 #include "sim/plan/memory_plan.h"
 
 #include "aggregation/base/error.h"
+#include "aggregation/math/gram.h"
 #include "clients/models/model_plan.h"
+#include "clients/tasks/measures.h"
 #include "clients/uploads/upload.h"
 #include "clients/visit/whole_clients.h"
 #include "sim/fleet/fleet.h"
 #include "sim/machine/machine.h"
 #include "sim/modes/mode_spec.h"
 #include "sim/plan/experiment.h"
+#include "sim/plan/reports.h"
 #include "sim/round/mode.h"
 
 #include <algorithm>
@@ -31,6 +34,23 @@ std::uint64_t vectors_of_method(const Method& method) {
     return vectors + method.formulas.memories.size() + method.formulas.also_at.size();  // and other models of the loss
 }
 
+/// Vectors of [P] for gradients that are measured and not stepped along: each a mean, and zeros where its norm is taken.
+std::uint64_t vectors_to_measure(const RunConfig& run) {
+    constexpr std::uint64_t kMeanAndZeros = 2;
+    std::uint64_t vectors = 0;
+    if (clients::place_of_gradient_norm(reports_of(run))) vectors += kMeanAndZeros;
+    if (clients::place_of_gradient_norm(asked_of_candidates(run))) vectors += kMeanAndZeros;
+    if (run.strategy.parts.method != nullptr && run.strategy.parts.method->reads_mean_gradient()) ++vectors;
+    return vectors;
+}
+
+/// Bytes in which a worker adds updates and histories for inner products (aggregation/math/sum_rows.h): a range of columns of each.
+std::uint64_t bytes_of_sum_rows(const RunConfig& run, std::uint64_t num_floats) {
+    if (!run.strategy.histories()) return 0;
+    return static_cast<std::uint64_t>(run.cohort_size()) * std::min<std::uint64_t>(num_floats, aggregation::kGramColumns) *
+           sizeof(float);
+}
+
 /// Number of vectors of [P] of a worker.
 std::uint64_t vectors_of_worker(const RunConfig& run, const aggregation::Memories& memories, const ModeSpec& mode,
                                 std::uint64_t most_per_slot) {
@@ -42,6 +62,7 @@ std::uint64_t vectors_of_worker(const RunConfig& run, const aggregation::Memorie
                                                                  : 0;
     vectors += std::max(mode.gradient_vectors, in_one_piece);
     if (run.strategy.parts.method != nullptr) vectors += vectors_of_method(*run.strategy.parts.method);
+    vectors += vectors_to_measure(run);
     vectors += memories.all().size();    // for each: the correction of gradients, the update that leaves a residual
     if (!run.upload.empty()) ++vectors;  // the update that a step reads
     if (!run.upload.empty() && run.strategy.client_state()) ++vectors;  // the update as it was trained
@@ -59,7 +80,8 @@ std::uint64_t vectors_of_worker(const RunConfig& run, const aggregation::Memorie
 std::uint64_t host_bytes_of_worker(const RunConfig& run, const aggregation::Memories& memories, std::uint64_t num_floats,
                                    std::uint64_t most_per_slot) {
     return kProcessBytes +
-           vectors_of_worker(run, memories, mode_spec(run.mode.name), most_per_slot) * num_floats * sizeof(float);
+           vectors_of_worker(run, memories, mode_spec(run.mode.name), most_per_slot) * num_floats * sizeof(float) +
+           bytes_of_sum_rows(run, num_floats);
 }
 
 std::uint64_t activation_bytes_of_worker(const RunConfig& run, const clients::ModelSpec& model, clients::Engine engine) {
@@ -83,12 +105,13 @@ std::uint64_t host_bytes_of_worker(const Experiment& run) {
 
 std::uint64_t device_bytes_beyond_rehearsal(const RunConfig& run, const aggregation::Memories& memories,
                                             std::uint64_t num_floats, std::uint64_t most_per_slot) {
-    RunConfig rehearsed = run;  // with the loss as the only objective
+    RunConfig rehearsed = run;  // with the loss as the only objective, and candidates that tell nothing
+    rehearsed.sampling = RunConfig().sampling;
     if (has_whole_gradient(run) && !run.strategy.client_state()) rehearsed.strategy.parts.local = {"plain"};
     const auto at_once = static_cast<std::uint64_t>(run.training.clients_at_once);
     const std::uint64_t vectors = vectors_of_worker(run, memories, mode_spec(run.mode.name), std::max(most_per_slot, at_once)) -
                                   vectors_of_worker(rehearsed, memories, ModeSpec{}, at_once);
-    return vectors * num_floats * sizeof(float);
+    return vectors * num_floats * sizeof(float) + bytes_of_sum_rows(run, num_floats);
 }
 
 std::uint64_t device_bytes_of_rows(std::uint64_t num_floats, std::uint64_t most_per_slot) {

@@ -17,7 +17,8 @@ struct Experiment;
 
 /// Host memory of one worker process: LibTorch's own (measured: 64 MiB with a small model), and its vectors of [P]: local
 /// model, gradient, momentum, in some modes the gradient again in one piece, partial sums if a slot holds several clients, one
-/// per memory beside the model, and for each client trained at once a model, a gradient and momentum.
+/// per memory beside the model, those of measured gradients, and for each client trained at once a model, a gradient and momentum; and
+/// a range of columns of each update of a cohort, for inner products with histories.
 std::uint64_t host_bytes_of_worker(const RunConfig& run, const aggregation::Memories& memories, std::uint64_t num_floats,
                                    std::uint64_t most_per_slot);
 
@@ -29,8 +30,8 @@ std::uint64_t activation_bytes_of_worker(const RunConfig& run, const clients::Mo
 /// Sum of both; on a GPU without the activations.
 std::uint64_t host_bytes_of_worker(const Experiment& run);
 
-/// Device memory of a worker beyond what the rehearsal has measured: the vectors of [P] that only its mode, its objective or
-/// its longer slots need.
+/// Device memory of a worker beyond what the rehearsal has measured: the vectors of [P] that only its mode, its objective,
+/// its longer slots or its candidates need, and what inner products with histories do.
 std::uint64_t device_bytes_beyond_rehearsal(const RunConfig& run, const aggregation::Memories& memories,
                                             std::uint64_t num_floats, std::uint64_t most_per_slot);
 

@@ -3,7 +3,7 @@
 namespace fedhive::sim {
 
 CountedCohort next_cohort(const Experiment& run, Sampler& sampler, const Cohort& busy, std::int64_t round, std::size_t arrived,
-                          double& now_s, const AskLosses& ask) {
+                          double& now_s, const AskMeasure& ask) {
     const Stream stream(run.config.all_seeds().sampling, Purpose::Sampling, static_cast<std::uint32_t>(round),
                         static_cast<std::uint32_t>(arrived));
     const std::size_t room = run.mode.room(busy.size(), run.config.rounds - round, arrived);

@@ -36,6 +36,7 @@ clients::WorkerPlan plan_workers(const RunConfig& config, const Mode& mode, cons
     plan.training.takes_next = method.second_on_next;
     if (method.has(aggregation::formulas::Place::Second)) plan.passes_of_a_step = 2;
     if (clients::loss_needs(method).features) plan.features = clients::feature_layer(model.spec).features;
+    plan.mean_gradient = config.strategy.parts.method != nullptr && config.strategy.parts.method->reads_mean_gradient();
     plan.states_descriptor = server.client_states.descriptor();
     plan.arena = resources.arena->geometry();
     plan.space = resources.space;
@@ -48,6 +49,7 @@ clients::WorkerPlan plan_workers(const RunConfig& config, const Mode& mode, cons
     plan.sums = sums_plan(config, data.dataset.map().num_classes);
     plan.evaluation_chunk = static_cast<std::uint64_t>(config.evaluation.chunk_size);
     plan.reports = reports_of(config);
+    plan.of_candidates = asked_of_candidates(config);
     plan.threads = static_cast<int>(config.threads);
     plan.clients_at_once = static_cast<std::uint64_t>(config.training.clients_at_once);
     plan.data_handle = data.handle;

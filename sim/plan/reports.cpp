@@ -3,6 +3,7 @@
 #include "clients/tasks/learning_task.h"
 #include "clients/tasks/measures.h"
 #include "clients/uploads/upload.h"
+#include "sim/round/sampler.h"
 
 namespace fedhive::sim {
 
@@ -21,6 +22,13 @@ clients::Reports reports_of(const RunConfig& run) {
     clients::Reports reports;
     for (const clients::ReportSpec& spec : report_specs(run)) reports.add(spec.name);
     return reports;
+}
+
+clients::Reports asked_of_candidates(const RunConfig& run) {
+    clients::Reports asked;
+    if (most_measured(run, 1) > 0)
+        asked.add(clients::report_of_measure(clients::learning_task(run.task), sampler_spec(run.sampling.name).measure).name);
+    return asked;
 }
 
 }  // namespace fedhive::sim

@@ -14,4 +14,7 @@ std::vector<clients::ReportSpec> report_specs(const RunConfig& run);
 /// The same list as workers get it.
 clients::Reports reports_of(const RunConfig& run);
 
+/// What the sampler asks candidates for: one measure, or nothing.
+clients::Reports asked_of_candidates(const RunConfig& run);
+
 }  // namespace fedhive::sim

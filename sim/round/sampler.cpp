@@ -1,6 +1,7 @@
 #include "sim/round/sampler.h"
 
 #include "aggregation/base/error.h"
+#include "clients/data/partition.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,7 +12,7 @@ namespace fedhive::sim {
 namespace {
 
 Candidates candidates_at(double now_s, std::uint64_t num_clients, const Cohort& busy, const Devices& devices,
-                         const AskLosses& ask) {
+                         const AskMeasure& ask) {
     if (devices.always_available()) return Candidates(num_clients, busy, {}, ask);
     return Candidates(
         num_clients, busy, [&devices, now_s](std::uint32_t client) { return devices.available(client, now_s); }, ask);
@@ -33,7 +34,12 @@ std::unique_ptr<Sampler> make_sampler(const RunConfig& run, const clients::Share
     const SamplerSpec& spec = sampler_spec(run.sampling.name);
     std::vector<std::uint64_t> num_examples(dataset.map().num_clients);
     for (std::size_t client = 0; client < num_examples.size(); ++client) num_examples[client] = dataset.shard(client).size();
-    return spec.build({.values = completed(run.sampling.values, spec.keys), .num_examples = num_examples});
+    std::vector<std::vector<std::uint64_t>> label_counts;
+    if (spec.by_labels)
+        for (std::size_t client = 0; client < num_examples.size(); ++client)
+            label_counts.push_back(clients::label_counts(dataset.shard(client), dataset.train(), dataset.map().num_classes));
+    return spec.build(
+        {.values = completed(run.sampling.values, spec.keys), .num_examples = num_examples, .label_counts = label_counts});
 }
 
 std::uint64_t most_measured(const RunConfig& run, std::uint64_t num_clients) {
@@ -44,7 +50,7 @@ std::uint64_t most_measured(const RunConfig& run, std::uint64_t num_clients) {
 }
 
 Cohort sample_idle(Sampler& sampler, std::uint64_t num_clients, const Cohort& busy, std::size_t count, const Stream& stream,
-                   const Devices& devices, double& now_s, const AskLosses& ask) {
+                   const Devices& devices, double& now_s, const AskMeasure& ask) {
     Cohort cohort = sampler.sample(candidates_at(now_s, num_clients, busy, devices, ask), count, stream);
     if (!cohort.empty() || !busy.empty() || count == 0 || devices.always_available()) return cohort;
     now_s = next_time_somebody_is_there(sampler, num_clients, devices, now_s);

@@ -21,15 +21,15 @@ CountedCohort CountedCohort::of(const Cohort& drawn) {
     return counted;
 }
 
-Candidates::Candidates(std::uint64_t num_clients, Cohort busy, std::function<bool(std::uint32_t)> is_there, AskLosses ask)
+Candidates::Candidates(std::uint64_t num_clients, Cohort busy, std::function<bool(std::uint32_t)> is_there, AskMeasure ask)
     : num_clients_(num_clients), busy_(std::move(busy)), is_there_(std::move(is_there)), ask_(std::move(ask)) {}
 
-std::vector<std::optional<double>> Candidates::losses_of(const Cohort& clients) const {
-    FEDHIVE_CHECK(ask_ != nullptr, "{} clients are asked for their losses where nobody can be", clients.size());
+std::vector<std::optional<double>> Candidates::measured(const Cohort& clients) const {
+    FEDHIVE_CHECK(ask_ != nullptr, "{} clients are asked for a measure where nobody can be", clients.size());
     if (clients.empty()) return {};
-    std::vector<std::optional<double>> losses = ask_(clients);
-    FEDHIVE_CHECK_EQ(losses.size(), clients.size());
-    return losses;
+    std::vector<std::optional<double>> told = ask_(clients);
+    FEDHIVE_CHECK_EQ(told.size(), clients.size());
+    return told;
 }
 
 bool Candidates::has(std::uint32_t client) const {

@@ -20,15 +20,16 @@ struct CountedCohort {
     static CountedCohort of(const Cohort& drawn);
 };
 
-/// The loss of the present model at each of these clients (ascending ids), in their order; empty for one that failed to tell it.
-using AskLosses = std::function<std::vector<std::optional<double>>(const Cohort& clients)>;
+/// The sampler's measure (SamplerSpec::measure) of the present model at each of these clients (ascending ids), in their order; empty for
+/// one that failed to tell it.
+using AskMeasure = std::function<std::vector<std::optional<double>>(const Cohort& clients)>;
 
 class Candidates {
 public:
     /// Of the clients 0 to num_clients - 1, those that are not `busy` (ascending ids) and of whom is_there(client) holds.
-    /// is_there: empty if everybody is there. ask: empty if none of them can be asked for its loss.
+    /// is_there: empty if everybody is there. ask: empty if none of them can be asked for a measure.
     explicit Candidates(std::uint64_t num_clients, Cohort busy = {}, std::function<bool(std::uint32_t)> is_there = {},
-                        AskLosses ask = {});
+                        AskMeasure ask = {});
 
     std::uint64_t num_clients() const { return num_clients_; }
     const Cohort& busy() const { return busy_; }
@@ -37,7 +38,7 @@ public:
     bool all_there() const { return !is_there_; }
     bool has(std::uint32_t client) const;
     /// Takes as long as a pass of these clients over their examples. Throws Fault if nobody can be asked.
-    std::vector<std::optional<double>> losses_of(const Cohort& clients) const;
+    std::vector<std::optional<double>> measured(const Cohort& clients) const;
 
     /// The index-th client that is not busy, there or not; index < num_idle(). Cost: log(busy clients).
     std::uint32_t idle(std::uint32_t index) const;
@@ -46,7 +47,7 @@ private:
     std::uint64_t num_clients_;
     Cohort busy_;
     std::function<bool(std::uint32_t)> is_there_;
-    AskLosses ask_;
+    AskMeasure ask_;
 };
 
 }  // namespace fedhive::sim

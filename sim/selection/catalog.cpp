@@ -13,11 +13,14 @@ SamplerSpec active_sampler();
 SamplerSpec fedcs_sampler();
 SamplerSpec with_replacement_sampler();
 SamplerSpec clustered_sampler();
+SamplerSpec gradient_norm_sampler();
+SamplerSpec class_balanced_sampler();
 
 const std::vector<SamplerSpec>& sampler_catalog() {
     static const std::vector<SamplerSpec> catalog = {
-        uniform_sampler(), examples_sampler(), fixed_sampler(), round_robin_sampler(),      power_of_choice_sampler(),
-        oort_sampler(),    active_sampler(),   fedcs_sampler(), with_replacement_sampler(), clustered_sampler(),
+        uniform_sampler(),          examples_sampler(),  fixed_sampler(),         round_robin_sampler(),
+        power_of_choice_sampler(),  oort_sampler(),      active_sampler(),        fedcs_sampler(),
+        with_replacement_sampler(), clustered_sampler(), gradient_norm_sampler(), class_balanced_sampler(),
     };
     return catalog;
 }

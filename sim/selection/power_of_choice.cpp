@@ -7,10 +7,10 @@
 //   asked to train: the m of them with the largest loss
 //
 // Differs  ties go by client id; d is a multiple of m, so that a part of a cohort (a client that is replaced) has its part of d.
+#include "sim/selection/of_largest.h"
 #include "sim/selection/remembered.h"
 #include "sim/selection/sampler.h"
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
@@ -30,17 +30,6 @@ constexpr auto all_words(Losses) { return std::array{"reported", "measured"}; }
 
 bool is_measured(const Values& values) { return values.choice<Losses>("losses") == Losses::Measured; }
 std::size_t factor_of(const Values& values) { return static_cast<std::size_t>(values.integer("factor")); }
-
-/// The `count` clients with the largest losses, ascending ids; all if there are fewer.
-Cohort of_largest(std::vector<std::pair<double, std::uint32_t>> losses, std::size_t count) {
-    std::sort(losses.begin(), losses.end(),
-              [](const auto& a, const auto& b) { return std::pair(-a.first, a.second) < std::pair(-b.first, b.second); });
-    losses.resize(std::min(losses.size(), count));
-    Cohort cohort;
-    for (const auto& [loss, client] : losses) cohort.push_back(client);
-    std::sort(cohort.begin(), cohort.end());
-    return cohort;
-}
 
 class PowerOfChoiceSampler : public Sampler {
 public:
@@ -65,7 +54,7 @@ public:
 
     Cohort sample(const Candidates& candidates, std::size_t count, Stream stream) override {
         const Cohort some = drawn(candidates, count, stream);
-        const std::vector<std::optional<double>> told = candidates.losses_of(some);
+        const std::vector<std::optional<double>> told = candidates.measured(some);
         std::vector<std::pair<double, std::uint32_t>> losses;
         for (std::size_t i = 0; i < some.size(); ++i)
             if (told[i]) losses.emplace_back(*told[i], some[i]);
@@ -128,6 +117,8 @@ SamplerSpec power_of_choice_sampler() {
         .measured = [](const Values& values, std::uint64_t cohort) -> std::uint64_t {
             return is_measured(values) ? factor_of(values) * cohort : 0;
         },
+        .asking_key = "losses",
+        .not_asking = "reported",
         .build = [](const SamplerInput& input) -> std::unique_ptr<Sampler> {
             if (is_measured(input.values)) return std::make_unique<Measured>(input, factor_of(input.values));
             return std::make_unique<Reported>(input, factor_of(input.values));

@@ -53,16 +53,22 @@ public:
 struct SamplerInput {
     Values values;                                  // of all its keys
     std::span<const std::uint64_t> num_examples{};  // n_k, by client; only valid during build()
+    /// Examples of each class that each client has, for a sampler by_labels; likewise.
+    std::span<const std::vector<std::uint64_t>> label_counts{};
 };
 
 struct SamplerSpec {
     std::string name;
     std::string summary;  // what it does, and its source: half a line
     std::vector<KeySpec> keys;
-    bool repeats = false;  // a client may be drawn several times in a round, and its update counts as often
-    bool learns = false;   // its cohorts depend on what clients tell, of earlier training or of the present model
-    /// The most clients whose losses it asks for (Candidates::losses_of) to choose a cohort; null: it never asks.
+    bool repeats = false;    // a client may be drawn several times in a round, and its update counts as often
+    bool by_labels = false;  // it goes by the clients' class labels
+    bool learns = false;     // its cohorts depend on what clients tell, of earlier training or of the present model
+    /// The most clients that it asks for a measure (Candidates::measured) to choose a cohort; null: it never asks.
     std::uint64_t (*measured)(const Values& values, std::uint64_t cohort) = nullptr;
+    std::string measure = "loss";  // that one (clients/tasks/measures.h)
+    /// The key that makes it ask, and what to write there so that it does not.
+    std::string asking_key = "name", not_asking = "another sampler";
     /// Its cohorts depend on how long clients took, so on the wall clock no two runs have the same; null: they never do.
     bool (*by_seconds)(const Values& values) = nullptr;
     /// Of values that are right each by itself; null: nothing can be wrong.

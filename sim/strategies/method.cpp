@@ -57,6 +57,7 @@ MethodFormulas Method::with(const Values& values) const {
 }
 
 bool Method::trains_alone() const {
+    if (reads_mean_gradient()) return true;
     if (has(Place::Start) || has(Place::Second) || has(Place::End) || has(Place::Cohort) || client.client_state()) return true;
     if (changes_memories_in_steps()) return true;
     return has(Place::Gradient) && (place_reads(formulas, Place::Gradient, "n") || formulas.parsed(Place::Gradient).reduces());
@@ -73,6 +74,8 @@ bool Method::reads(std::string_view value) const {
     return std::any_of(formulas.lines.begin(), formulas.lines.end(),
                        [&](const auto& of_place) { return formulas.parsed(of_place.first).reads(value); });
 }
+
+bool Method::reads_mean_gradient() const { return reads("g_t"); }
 
 bool Method::sets_weights() const {
     if (!has(Place::Cohort)) return false;

@@ -52,6 +52,8 @@ struct Method {
     bool reads_sent_loss() const;
     /// A formula of any place reads that name.
     bool reads(std::string_view value) const;
+    /// A client's formulas read g_t, the mean gradient of its examples at the model that it is sent.
+    bool reads_mean_gradient() const;
     /// The sum of the updates has weights of its own.
     bool sets_weights() const;
 };

@@ -70,6 +70,36 @@ TEST_SUITE("MemoryPlan") {
         CHECK(host_bytes_of_worker(scaffold) - host_bytes_of_worker(fedavg) == 2 * 4 * scaffold.model.layout.num_floats());
     }
 
+    TEST_CASE("AWorkerAddsHistoriesToARangeOfColumnsOfEachUpdate") {
+        RunConfig run;
+        run.strategy.name = "foolsgold";
+        run.training.cohort = 7;
+        constexpr std::uint64_t kFewer = 1000, kMore = 100'000;
+        const auto beside = [&](std::uint64_t floats) {
+            RunConfig mean = run;
+            mean.strategy.name = "fedavg";
+            return host_bytes_of_worker(run, kNone, floats, 1) - host_bytes_of_worker(mean, kNone, floats, 1);
+        };
+        CHECK(beside(kFewer) == 7 * kFewer * 4);
+        CHECK(beside(kMore) == 7 * 32'768 * 4);
+        CHECK(device_bytes_beyond_rehearsal(run, kNone, kMore, 1) == 7 * 32'768 * 4);
+    }
+
+    TEST_CASE("MeasuredGradientsHaveVectors") {
+        const auto vectors = [](const RunConfig& run) {
+            return (host_bytes_of_worker(run, kNone, 1000, 1) - (64U << 20)) / 4000;
+        };
+        RunConfig run;
+        run.training.measure = {"loss"};
+        CHECK(vectors(run) == 2);
+        run.training.measure = {"loss", "gradient_norm"};
+        CHECK(vectors(run) == 4);
+        CHECK(device_bytes_beyond_rehearsal(run, kNone, 1000, 1) == 0);  // the rehearsal measures it
+        run.sampling.name = "gradient_norm";
+        CHECK(vectors(run) == 6);
+        CHECK(device_bytes_beyond_rehearsal(run, kNone, 1000, 1) == 2 * 4000);
+    }
+
     TEST_CASE("WhatLiesBetweenTheLayersIsThatOfABatchOrOfAnEvaluation") {
         const clients::ModelSpec model = clients::named_model("mlp", {4, 1, 1}, 3, {{"hidden", std::int64_t{5}}});
         constexpr std::uint64_t kAll = 4 + 5 + 5 + 5 + 5 + 3;

@@ -88,6 +88,7 @@ inline clients::WorkerPlan toy_plan(const aggregation::HostArena& arena, const c
     plan.arena_descriptor = arena.descriptor();
     plan.data_descriptor = dataset.descriptor();
     plan.data = dataset.map();
+    plan.of_candidates.add("sent_loss");
     return plan;
 }
 

@@ -153,6 +153,8 @@ class Inputs:
         self.cohort["norm"] = np.linalg.norm(self.cohort["u"], axis=1)
         self.cohort.update({report["name"]: draws.integers(8, 64, K) / 32 for report in box.get("reports", [])})
         self.cohort.update({name: grid(draws, K, P) for name, m in vectors.items() if m.get("up")})
+        if any("g_t" in line for place in ("gradient", "start", "end") for line in box.get(place, [])):
+            self.client["g_t"] = grid(draws, P)
         self.examples = {"logits": grid(draws, B, C), "z": grid(draws, B, D), "y": draws.integers(0, C, B),
                          "counts": np.array([7, 0, 31, 2, 1, 0, 12, 50, 3, 9])} if "loss" in box else {}
         for name in box.get("also_at", {}):

@@ -28,7 +28,7 @@ def end(u):
 class Text(unittest.TestCase):
     def read(self, text, box):
         """Returns an expression of a box as a symbol, by the names of this box."""
-        vectors = {"g", "w", "w_t", "w_0", "u"} | {memory["name"] for memory in box.get("memories", [])}
+        vectors = {"g", "w", "w_t", "g_t", "w_0", "u"} | {memory["name"] for memory in box.get("memories", [])}
 
         def lookup(name):
             part = name.split(".")[-1]

@@ -6,7 +6,7 @@ _SAME_WEIGHTS = "All sums over the cohort of one file have the same weights"
 _SUMS = "sums of numbers times k.u, or times what else comes up, as fh.sum(k.n * k.u)"
 
 MISTAKES = {
-    "argument_near_memory": (4, "@fh.end's argument 'momentun' is not known; did you mean 'momentum'? There are: local, loss, lr, momentum, n, round"),
+    "argument_near_memory": (4, "@fh.end's argument 'momentun' is not known; did you mean 'momentum'? There are: g_t, local, loss, lr, momentum, n, round"),
     "attribute": (4, "'g' (a vector of the model's shape) has no 'norm'. Write fh.norm(…).", _OPERATIONS),
     "client_memory_down": (2, "memory 'c_k': only what the server keeps goes down"),
     "client_memory_up": (2, "memory 'c_k': what comes up is a memory of='visit'"),
@@ -101,7 +101,7 @@ MISTAKES = {
     "true_in_formula": (4, "True in a formula. Allowed are numbers, names, operators and fh's functions."),
     "two_functions": (5, "two functions @fh.gradient: 'gradient' and 'again'"),
     "two_weights": (9, "'fh.sum(k.steps * k.d)' weighs them by k.steps, but 'fh.sum(k.n * k.u)' weighs them by k.n", _SAME_WEIGHTS),
-    "unknown_argument": (4, "@fh.end's argument 'wt' is not known; did you mean 'w_t'? There are: local, loss, lr, n, round, steps, u, w, w_0, w_t"),
+    "unknown_argument": (4, "@fh.end's argument 'wt' is not known; did you mean 'w_t'? There are: g_t, local, loss, lr, n, round, steps, u, w, w_0, w_t"),
     "unknown_function": (4, "fh's function 'sqr' is not known; did you mean 'sqrt'? There are: abs, clip, cohort"),
     "unknown_of_cohort": (4, "k's 'examples' is not known. There are: count, loss, n, norm, sent_loss, steps, u"),
     "unknown_owner": (2, "memory 'c_k': owner 'clients' is not known; did you mean 'client'? There are: client, server, visit"),

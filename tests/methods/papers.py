@@ -89,6 +89,11 @@ def fedcm(h, c, s, k):  # Xu et al. 2021, Algorithm 2; D of the round is mean of
             "server": {"D": k.d.mean(0), "w": s.w + s.server_lr * k.u.mean(0)}}
 
 
+def mimelite(h, c, s, k):  # Karimireddy et al. 2020, Algorithm 1: lines of MimeLite, U and V of SGDm
+    return {"gradient": {"g": (1 - h.beta) * c.g + h.beta * c.m}, "end": {"full": c.g_t},
+            "server": {"m": (1 - h.beta) * k.full.mean(0) + h.beta * s.m, "w": s.w + s.server_lr * k.u.mean(0)}}
+
+
 def fedacg(h, c, s, k):  # Kim et al. 2024: Delta counts from where the visit began
     begin = s.w + vars(h)["lambda"] * s.m
     m = vars(h)["lambda"] * s.m + mean_by_examples(k, s.w + k.u - begin)
@@ -240,11 +245,6 @@ def fedrep(h, c, s, k):  # Collins et al. 2021: head steps, then body steps
 
 def fedbabu(h, c, s, k):  # Oh et al. 2022
     return {"gradient": {"g": np.where(c.local == 1, 0, c.g)}}
-
-
-def mimelite(h, c, s, k):  # Karimireddy et al. 2020, Algorithm 2
-    return {"second": {"w_2": c.w_t}, "gradient": {"g": c.g + h.beta * (c.m - c.g), "seen": (c.steps * c.seen + c.g_2) / c.steps},
-            "server": {"w": s.w + s.server_lr * k.u.mean(0), "m": h.beta * s.m + (1 - h.beta) * k.seen.mean(0)}}
 
 
 def feddane(h, c, s, k):  # Li et al. 2020: gradient of F_k + <c - gradient of F_k at w_t, w - w_t> + mu/2 |w - w_t|^2

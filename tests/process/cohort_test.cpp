@@ -93,6 +93,12 @@ TEST_SUITE("Cohort") {
                       fewer.output());
     }
 
+    // Updates large enough that workers take the products.
+    TEST_CASE("WorkersAddHistoriesToTheirRangesAsOneProcessDoes") {
+        const Options large{"model={name: mlp, hidden: 20000}", "strategy={name: foolsgold}", "rounds=3"};
+        CHECK(sha_with(large + Options{"workers=2"}) == sha_with(large + Options{"workers=0"}));
+    }
+
     TEST_CASE("SybilsThatWantTheSameDoNotGetIt") {
         const auto success = [](const std::string& strategy) {
             FedhiveRun run(small_config(),

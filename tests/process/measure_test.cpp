@@ -14,6 +14,7 @@ using namespace fedhive::testing;
 namespace {
 
 const Options kMeasure{"training.measure=[loss, accuracy]"};
+const Options kMeasureAll{"training.measure=[loss, accuracy, gradient_norm]"};
 
 void ends_well(FedhiveRun& run) { REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output()); }
 
@@ -48,6 +49,28 @@ TEST_SUITE("Measure") {
                 const double right = std::stod(row.at("sent_accuracy")) * std::stod(row.at("num_examples"));
                 CHECK(right == doctest::Approx(std::round(right)).epsilon(1e-9));
             }
+        }
+    }
+
+    TEST_CASE("GradientNormIsThatOfAStepAlongTheGradientOfAllExamples") {
+        const Options one_step{"training.optimizer={name: sgd, lr: 0.25}", "training.batch_size=1000",
+                               "training.local_epochs=1", "rounds=2"};
+        const Options passes{"training.optimizer={name: sgd, lr: 0.25}", "training.batch_size=7", "rounds=1"};
+        for (const Options& engine :
+             {Options{"training.engine=direct"}, {"training.engine=libtorch"}, {"training.clients_at_once=4"}}) {
+            CAPTURE(engine.front());
+            FedhiveRun step(small_config(), set(kMeasureAll + one_step + engine)),
+                pass(small_config(), set(kMeasureAll + passes + engine));
+            ends_well(step);
+            ends_well(pass);
+            std::map<std::string, double> first;
+            for (const auto& row : read_csv(step.out() / "clients.csv")) {
+                const double norm = std::stod(row.at("sent_gradient_norm"));
+                CHECK(norm == doctest::Approx(std::stod(row.at("update_norm")) / 0.25).epsilon(1e-5));
+                if (row.at("round") == "1") first[row.at("client_id")] = norm;
+            }
+            for (const auto& row : read_csv(pass.out() / "clients.csv"))
+                CHECK(std::stod(row.at("sent_gradient_norm")) == doctest::Approx(first.at(row.at("client_id"))).epsilon(1e-5));
         }
     }
 
@@ -88,20 +111,26 @@ TEST_SUITE("Measure") {
             ends_well(plain);
             ends_well(measures);
             CHECK(measures.manifest()["model_sha256"] == plain.manifest()["model_sha256"]);
+            FedhiveRun gradients(small_config(), set(alike + kMeasureAll));
+            ends_well(gradients);
+            CHECK(gradients.manifest()["model_sha256"] == plain.manifest()["model_sha256"]);
+            const auto rows = read_csv(gradients.out() / "clients.csv"), without = read_csv(measures.out() / "clients.csv");
+            REQUIRE(rows.size() == without.size());
+            for (std::size_t i = 0; i < rows.size(); ++i) CHECK(rows[i].at("sent_loss") == without[i].at("sent_loss"));
         }
     }
 
     TEST_CASE("TablesAreTheSameForAnyNumberOfWorkersAndAfterAResume") {
-        Finished run(set(kMeasure + Options{"rounds=3"}));
+        Finished run(set(kMeasureAll + Options{"rounds=3"}));
         for (const char* workers : {"workers=0", "workers=1", "workers=3"}) {
-            FedhiveRun other(small_config(), set(kMeasure + Options{workers}));
+            FedhiveRun other(small_config(), set(kMeasureAll + Options{workers}));
             ends_well(other);
             CHECK(comparable(other.out() / "clients.csv") == comparable(run.out() / "clients.csv"));
             CHECK(comparable(other.out() / "rounds.csv") == comparable(run.out() / "rounds.csv"));
         }
         run.refuses(set({"training.measure=[loss]"}), {"training.measure"});
         REQUIRE_MESSAGE(run.resume(set({"rounds=5"})) == "exited with status 0", run.output());
-        FedhiveRun whole(small_config(), set(kMeasure + Options{"rounds=5"}));
+        FedhiveRun whole(small_config(), set(kMeasureAll + Options{"rounds=5"}));
         ends_well(whole);
         check_same_run(run.out(), whole.out());
     }
@@ -125,7 +154,7 @@ TEST_SUITE("Measure") {
 
     TEST_CASE("RanksExchangeReports") {
         FEDHIVE_NEEDS_RANKS();
-        const Options options = set(kMeasure + Options{"faults=[{kind: throw, rate: 0.2}]", "failures.policy=drop"});
+        const Options options = set(kMeasureAll + Options{"faults=[{kind: throw, rate: 0.2}]", "failures.policy=drop"});
         FedhiveRun whole(small_config(), options);
         ends_well(whole);
         RankedRun run(2, small_config(), options);
@@ -136,7 +165,7 @@ TEST_SUITE("Measure") {
     TEST_CASE("WhoIsTriedAgainReportsTheSameAndWhoIsDroppedReportsNothing") {
         const Options fault{"faults=[{kind: throw, round: 1, client: 4}]"},
             faults{"faults=[{kind: kill, round: 2, client: 3}, {kind: throw, round: 1, client: 4}]"};
-        const Options everybody = kMeasure + Options{"training.cohort=13"};
+        const Options everybody = kMeasureAll + Options{"training.cohort=13"};
         FedhiveRun plain(small_config(), set(everybody)),
             again(small_config(), set(everybody + faults + Options{"failures.policy=retry"})),
             dropped(small_config(), set(everybody + fault + Options{"failures.policy=drop", "rounds=1"}));
@@ -181,9 +210,14 @@ TEST_SUITE("Measure") {
     TEST_CASE("EightBytesAReportComeUpAndAPassTakesAThirdOfItsTrainingsTime") {
         const Options slow{"devices={compute: {seconds_per_example: 1}, link: {upload: 1.0e+12, download: 1.0e+12}}",
                            "data.partition={scheme: iid, clients: 12}", "training.cohort=12", "rounds=2"};
-        FedhiveRun plain(small_config(), set(slow)), measures(small_config(), set(slow + kMeasure));
+        FedhiveRun plain(small_config(), set(slow)), measures(small_config(), set(slow + kMeasure)),
+            gradients(small_config(), set(slow + Options{"training.measure=[gradient_norm]"}));
         ends_well(plain);
         ends_well(measures);
+        ends_well(gradients);
+        CHECK(sum_of_rounds(gradients, "bytes_up") == sum_of_rounds(plain, "bytes_up") + 2 * 12 * 8);
+        CHECK(std::stod(read_csv(gradients.out() / "rounds.csv").back().at("virtual_s")) ==
+              doctest::Approx(200.0).epsilon(1e-6));
         CHECK(sum_of_rounds(measures, "bytes_down") == sum_of_rounds(plain, "bytes_down"));
         CHECK(sum_of_rounds(measures, "bytes_up") == sum_of_rounds(plain, "bytes_up") + 2 * 12 * 2 * 8);
         CHECK(std::stod(read_csv(plain.out() / "rounds.csv").back().at("virtual_s")) == doctest::Approx(100.0).epsilon(1e-6));
@@ -192,7 +226,7 @@ TEST_SUITE("Measure") {
     }
 
     TEST_CASE("ReplayComparesReports") {
-        FedhiveRun run(small_config(), set(kMeasure + Options{"training.clients_per_slot=8", "training.clients_at_once=4"}));
+        FedhiveRun run(small_config(), set(kMeasureAll + Options{"training.clients_per_slot=8", "training.clients_at_once=4"}));
         ends_well(run);
         const auto row = read_csv(run.out() / "clients.csv").back();
         const auto replay = [&] {
@@ -217,8 +251,8 @@ TEST_SUITE("Measure") {
 
     TEST_CASE("WhatCannotBeMeasuredIsRefusedWithWhatCan") {
         refuses_measure({"training.measure=[los]"}, {"training.measure[0]", "did you mean 'loss'?"});
-        refuses_measure({"training.measure=[loss, mse]"},
-                        {"training.measure[1]: task 'classification' has no measure 'mse'; allowed with it: loss, accuracy"});
+        refuses_measure({"training.measure=[loss, mse]"}, {"training.measure[1]: task 'classification' has no measure 'mse'; "
+                                                           "allowed with it: loss, accuracy, gradient_norm"});
         for (const std::string mode :
              {"{name: parameter_server}", "{name: hogwild}", "{name: split, cut: fc1}", "{name: gradient_averaging}"})
             refuses_measure(kMeasure + Options{"mode=" + mode}, {"training.measure: in mode ", "(loss, accuracy)",

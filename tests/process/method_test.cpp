@@ -84,7 +84,8 @@ TEST_SUITE("Method") {
                  {with_method("fedavgm", {"strategy.beta=0.9"}), "{name: fedavgm, server_momentum: 0.9}"},
                  {with_method("fedadam", {"strategy.server_lr=0.01"}), "{name: fedadam, server_lr: 0.01}"},
                  {with_method("fedyogi", {"strategy.server_lr=0.01"}), "{name: fedyogi, server_lr: 0.01}"},
-                 {with_method("fednova"), "{name: fednova}"}}) {
+                 {with_method("fednova"), "{name: fednova}"},
+                 {with_method("mimelite", {"strategy.beta=0"}), "{name: fedavg, weighting: uniform}"}}) {
             CAPTURE(own);
             const Options sgd{"training.optimizer={name: sgd, lr: 0.05}"};  // what scaffold's own file assumes
             const std::vector<float> by_file = final_model_of(file + sgd),
@@ -106,8 +107,8 @@ TEST_SUITE("Method") {
 
     TEST_CASE("MethodsWithMemoryGiveTheSameBitsOverRanksAndAfterAResume") {
         FEDHIVE_NEEDS_RANKS();
-        for (const std::string name :
-             {"scaffold", "feddyn", "fedacg", "fedams", "fedexp", "adaptive_clip", "fedtrip", "ditto", "mime", "pfedme"}) {
+        for (const std::string name : {"scaffold", "feddyn", "fedacg", "fedams", "fedexp", "adaptive_clip", "fedtrip", "ditto",
+                                       "mime", "mimelite", "pfedme"}) {
             CAPTURE(name);
             const bool own = name == "ditto" || name == "pfedme";
             const Options options = with_method(name, own ? kOwnModels : Options());
@@ -182,8 +183,9 @@ TEST_SUITE("Method") {
     }
 
     TEST_CASE("AVisitIsReplayedBitForBit") {
-        // Of the gradient alone; with memories; from another start; with a report; with a second gradient; with memories that steps change.
-        for (const std::string name : {"fedprox", "scaffold", "fedacg", "adaptive_clip", "per_fedavg", "mime", "ditto"}) {
+        // Of the gradient alone; with memories; from another start; with a report; with a second gradient; with memories that steps change; with the mean gradient.
+        for (const std::string name :
+             {"fedprox", "scaffold", "fedacg", "adaptive_clip", "per_fedavg", "mime", "ditto", "mimelite"}) {
             CAPTURE(name);
             FedhiveRun run(small_config(), set(with_method(name)));
             ended_well(run);
@@ -232,6 +234,28 @@ TEST_SUITE("Method") {
         run.start({"method", file.string(), "--python"}, with_numpy);
         CHECK(run.end() == "exited with status 1");
         CHECK_MESSAGE(run.output().find("g: DIFFERENT") != std::string::npos, run.output());
+    }
+
+    TEST_CASE("TheMeanGradientIsTheMeasuredOneWhereverItIsRead") {
+        const TemporaryFolder folder;
+        const auto file = [&](const std::string& text) {
+            std::ofstream(folder.path() / "mean.yaml") << text;
+            return Options{"strategy={file: " + (folder.path() / "mean.yaml").string() + "}",
+                           "training.measure=[gradient_norm]", "training.optimizer={name: sgd, lr: 0.0625}"};
+        };
+        for (const char* engine : {"training.engine=direct", "training.engine=libtorch"}) {
+            CAPTURE(engine);
+            FedhiveRun run(small_config(), set(file("reports: [{name: size}]\nend: size = norm(g_t)\n") + Options{engine}));
+            ended_well(run);
+            for (const auto& row : read_csv(run.out() / "clients.csv"))
+                CHECK(std::stod(row.at("size")) == doctest::Approx(std::stod(row.at("sent_gradient_norm"))).epsilon(1e-5));
+        }
+        // Steps along it alone: the update is -lr * g_t, as often as there are steps.
+        FedhiveRun run(small_config(), set(file("gradient: g_t\n")));
+        ended_well(run);
+        for (const auto& row : read_csv(run.out() / "clients.csv"))
+            CHECK(std::stod(row.at("update_norm")) ==
+                  doctest::Approx(0.0625 * std::stod(row.at("steps")) * std::stod(row.at("sent_gradient_norm"))).epsilon(1e-4));
     }
 
     TEST_CASE("AReportIsAColumn") {

@@ -28,11 +28,13 @@ const Options kSamplers{"name: examples",
                         "name: oort, preferred_s: 0.2",
                         "name: active",
                         "name: fedcs, deadline_s: 3",
+                        "name: class_balanced",
                         "name: oort"};
 /// Only where a round waits for its whole cohort.
-const Options kWholeCohort{"name: power_of_choice, losses: measured", "name: with_replacement", "name: clustered"};
+const Options kWholeCohort{"name: power_of_choice, losses: measured", "name: with_replacement", "name: clustered",
+                           "name: gradient_norm"};
 
-void finished(FedhiveRun& run) { REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output()); }
+void completes(FedhiveRun& run) { REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output()); }
 
 /// Round by round: the clients that were sent.
 std::map<std::string, std::vector<std::string>> cohorts_of(const std::filesystem::path& run) {
@@ -50,16 +52,16 @@ TEST_SUITE("Sampling") {
                 if (!mode.empty() && std::ranges::count(kWholeCohort, sampler) > 0) continue;
                 CAPTURE(sampler);
                 FedhiveRun whole(small_config(), sampled(sampler, mode + Options{"workers=1"}));
-                finished(whole);
+                completes(whole);
                 FedhiveRun three(small_config(), sampled(sampler, mode + Options{"workers=3"}));
-                finished(three);
+                completes(three);
                 check_same_run(three.out(), whole.out());
                 FedhiveRun killed(small_config(), sampled(sampler, mode));
                 REQUIRE(eventually(30.0, [&] { return killed.rounds() >= 20; }));
                 kill(killed.pid(), SIGKILL);
                 CHECK(killed.end() == "killed by SIGKILL (Killed)");
                 killed.start({"run", "--resume", killed.out().string()});
-                finished(killed);
+                completes(killed);
                 check_same_run(killed.out(), whole.out());
             }
     }
@@ -70,11 +72,11 @@ TEST_SUITE("Sampling") {
             CAPTURE(sampler);
             const Options options = sampled(sampler, {"rounds=12"});
             FedhiveRun whole(small_config(), options);
-            finished(whole);
+            completes(whole);
             RankedRun ranked(2, small_config(), options + set({"rounds=7"}));
-            finished(ranked);
+            completes(ranked);
             ranked.start_ranks(3, Options{"run", "--quiet", "--resume", ranked.out().string()} + set({"rounds=12"}));
-            finished(ranked);
+            completes(ranked);
             CHECK(ranked.manifest()["model_sha256"] == whole.manifest()["model_sha256"]);
             CHECK(comparable(ranked.out() / "clients.csv") == comparable(whole.out() / "clients.csv"));
         }
@@ -87,9 +89,9 @@ TEST_SUITE("Sampling") {
             const Options options = set({"training.cohort=4", "rounds=9", "checkpoint.every=4", "clock=wall",
                                          "mode={name: semi_async, quorum: 2}", "sampling={" + sampler + "}"});
             FedhiveRun run(small_config(), options);
-            finished(run);
+            completes(run);
             FedhiveRun again(small_config(), options + Options{"--arrivals", (run.out() / "arrivals.csv").string()});
-            finished(again);
+            completes(again);
             CHECK(again.manifest()["model_sha256"] == run.manifest()["model_sha256"]);
             const auto row = read_csv(run.out() / "clients.csv").back();
             FedhiveRun replay;
@@ -106,7 +108,7 @@ TEST_SUITE("Sampling") {
                 set({"training.cohort=6", "rounds=9", "strategy={name: fedavg, weighting: uniform}",
                      "data.partition={scheme: power_law_sizes, clients: 13}", "sampling={name: " + sampler + "}"});
             FedhiveRun run(small_config(), options);
-            finished(run);
+            completes(run);
             std::map<std::string, std::int64_t> draws;
             bool several = false;
             for (const auto& row : read_csv(run.out() / "clients.csv")) {
@@ -117,17 +119,17 @@ TEST_SUITE("Sampling") {
             for (const auto& [round, of_round] : draws) CHECK(of_round == 6);
             CHECK(several);
             FedhiveRun killed(small_config(), options + set({"failures={policy: retry}", "faults=[{kind: kill, rate: 0.3}]"}));
-            finished(killed);
+            completes(killed);
             CHECK(killed.manifest()["model_sha256"] == run.manifest()["model_sha256"]);
             FedhiveRun shared(small_config(), options + set({"training.clients_per_slot=4", "workers=2"}));
-            finished(shared);
+            completes(shared);
             CHECK(shared.manifest()["model_sha256"] == run.manifest()["model_sha256"]);
             FedhiveRun wall(small_config(), options + set({"clock=wall", "checkpoint.every=4"}));
-            finished(wall);
+            completes(wall);
             CHECK(wall.manifest()["model_sha256"] == run.manifest()["model_sha256"]);
             FedhiveRun again(small_config(),
                              options + set({"clock=wall"}) + Options{"--arrivals", (wall.out() / "arrivals.csv").string()});
-            finished(again);
+            completes(again);
             CHECK(again.manifest()["model_sha256"] == run.manifest()["model_sha256"]);
             const auto row = read_csv(wall.out() / "clients.csv").back();
             FedhiveRun replay;
@@ -136,7 +138,7 @@ TEST_SUITE("Sampling") {
         }
         CHECK_FALSE([] {
             FedhiveRun run(small_config(), set({"rounds=1"}));
-            finished(run);
+            completes(run);
             return read_csv(run.out() / "clients.csv").front().contains("draws");
         }());
     }
@@ -148,8 +150,8 @@ TEST_SUITE("Sampling") {
                 set({"rounds=2", "training.cohort=4", "training.measure=[loss]",
                      "sampling={name: power_of_choice, factor: 4, losses: measured}",
                      "devices={compute: {seconds_per_example: 1}, link: {upload: 1.0e+12, download: 1.0e+12}}"}));
-        finished(everybody);
-        finished(few);
+        completes(everybody);
+        completes(few);
         std::vector<std::pair<double, std::string>> losses;
         std::map<std::string, std::string> loss_of;
         double longest = 0.0;
@@ -177,22 +179,54 @@ TEST_SUITE("Sampling") {
         CHECK(std::stod(round.at("virtual_s")) == doctest::Approx(longest + training).epsilon(1e-6));
     }
 
-    TEST_CASE("MeasuredChoiceIsRepeatedByAReplayAndAfterAnInterrupt") {
-        const Options options = sampled("name: power_of_choice, losses: measured", {"workers=2"});
-        FedhiveRun whole(small_config(), options);
-        finished(whole);
-        FedhiveRun run(small_config(), options);
-        REQUIRE(eventually(30.0, [&] { return run.rounds() >= 20; }));
-        kill(run.pid(), SIGINT);
-        if (run.end() == "exited with status 130") {
-            run.start({"run", "--resume", run.out().string()});
-            finished(run);
+    // Four of all thirteen clients: those whose first model has the largest gradient on their examples.
+    TEST_CASE("ChoiceByGradientsIsThatOfTheLargestNormsOfTheModelThatIsSent") {
+        const Options slow{"devices={compute: {seconds_per_example: 1}, link: {upload: 1.0e+12, download: 1.0e+12}}"};
+        FedhiveRun everybody(small_config(), set({"rounds=1", "training.cohort=13", "training.measure=[gradient_norm]"})),
+            few(small_config(), set(slow + Options{"rounds=1", "training.cohort=4", "training.measure=[gradient_norm]",
+                                                   "sampling={name: gradient_norm}"}));
+        completes(everybody);
+        completes(few);
+        std::vector<std::pair<double, std::string>> norms;
+        double longest = 0.0, training = 0.0;
+        for (const auto& row : read_csv(everybody.out() / "clients.csv")) {
+            norms.emplace_back(-std::stod(row.at("sent_gradient_norm")), row.at("client_id"));
+            longest = std::max(longest, std::stod(row.at("num_examples")));
         }
-        check_same_run(run.out(), whole.out());
-        const auto row = read_csv(run.out() / "clients.csv").back();
-        FedhiveRun replay;
-        replay.start({"replay", run.out().string(), "--round", row.at("round"), "--client", row.at("client_id")});
-        CHECK_MESSAGE(replay.end() == "exited with status 0", replay.output());
+        std::sort(norms.begin(), norms.end());
+        std::set<std::string> expected, asked;
+        for (std::size_t i = 0; i < 4; ++i) expected.insert(norms[i].second);
+        for (const auto& row : read_csv(few.out() / "clients.csv")) {
+            asked.insert(row.at("client_id"));
+            training = std::max(training, 2.0 * std::stod(row.at("num_examples")));
+        }
+        CHECK(asked == expected);
+        const auto round = read_csv(few.out() / "rounds.csv").front();
+        const double model = 4.0 * few.manifest()["num_parameters"].get<double>();
+        CHECK(std::stod(round.at("bytes_down")) == (13 + 4) * model);
+        CHECK(std::stod(round.at("bytes_up")) == 4 * (model + 8) + 13 * 8);
+        CHECK(std::stod(round.at("virtual_s")) == doctest::Approx(longest + training).epsilon(1e-6));
+    }
+
+    TEST_CASE("MeasuredChoiceIsRepeatedByAReplayAndAfterAnInterrupt") {
+        for (const std::string sampler : {"name: power_of_choice, losses: measured", "name: gradient_norm, candidates: 2"}) {
+            CAPTURE(sampler);
+            const Options options = sampled(sampler, {"workers=2"});
+            FedhiveRun whole(small_config(), options);
+            completes(whole);
+            FedhiveRun run(small_config(), options);
+            REQUIRE(eventually(30.0, [&] { return run.rounds() >= 20; }));
+            kill(run.pid(), SIGINT);
+            if (run.end() == "exited with status 130") {
+                run.start({"run", "--resume", run.out().string()});
+                completes(run);
+            }
+            check_same_run(run.out(), whole.out());
+            const auto row = read_csv(run.out() / "clients.csv").back();
+            FedhiveRun replay;
+            replay.start({"replay", run.out().string(), "--round", row.at("round"), "--client", row.at("client_id")});
+            CHECK_MESSAGE(replay.end() == "exited with status 0", replay.output());
+        }
     }
 
     TEST_CASE("LossesCannotBeMeasuredWhereOthersTrain") {
@@ -206,7 +240,7 @@ TEST_SUITE("Sampling") {
 
     TEST_CASE("FixedClientsAreAskedInEveryRound") {
         FedhiveRun run(small_config(), set({"training.cohort=3", "sampling={name: fixed, clients: [9, 2, 4, 1]}"}));
-        finished(run);
+        completes(run);
         for (const auto& [round, cohort] : cohorts_of(run.out())) CHECK(cohort == std::vector<std::string>{"2", "4", "9"});
         run.start({"run", "--resume", run.out().string(), "--set", "rounds=5", "--set", "sampling={name: uniform}"});
         CHECK(run.end() == "exited with status 2");

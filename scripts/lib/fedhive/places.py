@@ -15,11 +15,11 @@ class Place(NamedTuple):
 
 
 PLACES = {
-    "gradient": Place(("g", "g_2", "w", "w_t", "w_0", "local"), ("lr", "round", "step", "steps", "n"), "g", False),
+    "gradient": Place(("g", "g_2", "w", "w_t", "g_t", "w_0", "local"), ("lr", "round", "step", "steps", "n"), "g", False),
     "loss": Place((), ("lr", "round", "n"), "loss", False),  # losses.py says what else
-    "second": Place(("g", "w", "w_t", "w_0", "local"), ("lr", "round", "step", "steps", "n"), "w_2", False),
-    "start": Place(("w_t", "local"), ("lr", "round", "n"), "w", False),
-    "end": Place(("w", "w_t", "w_0", "u", "local"), ("lr", "round", "steps", "n", "loss"), None, False),
+    "second": Place(("g", "w", "w_t", "g_t", "w_0", "local"), ("lr", "round", "step", "steps", "n"), "w_2", False),
+    "start": Place(("w_t", "g_t", "local"), ("lr", "round", "n"), "w", False),
+    "end": Place(("w", "w_t", "g_t", "w_0", "u", "local"), ("lr", "round", "steps", "n", "loss"), None, False),
     "judge": Place(("w_t", "local"), ("lr", "round", "n"), "w", False),
     "cohort": Place((), ("round", "clients", "received"), None, True, True),
     "weight": Place((), ("round", "clients", "received"), "weight", True, True),

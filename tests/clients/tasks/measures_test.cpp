@@ -22,10 +22,11 @@ Reports reports_with(const std::vector<std::string>& names) {
 
 TEST_SUITE("Measures") {
     TEST_CASE("AreTheLossAndTheMetricsThatEveryRunOfATaskHas") {
-        CHECK(measures_of(learning_task("classification")) == std::vector<std::string>{"loss", "accuracy"});
-        CHECK(measures_of(learning_task("regression")) == std::vector<std::string>{"loss", "mse", "mae"});
-        CHECK(measures_of(learning_task("next_token")) == std::vector<std::string>{"loss", "accuracy", "perplexity"});
-        CHECK(measure_names() == std::vector<std::string>{"loss", "accuracy", "mse", "mae", "perplexity"});
+        CHECK(measures_of(learning_task("classification")) == std::vector<std::string>{"loss", "accuracy", "gradient_norm"});
+        CHECK(measures_of(learning_task("regression")) == std::vector<std::string>{"loss", "mse", "mae", "gradient_norm"});
+        CHECK(measures_of(learning_task("next_token")) ==
+              std::vector<std::string>{"loss", "accuracy", "perplexity", "gradient_norm"});
+        CHECK(measure_names() == std::vector<std::string>{"loss", "accuracy", "gradient_norm", "mse", "mae", "perplexity"});
         for (const LearningTask& task : task_catalog())
             for (const std::string& measure : measures_of(task)) {
                 const ReportSpec report = report_of_measure(task, measure);
@@ -40,7 +41,13 @@ TEST_SUITE("Measures") {
         const LearningTask& task = learning_task("next_token");
         const Reports reports = reports_with({"sent_accuracy", "other", "sent_loss", "sent_perplexity"});
         CHECK(any_measured(reports));
+        CHECK(measures_outputs(reports));
+        CHECK_FALSE(place_of_gradient_norm(reports).has_value());
         CHECK_FALSE(any_measured(reports_with({"other"})));
+        const Reports of_gradient = reports_with({"other", "sent_gradient_norm"});
+        CHECK(any_measured(of_gradient));
+        CHECK_FALSE(measures_outputs(of_gradient));
+        CHECK(place_of_gradient_norm(of_gradient) == 1);
         EvaluationSums sums(SumsPlan::of("next_token", 4));
         // Three examples of four targets. Six of the twelve do not count, so one and a half examples do.
         sums.add_loss(3.0);

@@ -110,6 +110,7 @@ inline void fit_to_mode(RunConfig& run, const ModeSpec& mode, unsigned seed) {
     const Mode value = mode.build({.values = run.mode.values});
     if (run.sampling.name == "power_of_choice" && (!value.trains_alone() || value.overlaps()))
         run.sampling.values.set("losses", "reported");
+    if (run.sampling.name == "gradient_norm" && (!value.trains_alone() || value.overlaps())) run.sampling = {"uniform"};
     if (mode.needs_quorum || run.mode.quorum())
         run.mode.values.set("quorum", std::optional(std::min(run.mode.quorum().value_or(1), run.cohort_size())));
     if (!mode.weighs_updates) run.strategy.weighting = Weighting::Examples;
@@ -280,7 +281,9 @@ inline void fit_sampling(RunConfig& run) {
     const bool counts = run.waits_for_all() && run.strategy.parts.server.name != "dp_ftrl" && !run.strategy.client_state() &&
                         aggregation::aggregator_spec(run.strategy.parts.aggregator.name).weighs &&
                         std::ranges::none_of(run.upload, noise);
-    if (sampler_spec(run.sampling.name).repeats && !counts) run.sampling = {"uniform"};
+    const SamplerSpec& sampler = sampler_spec(run.sampling.name);
+    if (sampler.repeats && !counts) run.sampling = {"uniform"};
+    if (sampler.by_labels && run.task != "classification") run.sampling = {"uniform"};
 }
 
 /// Makes dependent values consistent.

@@ -27,6 +27,9 @@ TEST_CASE("SamplersThatCannotSample") {
             {"sampling: {name: examples}\nmode: {name: gradient_averaging}\n", "c.yaml:7: sampling.name"},
             {"sampling: {name: fedcs}\nclock: wall\n", "c.yaml:7: sampling.name"},
             {"sampling: {name: oort, preferred_s: 2}\nclock: wall\n", "c.yaml:7: sampling.name"},
+            {"sampling: {name: gradient_norm}\nmode: {name: semi_async, quorum: 1}\n", "c.yaml:7: sampling.name"},
+            {"sampling: {name: gradient_norm, candidates: 0}\n", "c.yaml:7: sampling.candidates"},
+            {"sampling: {name: class_balanced, rarity: -1}\n", "c.yaml:7: sampling.rarity"},
             {"sampling: {name: with_replacement}\nmode: {name: semi_async, quorum: 1}\n", "c.yaml:8: mode.quorum"},
             {"sampling: {name: clustered}\nmode: {name: synchronous, quorum: 1}\n", "c.yaml:8: mode.quorum"},
             {"sampling: {name: clustered}\nmode: {name: hogwild}\n", "c.yaml:7: sampling.name"},
@@ -38,6 +41,11 @@ TEST_CASE("SamplersThatCannotSample") {
              "c.yaml:9: upload"},
         },
         kMinimal);
+    check_message(
+        "config", "no classes",
+        error_of("task: regression\ndata: {format: synthetic_linear}\nmodel: {name: linear_regression}\nsampling: {name: "
+                 "class_balanced}\n"),
+        "c.yaml:4: sampling.name");
     for (const char* sampler : {"with_replacement", "clustered"})
         CHECK_EQ(error_of(kMinimal + fmt::format("sampling: {{name: {}}}\nstrategy: {{aggregator: robust_rate}}\n", sampler)),
                  "");

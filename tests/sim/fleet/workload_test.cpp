@@ -96,6 +96,16 @@ TEST_SUITE("Workload") {
             return static_cast<double>(examples);
         };
         CHECK(four.workload().longest_trip_s(four.flight) == 24.0);
+        FourClients gradients;
+        gradients.plan.reports.add("sent_gradient_norm");
+        CHECK(gradients.workload().examples_in_time(gradients.flight, 1) == 30);
+        gradients.plan.reports.add("sent_loss");
+        CHECK(gradients.workload().examples_in_time(gradients.flight, 1) == 34);
+        gradients.plan.of_candidates.add("sent_gradient_norm");
+        CHECK(gradients.workload().examples_of_candidate(1) == 10);
+        FourClients method;
+        method.plan.mean_gradient = true;
+        CHECK(method.workload().examples_of(method.flight, 1) == 30);
         four.deadlines = Deadlines(std::nullopt);
         four.deadlines.learn({.steps = 1, .seconds = 1.0});
         CHECK(four.workload().deadline_of(four.flight) == 30.0 + 20.0 * 6.0);

@@ -26,16 +26,25 @@ std::unique_ptr<Sampler> sampler_of(const std::string& name, std::span<const std
     const SamplerSpec& spec = sampler_spec(name);
     Values values;
     if (name == "fixed") values.set("clients", std::vector<double>{11, 2, 7, 0, 5, 3, 9});
-    return spec.build({.values = completed(values, spec.keys), .num_examples = num_examples});
+    std::vector<std::vector<std::uint64_t>> label_counts;
+    for (const std::uint64_t n : num_examples) label_counts.push_back({n / 2, n - n / 2, n % 7});
+    return spec.build({.values = completed(values, spec.keys), .num_examples = num_examples, .label_counts = label_counts});
 }
 
 Stream stream_of(std::uint32_t round) { return Stream(3, Purpose::Sampling, round); }
 
+/// The measure of a client, for samplers that ask for one.
+std::vector<std::optional<double>> tell(const Cohort& clients) {
+    std::vector<std::optional<double>> told;
+    for (const std::uint32_t client : clients) told.emplace_back(1.0 / (1.0 + (client * 5) % 12));
+    return told;
+}
+
 /// Nobody busy; two busy; client 2 and every fourth away; all of these.
 std::vector<Candidates> some_candidates() {
     const auto is_there = [](std::uint32_t client) { return client != 2 && client % 4 != 3; };
-    return {Candidates(kTwelve), Candidates(kTwelve, {0, 5}), Candidates(kTwelve, {}, is_there),
-            Candidates(kTwelve, {0, 5}, is_there)};
+    return {Candidates(kTwelve, {}, {}, tell), Candidates(kTwelve, {0, 5}, {}, tell), Candidates(kTwelve, {}, is_there, tell),
+            Candidates(kTwelve, {0, 5}, is_there, tell)};
 }
 
 std::vector<ClientOutcome> told_of(const Cohort& cohort, std::uint32_t round) {
