@@ -1,7 +1,7 @@
-// LibTorch when it is first needed, from libfedhive_libtorch.so beside the program (as it is built) or in the lib/ next to its folder (as it is
-// installed).
+// LibTorch when it is first needed: libtorch_place() says which, and where the library is that knows it.
 #include "aggregation/base/error.h"
 #include "clients/trainers/engine.h"
+#include "clients/trainers/libtorch_info.h"
 
 #include <dlfcn.h>
 
@@ -11,29 +11,34 @@ namespace fedhive::clients {
 
 namespace {
 
-constexpr const char* kLibrary = "libfedhive_libtorch.so";
+constexpr const char* kOtherEngine = "use a model that training.engine: direct supports";
 
-std::filesystem::path find_library() {
-    const std::filesystem::path folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
-    const std::filesystem::path beside = folder / kLibrary;
-    return std::filesystem::exists(beside) ? beside : folder.parent_path() / "lib" / kLibrary;
+/// Throws ConfigError with the loader's reason. At once (RTLD_NOW): a library of another build is found out here, not in the middle of a round.
+void* load_library(const std::filesystem::path& library, const char* what_to_do) {
+    void* loaded = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (loaded == nullptr)
+        throw ConfigError(fmt::format("LibTorch cannot be loaded: {}; {}, or {}", dlerror(), what_to_do, kOtherEngine));
+    return loaded;
 }
 
 const LibtorchEngine& load() {
-    const std::filesystem::path library = find_library();
-    const char* symbol = "fedhive_libtorch_engine";
-    // At once: a library of another build is found out here, not in the middle of a round.
-    void* loaded = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
-    void* entry = loaded == nullptr ? nullptr : dlsym(loaded, symbol);
+    const LibtorchPlace place = libtorch_place();
+    if (!place.problem.empty())
+        throw ConfigError(fmt::format("LibTorch cannot be loaded: {}, or {}", place.problem, kOtherEngine));
+    // The engine's library asks for these by name, and gets the ones that are there already.
+    if (!place.folder.empty())
+        for (const char* name : {"lib/libc10.so", "lib/libtorch_cpu.so"})
+            load_library(place.folder / name, "install PyTorch again (pip install --force-reinstall torch)");
+    const char* build_again =
+        place.folder.empty() ? "build fedhive again (scripts/run does that)" : "install fedhive and PyTorch again";
+    void* loaded = load_library(place.engine, build_again);
+    void* entry = dlsym(loaded, "fedhive_libtorch_engine");
     if (entry == nullptr)
-        throw ConfigError(
-            fmt::format("LibTorch cannot be loaded: {}; build fedhive again (scripts/run does that), or use a model that "
-                        "training.engine: direct supports",
-                        dlerror()));
+        throw ConfigError(fmt::format("LibTorch cannot be loaded: {}; {}, or {}", dlerror(), build_again, kOtherEngine));
     const LibtorchEngine& engine = reinterpret_cast<const LibtorchEngine& (*)()>(entry)();
     if (engine.plan_bytes != sizeof(WorkerPlan))
         throw ConfigError(fmt::format("{} comes from another build than this program; build both again (scripts/run does that)",
-                                      library.string()));
+                                      place.engine.string()));
     return engine;
 }
 

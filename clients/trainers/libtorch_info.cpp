@@ -16,11 +16,6 @@ namespace fedhive::clients {
 
 namespace {
 
-#ifdef FEDHIVE_TORCH_VERSION
-constexpr const char* kVersion = FEDHIVE_TORCH_VERSION;
-#else
-constexpr const char* kVersion = "none";
-#endif
 #ifdef FEDHIVE_TORCH_CUDA
 constexpr bool kCudaBuilt = true;
 #else
@@ -59,7 +54,7 @@ std::string cpu_vendor() {
 
 }  // namespace
 
-LibtorchInfo libtorch_info() { return {kVersion, cpu_capability(), cpu_vendor(), kCudaBuilt}; }
+LibtorchInfo libtorch_info() { return {libtorch_place().version, cpu_capability(), cpu_vendor(), kCudaBuilt}; }
 
 int libtorch_cuda_devices() {
     // LibTorch warns on stderr of a driver that is too old.

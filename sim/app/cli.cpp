@@ -4,6 +4,7 @@
 #include "clients/worker/worker.h"
 #include "sim/app/commands.h"
 #include "sim/app/completion.h"
+#include "sim/app/named_config.h"
 #include "sim/app/script_command.h"
 #include "sim/app/sweep_command.h"
 #include "sim/app/usage.h"
@@ -63,7 +64,9 @@ CLI::Option* add_file(CLI::App* command, const char* name, std::filesystem::path
 }
 
 CLI::Option* add_config(CLI::App* command, RunOptions& run) {
-    CLI::Option* config = add_file(command, "config", run.config, "the experiment, a YAML file");
+    CLI::Option* config = add_file(command, "config", run.config,
+                                   "the experiment, a YAML file, or the name of one that comes along, such as quickstart")
+                              ->transform(named_config);
     command->add_option("--set", run.overrides, "change a key, such as training.batch_size=64; may be repeated")
         ->type_name("KEY=VALUE")
         ->allow_extra_args(false);
@@ -113,7 +116,8 @@ void add_run(CLI::App& app, Arguments& given) {
 void add_sweep(CLI::App& app, Arguments& given) {
     SweepCommand& sweep = given.sweep;
     CLI::App* command = app.add_subcommand("sweep", "run all experiments of a sweep file");
-    add_file(command, "file", sweep.file, "the sweep, a YAML file with a base config and the keys that vary");
+    add_file(command, "file", sweep.file, "the sweep, a YAML file with a base config and the keys that vary")
+        ->transform(named_config);
     command->add_option("--set", sweep.overrides, "change a key of the base, such as rounds=5; may be repeated")
         ->type_name("KEY=VALUE")
         ->allow_extra_args(false);
@@ -194,7 +198,8 @@ CLI::Validator within_range(const Range& range) {
 void add_privacy(CLI::App& app, Arguments& given) {
     PrivacyOptions& privacy = given.privacy;
     CLI::App* command = app.add_subcommand("privacy", "print the ε of a config, or of numbers, or the noise for a given ε");
-    add_file(command, "config", privacy.config, "the experiment, a YAML file; options replace what it says");
+    add_file(command, "config", privacy.config, "the experiment, a YAML file; options replace what it says")
+        ->transform(named_config);
     command->add_option("--set", privacy.overrides, "change a key, such as training.cohort=64; may be repeated")
         ->type_name("KEY=VALUE")
         ->allow_extra_args(false);
@@ -297,6 +302,7 @@ int run_cli(int argc, char** argv) {
     add_run(app, given);
     add_sweep(app, given);
     add_script(app, "report", "scripts/report", "write a report of runs and sweeps; see fedhive report -h");
+    add_script(app, "data", "scripts/data", "fetch a data set that the configs use; see fedhive data -h");
     add_script(app, "bench", "tools/bench", "compare the speed with other programs; see fedhive bench -h");
     add_config_commands(app, given);
     add_method(app, given);

@@ -15,6 +15,7 @@ namespace {
 /// Facts about the machine, collected once; printed as lines or as JSON.
 struct Findings {
     Machine machine = this_machine();
+    clients::LibtorchPlace libtorch = clients::libtorch_place();
     CudaFacts facts = collect_cuda_facts(false);
     std::string why_no_mps = sim::why_no_mps(facts.cuda.devices > 0);
     std::string ipc_problem = facts.cuda.devices > 0 ? probe_ipc() : "";
@@ -30,7 +31,8 @@ struct Findings {
 void print_gpu(const Findings& found) {
     fmt::print("cuda        {}\n", found.facts.cuda.describe());
     fmt::print("training    {}\n",
-               found.facts.torch.cuda_built
+               !found.libtorch.problem.empty() ? "the direct engine alone, on the CPU"
+               : found.facts.torch.cuda_built
                    ? fmt::format("LibTorch with CUDA, {} usable device(s)", found.facts.torch_devices)
                    : "LibTorch without CUDA: training runs on the CPU (scripts/setup --cuda installs the CUDA build)");
     fmt::print(
@@ -65,6 +67,10 @@ void print_json(const Findings& found) {
     json["cores"] = found.machine.cores;
     json["available_memory_bytes"] = found.machine.available_memory;
     json["libtorch"] = found.facts.torch.version;
+    json["libtorch_folder"] =
+        found.libtorch.folder.empty() ? nlohmann::json(nullptr) : nlohmann::json(found.libtorch.folder.string());
+    json["libtorch_problem"] =
+        found.libtorch.problem.empty() ? nlohmann::json(nullptr) : nlohmann::json(found.libtorch.problem);
     json["cpu_capability"] = found.facts.torch.cpu_capability;
     json["cuda"] = found.facts.cuda.describe();
     json["cuda_devices"] = found.facts.cuda.devices;
@@ -92,7 +98,10 @@ int doctor_command(bool json) {
     fmt::print("fedhive     {} ({})\n", kVersion, kCommit);
     fmt::print("cpu         {} · {} core{} usable\n", machine.cpu, machine.cores, machine.cores == 1 ? "" : "s");
     fmt::print("memory      {} available\n", human_bytes(machine.available_memory));
-    fmt::print("libtorch    {} · CPU capability {}\n", found.facts.torch.version, found.facts.torch.cpu_capability);
+    const clients::LibtorchPlace& torch = found.libtorch;
+    fmt::print("libtorch    {}{} · CPU capability {}\n", torch.version,
+               torch.folder.empty() ? "" : " in " + torch.folder.string(), found.facts.torch.cpu_capability);
+    if (!torch.problem.empty()) fmt::print("            {}\n", torch.problem);
     print_gpu(found);
     return 0;
 }

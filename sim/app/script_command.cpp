@@ -1,6 +1,7 @@
 #include "sim/app/script_command.h"
 
 #include "aggregation/base/error.h"
+#include "aggregation/base/home_folder.h"
 
 #include <unistd.h>
 
@@ -12,12 +13,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// build/release/fedhive is two folders below the checkout; an installed program has no checkout above it. Empty if there is none.
+/// Empty if the program's home has no such script.
 fs::path find_script(const std::string& script) {
-    const fs::path program = fs::read_symlink("/proc/self/exe");
-    for (fs::path folder = program.parent_path(); folder != folder.root_path(); folder = folder.parent_path())
-        if (fs::exists(folder / script) && fs::exists(folder / "sim")) return folder / script;
-    return {};
+    const fs::path home = home_folder();
+    return !home.empty() && fs::exists(home / script) ? home / script : fs::path();
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "sim/config/method_trace.h"
 
 #include "aggregation/base/error.h"
+#include "aggregation/base/home_folder.h"
 #include "clients/protocol/process.h"
 
 #include <unistd.h>
@@ -16,13 +17,14 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Where the Python package is: beside the program's checkout, or where FEDHIVE_PYTHONPATH says.
+/// The folder of the Python package: where FEDHIVE_PYTHONPATH says, the one with the program in it, or that of the program's checkout.
 std::string python_path() {
     if (const char* given = std::getenv("FEDHIVE_PYTHONPATH"); given != nullptr) return given;
-    const fs::path program = fs::read_symlink("/proc/self/exe");
-    for (fs::path folder = program.parent_path(); folder != folder.root_path(); folder = folder.parent_path())
+    if (const fs::path package = package_folder(); !package.empty()) return package.parent_path().string();
+    for (fs::path folder = program_folder(); folder != folder.root_path(); folder = folder.parent_path())
         if (fs::exists(folder / "scripts/lib/fedhive/method.py")) return (folder / "scripts/lib").string();
-    throw ConfigError(fmt::format("no scripts/lib/fedhive above {}; set FEDHIVE_PYTHONPATH to its folder", program.string()));
+    throw ConfigError(
+        fmt::format("no scripts/lib/fedhive above {}; set FEDHIVE_PYTHONPATH to its folder", program_folder().string()));
 }
 
 }  // namespace

@@ -259,7 +259,8 @@ std::vector<std::string> differences(const BitsEnvironment& then, const BitsEnvi
         const auto shown_as = [](const std::string& text) { return text.empty() ? "none" : text; };
         if (before != after) result.push_back(fmt::format("{} {} then, {} now", what, shown_as(before), shown_as(after)));
     };
-    compare("LibTorch", then.libtorch, now.libtorch);
+    // The direct engine takes nothing of LibTorch.
+    if (then.engine != "direct" || now.engine != "direct") compare("LibTorch", then.libtorch, now.libtorch);
     compare("CPU capability", then.cpu_capability, now.cpu_capability);
     compare("device", then.device, now.device);
     compare("GPU", then.gpu, now.gpu);

@@ -166,10 +166,10 @@ CompletionKnowsEveryCommandAndOption() {
     [ "$(complete -p fedhive)" = "complete -F _fedhive fedhive" ] || fail "bash does not complete fedhive: $(complete -p fedhive)"
     complete_words fedhive ''
     local commands=$output command option
-    for command in run sweep report bench validate show-config show-model partition privacy evaluate watch replay reference columns doctor completion; do
+    for command in run sweep report bench validate show-config show-model partition privacy evaluate watch replay reference columns doctor completion data; do
         output=$commands
         says " $command "
-        if [ "$command" = report ] || [ "$command" = bench ]; then continue; fi  # their help is the script's
+        if [ "$command" = report ] || [ "$command" = bench ] || [ "$command" = data ]; then continue; fi  # their help is the script's
         expect 0 "$fedhive" "$command" -h
         local options
         options=$(grep -oE '^ +(-h,)?--[a-z-]+' <<<"$output" | grep -oE -- '--[a-z-]+')

@@ -71,7 +71,7 @@ class Call:
             changes = {**paths, **changes}
             file = self._write_sweep(config) if command == "sweep" else self._write(config, "config")
         else:
-            file = _path(config, "config")
+            file = os.fspath(config) if _is_name(config) else _path(config, "config")
         self._arguments.append(file)
         for key, value in self._objects(given).items():
             self._change(key, value)
@@ -155,6 +155,11 @@ def as_changes(given: Any) -> dict[str, Any]:
     if given is None or isinstance(given, Mapping):
         return dict(given or {})
     raise mistake_at("set", f"expected a dict of key paths, {{'training.cohort': 5}}; found {given!r}")
+
+
+def _is_name(config: Any) -> bool:
+    """Says whether this is the name of a config that comes with the program, such as quickstart or modes/async, and no file here."""
+    return isinstance(config, str) and re.fullmatch(r"\w[\w/]*", config) is not None and not os.path.isfile(config)
 
 
 def _path(config: Any, key: str) -> str:

@@ -2,16 +2,19 @@
 from __future__ import annotations
 
 import ctypes
+import importlib.util
 import os
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from typing import Callable, NamedTuple, Optional, Sequence
 
 _PR_SET_PDEATHSIG = 1
 _PATIENCE_S = (30, 10)  # after SIGINT, after SIGTERM
+_PACKAGED = Path(__file__).resolve().parent / "bin/fedhive"  # as pip installs it
 _BUILT = Path(__file__).resolve().parents[3] / "build/release/fedhive"
 
 
@@ -22,23 +25,41 @@ class Ended(NamedTuple):
     errors: str
 
 
-def find() -> Path:
-    """Returns the program: $FEDHIVE_PROGRAM, else build/release/fedhive of the checkout, else fedhive on the PATH.
+def find(on_path: bool = True) -> Path:
+    """Returns the program: $FEDHIVE_PROGRAM, else the one in this package, else build/release/fedhive of the checkout, else fedhive on the PATH.
 
-    Raises FileNotFoundError if there is none.
+    on_path: False leaves out the PATH, where this package's own command may be. Raises FileNotFoundError if there is none.
     """
     named = os.environ.get("FEDHIVE_PROGRAM")
     if named:
         if os.access(named, os.X_OK) and Path(named).is_file():
             return Path(named).absolute()
         raise FileNotFoundError(f"FEDHIVE_PROGRAM={named} is not a program")
-    if os.access(_BUILT, os.X_OK):
-        return _BUILT
-    on_path = shutil.which("fedhive")
-    if on_path is None:
-        raise FileNotFoundError(f"there is no program fedhive: {_BUILT} is not built, and the PATH has none; build it with scripts/run, "
-                                "or set FEDHIVE_PROGRAM to its path")
-    return Path(on_path)
+    for path in (_PACKAGED, _BUILT):
+        if os.access(path, os.X_OK):
+            return path
+    found = shutil.which("fedhive") if on_path else None
+    if found is None:
+        raise FileNotFoundError(f"there is no program fedhive: {_BUILT} is not built{', and the PATH has none' if on_path else ''}; build it with "
+                                "scripts/run, or set FEDHIVE_PROGRAM to its path")
+    return Path(found)
+
+
+def environment() -> dict[str, str]:
+    """Returns the environment of the program: method files are read by this Python, and the LibTorch of an installed program is this Python's.
+
+    What the variables FEDHIVE_PYTHON and FEDHIVE_TORCH say already stays.
+    """
+    variables = dict(os.environ)
+    if sys.executable:
+        variables.setdefault("FEDHIVE_PYTHON", sys.executable)
+    try:
+        torch = importlib.util.find_spec("torch")  # does not import it
+    except ValueError:  # a stand-in among sys.modules
+        torch = None
+    if torch is not None and torch.submodule_search_locations:
+        variables.setdefault("FEDHIVE_TORCH", list(torch.submodule_search_locations)[0])
+    return variables
 
 
 def call(arguments: Sequence[str], follow: Optional[Callable[[str], None]] = None) -> Ended:
@@ -76,7 +97,7 @@ def _start(command: list[str], errors) -> subprocess.Popen:
             os._exit(1)
 
     return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors, encoding="utf-8", errors="replace",
-                            preexec_fn=in_child)
+                            env=environment(), preexec_fn=in_child)
 
 
 def _stop(process: subprocess.Popen) -> None:

@@ -291,6 +291,9 @@ TEST_SUITE("Checkpoint") {
         CHECK(found[2] == "device cpu then, cuda now");
         CHECK(found[3] == "GPU none then, sm_90 under driver 13000 now");
         CHECK(found[4] == "engine libtorch then, direct now");
+        // LibTorch matters where it trained, or would.
+        CHECK(differences({"none", "AVX2", "cpu", "", "direct"}, {"2.11.0", "AVX2", "cpu", "", "direct"}).empty());
+        CHECK(differences(then, {"2.11.0", "AVX2", "cpu", ""}) == std::vector<std::string>{"LibTorch 2.10.0 then, 2.11.0 now"});
         // The vendor is compared only if both give one.
         const auto made_by = [&](const char* vendor) {
             BitsEnvironment of = then;
