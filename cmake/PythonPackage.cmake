@@ -11,15 +11,9 @@ if(TARGET fedhive_libtorch)
   install(TARGETS fedhive_libtorch LIBRARY DESTINATION lib ${package})
 endif()
 
-# Libraries of this system that another one may lack, with those that they need themselves. RPATH, unlike RUNPATH, holds for these, too.
 if(FEDHIVE_WHEEL)
+  # RPATH, unlike RUNPATH, holds for what these libraries need, too.
   target_link_options(fedhive PRIVATE -Wl,--disable-new-dtags)
-  install(CODE "
-    file(GET_RUNTIME_DEPENDENCIES EXECUTABLES \"$<TARGET_FILE:fedhive>\" RESOLVED_DEPENDENCIES_VAR found
-      PRE_EXCLUDE_REGEXES [[^(ld-linux.*|lib(c|m|dl|rt|pthread|stdc\\+\\+|gcc_s|z))\\.so]])
-    foreach(library IN LISTS found)
-      get_filename_component(name \"\${library}\" NAME)
-      get_filename_component(file \"\${library}\" REALPATH)
-      file(INSTALL \"\${file}\" DESTINATION \"\${CMAKE_INSTALL_PREFIX}/lib\" RENAME \"\${name}\" USE_SOURCE_PERMISSIONS)
-    endforeach()" ${package})
+  install(CODE "set(program \"$<TARGET_FILE:fedhive>\")
+    include(\"${PROJECT_SOURCE_DIR}/cmake/BringLibraries.cmake\")" ${package})
 endif()

@@ -125,6 +125,11 @@ def gradient(g, w, w_t):
         self.assertEqual(manifest["engine"], "libtorch")
         self.assertRegex(manifest["libtorch"], r"^\d+\.\d+\.\d+$")
 
+    def test_pytorch_of_another_folder_of_python_is_found(self):
+        (self.folder / "torch").symlink_to(self.torch)
+        said = self.fedhive(python=["-S", "-m", "fedhive", "doctor"], PYTHONPATH=f"{self.site}:{self.folder}")
+        self.assertRegex(said, r"libtorch +[\d.]+ in " + re.escape(str(self.folder / "torch")))
+
     def test_report_without_its_packages_says_which_extra_brings_them(self):
         self.fedhive("run", "quickstart", *SMALL, "--out", "run")
         bare = self.folder / "bare_python"
