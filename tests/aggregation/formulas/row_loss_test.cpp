@@ -99,7 +99,7 @@ const std::vector<std::string>& all_losses() {
     return losses;
 }
 
-bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+bool same_row_bits(const std::vector<float>& a, const std::vector<float>& b) {
     return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
@@ -163,8 +163,8 @@ TEST_SUITE("RowLoss") {
                 }
                 const Answers::Result other = answers.run(loss, loops);
                 CHECK_EQ(other.sum, plain.sum);
-                CHECK(same_bits(other.logits, plain.logits));
-                CHECK(same_bits(other.features, plain.features));
+                CHECK(same_row_bits(other.logits, plain.logits));
+                CHECK(same_row_bits(other.features, plain.features));
             }
             Answers last = answers;  // the last three examples alone
             for (auto* values : {&last.logits, &last.sent_logits, &last.last_logits})
@@ -173,8 +173,8 @@ TEST_SUITE("RowLoss") {
                 values->erase(values->begin(), values->end() - 3 * kFeatures);
             last.labels.erase(last.labels.begin(), last.labels.end() - 3);
             const Answers::Result few = last.run(loss);
-            CHECK(same_bits(few.logits, {plain.logits.end() - 3 * kClasses, plain.logits.end()}));
-            CHECK(same_bits(few.features, {plain.features.end() - 3 * kFeatures, plain.features.end()}));
+            CHECK(same_row_bits(few.logits, {plain.logits.end() - 3 * kClasses, plain.logits.end()}));
+            CHECK(same_row_bits(few.features, {plain.features.end() - 3 * kFeatures, plain.features.end()}));
         }
     }
 
