@@ -3,6 +3,7 @@
 #include "sim/config/named_methods.h"
 
 #include "tests/sim/config/config_files.h"
+#include "tests/support/places.h"
 
 #include <doctest/doctest.h>
 
