@@ -95,7 +95,7 @@ TEST_SUITE("Cohort") {
 
     // Updates large enough that workers take the products.
     TEST_CASE("WorkersAddHistoriesToTheirRangesAsOneProcessDoes") {
-        const Options large{"model={name: mlp, hidden: 20000}", "strategy={name: foolsgold}", "rounds=3"};
+        const Options large{kLarge, "strategy={name: foolsgold}", "rounds=3"};
         CHECK(sha_with(large + Options{"workers=2"}) == sha_with(large + Options{"workers=0"}));
     }
 
