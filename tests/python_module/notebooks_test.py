@@ -154,7 +154,7 @@ class Kernel(InKernel):
 
     @needs("tqdm")
     def test_the_bar_is_text_without_ipywidgets(self):
-        hide = "import importlib.util as util\nfind = util.find_spec\nutil.find_spec = lambda name, *_: None if name == 'ipywidgets' else find(name)\n"
+        hide = "import importlib.util as util\nutil.find_spec = lambda name, *_, find=util.find_spec: None if name == 'ipywidgets' else find(name)\n"
         for progress, expected in (None, True), (False, False):
             messages = self.shown(hide + START.format(what="run", config={**LONG, "rounds": 7}, progress=progress) + "\nimport shutil; shutil.rmtree('out')")
             texts = "".join(message["content"]["text"] for message in messages if message["msg_type"] == "stream")
