@@ -65,6 +65,7 @@ const RowFunction* row_function(std::string_view name) {
 
 std::vector<std::string> row_function_names() {
     std::vector<std::string> names;
+    names.reserve(kRowFunctions.size());
     for (const RowFunction& function : kRowFunctions) names.emplace_back(function.name);
     return names;
 }

@@ -84,8 +84,8 @@ double measured_per_round(const Experiment& run) {
     const std::uint64_t num_clients = run.data.dataset.map().num_clients;
     for (std::size_t client = 0; client < num_clients; ++client)
         of_all += static_cast<double>(run.data.dataset.shard(client).size());
-    const double candidates = static_cast<double>(most_measured(run.config, num_clients)),
-                 trained = static_cast<double>(run.mode.late_join ? run.mode.quorum : run.mode.in_flight);
+    const auto candidates = static_cast<double>(most_measured(run.config, num_clients));
+    const auto trained = static_cast<double>(run.mode.late_join ? run.mode.quorum : run.mode.in_flight);
     const double passes =
         candidates * forward_passes(run.worker_plan.of_candidates) + trained * forward_passes(run.worker_plan.reports);
     return passes * of_all / static_cast<double>(num_clients);

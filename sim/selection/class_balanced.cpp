@@ -45,6 +45,7 @@ double balance_of(const LabelCounts& together, const LabelCounts& more) {
 std::size_t drawn_by(const std::vector<double>& logarithms, Stream& stream) {
     const double largest = *std::max_element(logarithms.begin(), logarithms.end());
     std::vector<double> sums;
+    sums.reserve(logarithms.size());
     double sum = 0.0;
     for (const double logarithm : logarithms) sums.push_back(sum += std::exp(logarithm - largest));
     const double at = stream.uniform() * sum;

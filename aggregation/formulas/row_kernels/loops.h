@@ -116,9 +116,10 @@ FEDHIVE_ROW_INLINE void row_powers(float (&powers)[kRowLanes], const float* a, f
         FEDHIVE_ROW_LANES powers[l] = exponential(exponent * logarithm(a[l]));
         return;
     }
-    FEDHIVE_ROW_LANES powers[l] = 1.0F;
+    for (float& power : powers) power = 1.0F;
     for (int left = static_cast<int>(size); left > 0; --left) FEDHIVE_ROW_LANES powers[l] *= a[l];
-    if (exponent < 0.0F) FEDHIVE_ROW_LANES powers[l] = 1.0F / powers[l];
+    if (exponent < 0.0F)
+        for (float& power : powers) power = 1.0F / power;
 }
 
 static void row_power(const RowTerms& t) {
@@ -143,7 +144,7 @@ static void row_power_back(const RowTerms& t) {
 
 /// Σ over columns of a, or of a * b.
 FEDHIVE_ROW_INLINE void row_sums(double (&sums)[kRowLanes], const float* a, const float* b, std::size_t columns) {
-    FEDHIVE_ROW_LANES sums[l] = 0.0;
+    for (double& sum : sums) sum = 0.0;
     for (std::size_t c = 0; c < columns; ++c, a += kRowLanes) {
         if (b == nullptr) {
             FEDHIVE_ROW_LANES sums[l] += static_cast<double>(a[l]);
@@ -217,7 +218,7 @@ FEDHIVE_ROW_INLINE void row_totals(float (&largest)[kRowLanes], float (&totals)[
                                    std::size_t columns) {
     row_extremes<Op::Maximum>(largest, a, columns);
     double sums[kRowLanes];
-    FEDHIVE_ROW_LANES sums[l] = 0.0;
+    for (double& sum : sums) sum = 0.0;
     for (std::size_t c = 0; c < columns; ++c, a += kRowLanes)
         FEDHIVE_ROW_LANES sums[l] += static_cast<double>(exponential(a[l] - largest[l]));
     FEDHIVE_ROW_LANES totals[l] = static_cast<float>(sums[l]);
@@ -231,7 +232,8 @@ void row_soft(const RowTerms& t) {
         FEDHIVE_ROW_LANES t.out[l] = largest[l] + logarithm(totals[l]);
         return;
     }
-    FEDHIVE_ROW_LANES totals[l] = O == Op::LogSoftmax ? logarithm(totals[l]) : totals[l];
+    if constexpr (O == Op::LogSoftmax)
+        for (float& total : totals) total = logarithm(total);
     for (std::size_t c = 0; c < t.columns; ++c) {
         const float* const a = t.operands[0] + c * kRowLanes;
         float* const out = t.out + c * t.out_step;
