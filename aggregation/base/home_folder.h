@@ -9,7 +9,7 @@ namespace fedhive {
 std::filesystem::path program_folder();
 
 /// The nearest folder above the program that holds configs/REFERENCE.md: the checkout of build/release/fedhive, or the Python package of
-/// fedhive/bin/fedhive. Empty for a program that lies elsewhere.
+/// fedhive/bin/fedhive. Empty for a program in another place.
 std::filesystem::path home_folder();
 
 /// The Python package fedhive in which the program is installed; empty for a program in a checkout or elsewhere.

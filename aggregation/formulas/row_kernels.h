@@ -1,4 +1,4 @@
-// Operations of examples' formulas, forward and backward, for sixteen examples side by side: values lie [columns][kRowLanes].
+// Operations of examples' formulas, forward and backward, for sixteen examples side by side: values are [columns][kRowLanes].
 #pragma once
 
 #include "aggregation/formulas/op.h"

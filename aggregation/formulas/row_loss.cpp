@@ -42,7 +42,7 @@ RowLoss::RowLoss(Formulas formulas, RowSizes sizes, const RowLoops* loops)
     plan_calls();
 }
 
-/// When each value is computed, and where it lies.
+/// Sets when each value is computed, and its place in room_.
 void RowLoss::lay_out() {
     std::size_t floats = 0;
     const auto place = [&](std::size_t columns) { return std::exchange(floats, floats + columns * kRowLanes); };

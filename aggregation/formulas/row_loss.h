@@ -98,7 +98,7 @@ private:
     std::vector<std::optional<double>> numbers_;  // of nodes that are numbers
     std::vector<Input> inputs_{};
     std::vector<float> room_{};       // [value][columns][kRowLanes]
-    std::size_t first_gradient_ = 0;  // gradients lie behind all values
+    std::size_t first_gradient_ = 0;  // gradients come after all values
     std::vector<Call> of_visit_{}, forward_{}, backward_{};
     std::vector<float> counts_{};
     bool is_new_ = true;  // numbers or counts have changed

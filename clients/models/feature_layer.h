@@ -13,8 +13,8 @@ struct FeatureLayer {
     std::string problem{};     // why the model has none, in words that follow "the model "; else empty
 };
 
-/// A model has features if it is a list of layers of which the last with parameters is a linear one on flat features, behind another
-/// layer with parameters.
+/// A model has features if it is a list of layers, its last layer with parameters is linear on flat input, and another layer with
+/// parameters comes before that one.
 FeatureLayer feature_layer(const ModelSpec& spec);
 
 }  // namespace fedhive::clients

@@ -24,7 +24,7 @@ struct LibtorchPlace {
     std::string problem{};         // why there is none to use, and what to do; empty if there is one
 };
 
-/// A program that is installed as a Python package uses the installed PyTorch: $FEDHIVE_TORCH names its folder, else it lies beside the
+/// A program that is installed as a Python package uses the installed PyTorch: $FEDHIVE_TORCH names its folder, else it is beside the
 /// package. It has to have the version that fedhive was built for, but for the last number. Any other program uses the LibTorch that it was
 /// built with.
 LibtorchPlace libtorch_place();

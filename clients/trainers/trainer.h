@@ -31,8 +31,8 @@ struct Trainer {
     /// The trainer of whole clients; null if clients are trained step by step.
     virtual WholeClients* whole_clients() { return nullptr; }
 
-    /// The loss of strategy.file, where it is a formula; null: the run's own, or by the method's keys the cross-entropy. Whoever begins a
-    /// client sets what it reads of it (visit/loss_visit.h).
+    /// The loss of strategy.file. Null: training uses the run's own loss, or the method's keys leave cross-entropy. begin_loss()
+    /// (visit/loss_visit.h) sets what it reads of a client before the client's first step.
     virtual OutputLoss* output_loss() { return nullptr; }
 
     /// The step of one half of the model, cut at plan.cut; the channel must outlive it.

@@ -18,7 +18,7 @@ public:
     void measure_clients(const Task& task);
 
 private:
-    /// The clients of the task. Throws Fault for one that there is not.
+    /// The clients of the task. Throws Fault for an id that no client has.
     std::span<const std::uint32_t> clients_of(const Task& task) const;
     aggregation::ConstParamSpan own_model(const Task& task, std::uint32_t client_id, aggregation::ConstParamSpan start,
                                           TrainingStep& step);

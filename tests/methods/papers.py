@@ -248,8 +248,8 @@ def fedbabu(h, c, s, k):  # Oh et al. 2022
 
 
 def feddane(h, c, s, k):  # Li et al. 2020: gradient of F_k + <c - gradient of F_k at w_t, w - w_t> + mu/2 |w - w_t|^2
-    return {"second": {"w_2": c.w_t}, "gradient": {"g": c.g + (c.c - c.g_2) + h.mu * (c.w - c.w_t), "seen": c.seen + c.g_2 / c.steps},
-            "server": {"w": (s.w + k.u).mean(0), "c": k.seen.mean(0)}}
+    return {"gradient": {"g": c.g + (c.c - c.g_t) + h.mu * (c.w - c.w_t)}, "end": {"full": c.g_t},
+            "server": {"w": (s.w + k.u).mean(0), "c": k.full.mean(0)}}
 
 
 def fedgamma(h, c, s, k):  # Dai et al. 2023: SCAFFOLD with FedSAM's gradient

@@ -29,7 +29,7 @@ class Call:
     """A command of the program with a config, changes, and files that fedhive wrote for it.
 
     Arrays, partitions and modules lie in `inputs` beside the run, for a resume or another run; so do a sweep's configs. A run's folder has the config
-    itself, and nobody comes back to what `validate` read: those files lie in a temporary folder until the call ends. Configs of a sweep that is refused
+    itself, and nobody comes back to what `validate` read: those files are in a temporary folder until the call ends. Configs of a sweep that is refused
     are removed.
     """
 
@@ -59,7 +59,7 @@ class Call:
             for path in self._written:
                 path.unlink(missing_ok=True)
             for folder in self._made:
-                with contextlib.suppress(OSError):  # something else lies there
+                with contextlib.suppress(OSError):  # something else is there
                     folder.rmdir()
         self._scratch.cleanup()
 

@@ -124,7 +124,7 @@ class TensorBoard:
     package = "tensorboardX"
 
     def __init__(self, run: Run, folder: Optional[str | os.PathLike[str]] = None) -> None:
-        """folder: gets a folder of the run's name; by default `tensorboard` in the run's folder. Event files that lie there are replaced."""
+        """folder: gets a folder of the run's name; by default `tensorboard` in the run's folder. Event files there are replaced."""
         place = Path(os.path.abspath(folder if folder is not None else run.folder / "tensorboard")) / run.folder.name
         metric = "test/mse" if run.config["task"] == "regression" else "test/accuracy"
         settings = {key: value if isinstance(value, (bool, int, float)) else str(value) for key, value in flat(run.config)}

@@ -79,7 +79,7 @@ class Watch:
     def _told(self, tracker: Any, tell: Callable[[], None]) -> None:
         try:
             tell()
-        except Exception as error:  # whatever a package raises
+        except Exception as error:  # a tracker's package may raise any
             if not self._live:
                 raise
             self.trackers.remove(tracker)
