@@ -46,6 +46,7 @@ FEDHIVE_CLONES void trimmed_mean_on_host(float* out, const std::vector<const flo
     const auto total = static_cast<double>(kept);
     const auto left_out = static_cast<std::int32_t>(trim.below + trim.above);
     float sums[element::kMaxTreeDepth][kBlockColumns];
+    float padded[kBlockColumns] = {};
     std::int32_t begin[kBlockColumns], low[kBlockColumns], high[kBlockColumns];
     std::int32_t first_low[kBlockColumns], end_high[kBlockColumns], seen_low[kBlockColumns], seen_high[kBlockColumns];
     for (std::size_t first = 0; first < size; first += kBlockColumns) {
@@ -77,18 +78,18 @@ FEDHIVE_CLONES void trimmed_mean_on_host(float* out, const std::vector<const flo
             for (std::size_t fold = 0; fold < folds[k]; ++fold, --depth)
                 element::add_row(sums[depth - 2], sums[depth - 1], kBlockColumns);
             const float* values = updates[k] + first;
+            if (width < kBlockColumns) values = std::copy_n(values, width, padded) - width;
+            const std::int32_t* row = keys + k * kBlockColumns;
             float* top = sums[depth++];
-            for (std::size_t c = 0; c < width; ++c) {
-                const std::int32_t key = keys[k * kBlockColumns + c];
-                const bool is_low = key == low[c];
-                const bool is_high = key == high[c];
-                const bool in = key >= low[c] && key <= high[c] && !(is_low && seen_low[c] < first_low[c]) &&
-                                !(is_high && seen_high[c] >= end_high[c]);
-                seen_low[c] += is_low ? 1 : 0;
-                seen_high[c] += is_high ? 1 : 0;
-                top[c] = in ? values[c] : 0.0F;
+            for (std::size_t c = 0; c < kBlockColumns; ++c) {  // without branches, so that columns go side by side
+                const std::int32_t is_low = row[c] == low[c] ? 1 : 0, is_high = row[c] == high[c] ? 1 : 0;
+                const std::int32_t is_out = (row[c] < low[c] ? 1 : 0) | (row[c] > high[c] ? 1 : 0) |
+                                            (is_low & (seen_low[c] < first_low[c] ? 1 : 0)) |
+                                            (is_high & (seen_high[c] >= end_high[c] ? 1 : 0));
+                seen_low[c] += is_low;
+                seen_high[c] += is_high;
+                top[c] = is_out == 0 ? values[c] : 0.0F;
             }
-            for (std::size_t c = width; c < kBlockColumns; ++c) top[c] = 0.0F;
         }
         for (; depth > 1; --depth) element::add_row(sums[depth - 2], sums[depth - 1], kBlockColumns);
         for (std::size_t c = 0; c < width; ++c) out[first + c] = element::divided(sums[0][c], total);
