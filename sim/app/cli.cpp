@@ -64,9 +64,10 @@ CLI::Option* add_file(CLI::App* command, const char* name, std::filesystem::path
 }
 
 CLI::Option* add_config(CLI::App* command, RunOptions& run) {
-    CLI::Option* config = add_file(command, "config", run.config,
-                                   "the experiment, a YAML file, or the name of one that comes along, such as quickstart")
-                              ->transform(named_config);
+    CLI::Option* config =
+        add_file(command, "config", run.config,
+                 "the experiment, a YAML file, or the name of one that comes with fedhive, such as quickstart")
+            ->transform(named_config);
     command->add_option("--set", run.overrides, "change a key, such as training.batch_size=64; may be repeated")
         ->type_name("KEY=VALUE")
         ->allow_extra_args(false);
@@ -178,7 +179,7 @@ void add_method(CLI::App& app, Arguments& given) {
     });
     CLI::App* command = app.add_subcommand("method", "print a method file as it is read: its keys, memories and formulas");
     add_file(command, "file", given.method,
-             "a .py or .yaml file, as strategy.file names it, or the name of one that comes along")
+             "a .py or .yaml file, as strategy.file names it, or the name of one that comes with fedhive")
         ->required();
     command->add_flag("--python", given.compares,
                       "also run its functions in Python, on drawn values, and compare; needs NumPy");
