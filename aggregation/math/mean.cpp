@@ -1,6 +1,7 @@
 #include "aggregation/math/mean.h"
 
 #include "aggregation/math/dispatch.h"
+#include "aggregation/math/tree_mean.h"
 #include "aggregation/math/update_list.h"
 #include "aggregation/math/vector_ops.h"
 
@@ -16,14 +17,6 @@ namespace {
 /// common subtree does not contain `next`.
 bool subtree_is_complete(std::size_t a, std::size_t b, std::size_t next) {
     return std::bit_width(a ^ b) < std::bit_width(b ^ next);
-}
-
-constexpr std::size_t kColumns = 1024;  // one page of each slot at a time; a block's partial sums stay in the first-level cache
-
-FEDHIVE_CLONES void tree_mean_on_host(float* out, const element::TreeTerms& terms, std::size_t size) {
-    std::size_t first = 0;
-    for (; first + kColumns <= size; first += kColumns) element::tree_mean<kColumns>(out + first, terms, first, kColumns);
-    if (first < size) element::tree_mean<kColumns>(out + first, terms, first, size - first);
 }
 
 /// The weighted sum of updates; with `divides`, divided by the sum of their weights.
@@ -56,7 +49,7 @@ public:
         const element::TreeTerms terms{values.data(), scales.data(), folds.data(), values.size(), divides_ ? total : 1.0};
         float* out = mean_.span().data;
         dispatch(
-            updates_.space(), [&] { tree_mean_on_host(out, terms, updates_.num_floats()); },
+            updates_.space(), [&] { tree_mean(out, terms, updates_.num_floats()); },
             [&] { return kernels::tree_mean(out, terms, updates_.num_floats()); });
         return {mean_, total, updates_.num_clients()};
     }

@@ -22,6 +22,7 @@ struct Comparator {
 std::vector<Comparator> sorting_network(std::size_t rows, std::vector<bool> needed);
 
 inline constexpr std::size_t kBlockColumns = 64;  // columns of a block: four vectors of 512 bits per row
+inline constexpr std::size_t kLineFloats = 16;    // of a cache line
 
 inline __attribute__((always_inline)) void exchange(std::int32_t* __restrict low, std::int32_t* __restrict high) {
     for (std::size_t c = 0; c < kBlockColumns; ++c) {
@@ -35,8 +36,11 @@ inline __attribute__((always_inline)) void exchange(std::int32_t* __restrict low
 /// keys[k][c] = the key of updates[k][first + c], for c < width; keys: [count][kBlockColumns].
 inline __attribute__((always_inline)) void write_keys(std::int32_t* keys, const std::vector<const float*>& updates,
                                                       std::size_t first, std::size_t width) {
-    for (std::size_t k = 0; k < updates.size(); ++k)
-        for (std::size_t c = 0; c < width; ++c) keys[k * kBlockColumns + c] = element::order_key(updates[k][first + c]);
+    for (std::size_t k = 0; k < updates.size(); ++k) {
+        const float* values = updates[k] + first;
+        for (std::size_t c = 0; c < width; ++c) keys[k * kBlockColumns + c] = element::order_key(values[c]);
+        for (std::size_t c = 0; c < kBlockColumns; c += kLineFloats) __builtin_prefetch(values + kBlockColumns + c);
+    }
 }
 
 }  // namespace fedhive::aggregation

@@ -36,63 +36,110 @@ inline __attribute__((always_inline)) void windows(std::int32_t* begin, const st
         }
 }
 
+/// The columns of a block: their updates' keys, and the bounds of what each column keeps.
+struct Block {
+    const std::int32_t* keys;         // [count][kBlockColumns]
+    std::int32_t low[kBlockColumns];  // the smallest and the largest key that are kept
+    std::int32_t high[kBlockColumns];
+    std::int32_t begin[kBlockColumns];  // sorted position of the first value that is kept
+};
+
+/// Tree sums of rows of a block, as mean.h has them.
+class TreeSums {
+public:
+    /// The row of the next term, behind the folds before it.
+    inline __attribute__((always_inline)) float* next(std::size_t folds) {
+        for (; folds > 0; --folds, --depth_) element::add_row(sums_[depth_ - 2], sums_[depth_ - 1], kBlockColumns);
+        return sums_[depth_++];
+    }
+
+    inline __attribute__((always_inline)) const float* finish() {
+        for (; depth_ > 1; --depth_) element::add_row(sums_[depth_ - 2], sums_[depth_ - 1], kBlockColumns);
+        depth_ = 0;
+        return sums_[0];
+    }
+
+private:
+    float sums_[element::kMaxTreeDepth][kBlockColumns];
+    std::size_t depth_ = 0;
+};
+
+/// The sum of all values from low to high; nullptr if that is more than `kept` values in a column, since values equal the bounds.
+inline __attribute__((always_inline)) const float* sum_between(TreeSums& sums, const Block& block,
+                                                               const std::vector<std::uint8_t>& folds, std::size_t kept) {
+    std::int32_t found[kBlockColumns] = {};
+    for (std::size_t k = 0; k < folds.size(); ++k) {
+        const std::int32_t* row = block.keys + k * kBlockColumns;
+        float* top = sums.next(folds[k]);
+        for (std::size_t c = 0; c < kBlockColumns; ++c) {
+            const bool in = row[c] >= block.low[c] && row[c] <= block.high[c];
+            found[c] += in ? 1 : 0;
+            top[c] = in ? element::float_of_key(row[c]) : 0.0F;
+        }
+    }
+    const float* sum = sums.finish();
+    std::int32_t more = 0;
+    for (std::size_t c = 0; c < kBlockColumns; ++c) more |= found[c] ^ static_cast<std::int32_t>(kept);
+    return more == 0 ? sum : nullptr;
+}
+
+/// The same for any columns: of the values equal to `low`, the first ones are left out; of those equal to `high`, the last ones.
+inline __attribute__((always_inline)) const float* sum_with_ties(TreeSums& sums, const Block& block,
+                                                                 const std::vector<std::uint8_t>& folds,
+                                                                 std::int32_t left_out) {
+    std::int32_t first_low[kBlockColumns], end_high[kBlockColumns], seen_low[kBlockColumns] = {}, seen_high[kBlockColumns] = {};
+    for (std::size_t c = 0; c < kBlockColumns; ++c) {
+        first_low[c] = block.begin[c];
+        end_high[c] = block.begin[c] - left_out;
+    }
+    for (std::size_t k = 0; k < folds.size(); ++k)
+        for (std::size_t c = 0; c < kBlockColumns; ++c) {
+            const std::int32_t key = block.keys[k * kBlockColumns + c];
+            first_low[c] -= key < block.low[c] ? 1 : 0;
+            end_high[c] += key >= block.high[c] ? 1 : 0;
+        }
+    for (std::size_t k = 0; k < folds.size(); ++k) {
+        const std::int32_t* row = block.keys + k * kBlockColumns;
+        float* top = sums.next(folds[k]);
+        for (std::size_t c = 0; c < kBlockColumns; ++c) {  // without branches, so that columns go side by side
+            const std::int32_t is_low = row[c] == block.low[c] ? 1 : 0, is_high = row[c] == block.high[c] ? 1 : 0;
+            const std::int32_t is_out = (row[c] < block.low[c] ? 1 : 0) | (row[c] > block.high[c] ? 1 : 0) |
+                                        (is_low & (seen_low[c] < first_low[c] ? 1 : 0)) |
+                                        (is_high & (seen_high[c] >= end_high[c] ? 1 : 0));
+            seen_low[c] += is_low;
+            seen_high[c] += is_high;
+            top[c] = is_out == 0 ? element::float_of_key(row[c]) : 0.0F;
+        }
+    }
+    return sums.finish();
+}
+
 /// sorted, keys: room for `count` rows of kBlockColumns.
 FEDHIVE_CLONES void trimmed_mean_on_host(float* out, const std::vector<const float*>& updates,
                                          const std::vector<std::uint8_t>& folds, const Trim& trim,
                                          const std::vector<Comparator>& network, std::int32_t* keys, std::int32_t* sorted,
                                          std::size_t size) {
-    const std::size_t count = updates.size();
-    const std::size_t kept = count - trim.below - trim.above;
-    const auto total = static_cast<double>(kept);
-    const auto left_out = static_cast<std::int32_t>(trim.below + trim.above);
-    float sums[element::kMaxTreeDepth][kBlockColumns];
-    float padded[kBlockColumns] = {};
-    std::int32_t begin[kBlockColumns], low[kBlockColumns], high[kBlockColumns];
-    std::int32_t first_low[kBlockColumns], end_high[kBlockColumns], seen_low[kBlockColumns], seen_high[kBlockColumns];
+    const std::size_t count = updates.size(), left_out = trim.below + trim.above, kept = count - left_out;
+    TreeSums sums;
+    Block block;
+    block.keys = keys;
     for (std::size_t first = 0; first < size; first += kBlockColumns) {
         const std::size_t width = std::min(kBlockColumns, size - first);
         write_keys(keys, updates, first, width);
         std::copy(keys, keys + count * kBlockColumns, sorted);
         for (const Comparator& step : network) exchange(sorted + step.low * kBlockColumns, sorted + step.high * kBlockColumns);
         if (trim.around_median)
-            windows(begin, sorted, count, kept);
+            windows(block.begin, sorted, count, kept);
         else
-            std::fill(begin, begin + kBlockColumns, static_cast<std::int32_t>(trim.below));
+            std::fill(block.begin, block.begin + kBlockColumns, static_cast<std::int32_t>(trim.below));
         for (std::size_t c = 0; c < kBlockColumns; ++c) {
-            const auto at = static_cast<std::size_t>(begin[c]);
-            low[c] = sorted[at * kBlockColumns + c];
-            high[c] = sorted[(at + kept - 1) * kBlockColumns + c];
-            first_low[c] = begin[c];
-            end_high[c] = begin[c] - left_out;
-            seen_low[c] = seen_high[c] = 0;
+            const auto at = static_cast<std::size_t>(block.begin[c]);
+            block.low[c] = sorted[at * kBlockColumns + c];
+            block.high[c] = sorted[(at + kept - 1) * kBlockColumns + c];
         }
-        // Of the values equal to `low`, the first ones are left out; of those equal to `high`, the last ones.
-        for (std::size_t k = 0; k < count; ++k)
-            for (std::size_t c = 0; c < kBlockColumns; ++c) {
-                const std::int32_t key = keys[k * kBlockColumns + c];
-                first_low[c] -= key < low[c] ? 1 : 0;
-                end_high[c] += key >= high[c] ? 1 : 0;
-            }
-        std::size_t depth = 0;
-        for (std::size_t k = 0; k < count; ++k) {
-            for (std::size_t fold = 0; fold < folds[k]; ++fold, --depth)
-                element::add_row(sums[depth - 2], sums[depth - 1], kBlockColumns);
-            const float* values = updates[k] + first;
-            if (width < kBlockColumns) values = std::copy_n(values, width, padded) - width;
-            const std::int32_t* row = keys + k * kBlockColumns;
-            float* top = sums[depth++];
-            for (std::size_t c = 0; c < kBlockColumns; ++c) {  // without branches, so that columns go side by side
-                const std::int32_t is_low = row[c] == low[c] ? 1 : 0, is_high = row[c] == high[c] ? 1 : 0;
-                const std::int32_t is_out = (row[c] < low[c] ? 1 : 0) | (row[c] > high[c] ? 1 : 0) |
-                                            (is_low & (seen_low[c] < first_low[c] ? 1 : 0)) |
-                                            (is_high & (seen_high[c] >= end_high[c] ? 1 : 0));
-                seen_low[c] += is_low;
-                seen_high[c] += is_high;
-                top[c] = is_out == 0 ? values[c] : 0.0F;
-            }
-        }
-        for (; depth > 1; --depth) element::add_row(sums[depth - 2], sums[depth - 1], kBlockColumns);
-        for (std::size_t c = 0; c < width; ++c) out[first + c] = element::divided(sums[0][c], total);
+        const float* sum = sum_between(sums, block, folds, kept);
+        if (sum == nullptr) sum = sum_with_ties(sums, block, folds, static_cast<std::int32_t>(left_out));
+        for (std::size_t c = 0; c < width; ++c) out[first + c] = element::divided(sum[c], static_cast<double>(kept));
     }
 }
 
