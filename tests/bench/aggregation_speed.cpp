@@ -1,12 +1,11 @@
 // Speed of aggregation alone: each rule over K updates of P floats, compared with a copy on this machine in the same minute.
 //
-//   aggregation_speed cpu|cuda RULE P K REPEATS        RULE: mean, median, trimmed_mean (a tenth at each end),
-//                                                      products (inner products of all pairs, in one thread),
-//                                                      products_by_two (by two threads over ranges of columns, as two workers
-//                                                      take them) or distances (the same by a pass over each pair, for
-//                                                      comparison). Per repeat prints
-//                                                      {"rule_s": …, "copy_s": …}: seconds of the rule, and of a single-threaded
-//                                                      copy that moves as many bytes, 4 * P * (K + 1)
+//   aggregation_speed cpu|cuda RULE P K REPEATS
+//
+// RULE: mean, median, trimmed_mean (a tenth at each end); products (inner products of all pairs); each of them followed by _by_two:
+// two threads over ranges of columns, as two workers take them; distances: the products by a pass over each pair, for comparison.
+// Prints for each repeat {"rule_s": …, "copy_s": …}: seconds of the rule, and of a copy in one thread that moves as many bytes,
+// 4 * P * (K + 1).
 #include "aggregation/base/clock.h"
 #include "aggregation/base/error.h"
 #include "aggregation/base/random.h"
@@ -19,11 +18,13 @@
 #include "aggregation/memory/param_buffer.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <thread>
@@ -39,11 +40,29 @@ using Buffers = std::vector<ParamBuffer>;
 /// What is measured, over all updates.
 using Rule = std::function<void(const Buffers& updates)>;
 
-Rule of_aggregator(std::shared_ptr<Aggregator> rule) {
-    return [rule](const Buffers& updates) {
-        rule->zero_init(updates.front().span().size, updates.front().span().space);
-        for (std::size_t k = 0; k < updates.size(); ++k) rule->aggregate({.values = updates[k], .position = k});
-        FEDHIVE_CHECK_EQ(rule->finish().clients, updates.size());
+/// The rule over columns [begin, end) of each update.
+void take(Aggregator& rule, const Buffers& updates, std::size_t begin, std::size_t end) {
+    rule.zero_init(end - begin, updates.front().span().space);
+    for (std::size_t k = 0; k < updates.size(); ++k)
+        rule.aggregate({.values = updates[k].span().part(begin, end - begin), .position = k});
+    FEDHIVE_CHECK_EQ(rule.finish().clients, updates.size());
+}
+
+using MakeAggregator = std::function<std::unique_ptr<Aggregator>()>;
+
+Rule of_aggregator(const MakeAggregator& make_one) {
+    return [rule = std::shared_ptr<Aggregator>(make_one())](const Buffers& updates) {
+        take(*rule, updates, 0, updates.front().span().size);
+    };
+}
+
+Rule by_two(const MakeAggregator& make_one) {
+    return [first = std::shared_ptr<Aggregator>(make_one()),
+            second = std::shared_ptr<Aggregator>(make_one())](const Buffers& updates) {
+        const std::size_t size = updates.front().span().size, half = size / 2 / 16 * 16;
+        std::thread other([&] { take(*second, updates, half, size); });
+        take(*first, updates, 0, half);
+        other.join();
     };
 }
 
@@ -86,15 +105,28 @@ void take_distances(const Buffers& updates) {
             FEDHIVE_CHECK(write_update(difference, updates[i], updates[j]).norm > 0.0, "no distance");
 }
 
-Rule make(const std::string& rule) {
-    if (rule == "mean") return of_aggregator(make_mean());
-    if (rule == "median") return of_aggregator(make_median());
-    if (rule == "trimmed_mean") return of_aggregator(make_trimmed_mean(0.1));
-    if (rule == "products") return take_products;
-    if (rule == "products_by_two") return take_products_by_two;
-    if (rule == "distances") return take_distances;
-    throw ConfigError(
-        fmt::format("there is no rule '{}'; known: mean, median, trimmed_mean, products, products_by_two, distances", rule));
+const std::map<std::string, Rule>& known_rules() {
+    const MakeAggregator trimmed_mean = [] { return make_trimmed_mean(0.1); };
+    static const std::map<std::string, Rule> known = {
+        {"mean", of_aggregator(make_mean)},
+        {"mean_by_two", by_two(make_mean)},
+        {"median", of_aggregator(make_median)},
+        {"median_by_two", by_two(make_median)},
+        {"trimmed_mean", of_aggregator(trimmed_mean)},
+        {"trimmed_mean_by_two", by_two(trimmed_mean)},
+        {"products", take_products},
+        {"products_by_two", take_products_by_two},
+        {"distances", take_distances},
+    };
+    return known;
+}
+
+Rule make(const std::string& name) {
+    const auto found = known_rules().find(name);
+    if (found != known_rules().end()) return found->second;
+    std::vector<std::string> names;
+    for (const auto& [known, rule] : known_rules()) names.push_back(known);
+    throw ConfigError(fmt::format("there is no rule '{}'; known: {}", name, fmt::join(names, ", ")));
 }
 
 MemorySpace space_of(const std::string& device) {
