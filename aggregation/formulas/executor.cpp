@@ -1,5 +1,6 @@
 #include "aggregation/formulas/executor.h"
 
+#include "aggregation/formulas/cohort_products.h"
 #include "aggregation/math/dispatch.h"
 
 #include <algorithm>
@@ -74,6 +75,11 @@ void Executor::set(std::string_view name, ConstParamSpan vector) {
         if (program_.vectors[i] == name) vectors_[i] = vector;
 }
 
+void Executor::set_products(const InnerProducts* products) {
+    products_ = products;
+    is_new_ = true;
+}
+
 void Executor::write_to(std::string_view name, ParamSpan vector) {
     for (std::size_t i = 0; i < targets_.size(); ++i)
         if (program_.stored[i] == name) targets_[i] = vector;
@@ -98,7 +104,8 @@ void Executor::evaluate_numbers(std::size_t level) {
         } else {
             std::array<const Numbers*, 3> arguments{};
             for (std::size_t a = 0; a < node.num_args; ++a) arguments[a] = &*values_[node.args[a]];
-            values_[i] = evaluate(node, {arguments.data(), node.num_args});
+            values_[i] = is_of_products(node.op) ? of_products(node.op, *arguments[0], products_)
+                                                 : evaluate(node, {arguments.data(), node.num_args});
         }
     }
     for (std::size_t i = 0; i < narrowed_.size(); ++i)

@@ -9,6 +9,7 @@
 #include "aggregation/formulas/kernels.h"
 #include "aggregation/formulas/numbers.h"
 #include "aggregation/formulas/program.h"
+#include "aggregation/math/inner_products.h"
 #include "aggregation/memory/param_span.h"
 
 #include <array>
@@ -45,6 +46,8 @@ public:
     void set_at(std::size_t place, ConstParamSpan vector) {
         if (place != kNowhere) vectors_[place] = vector;
     }
+    /// For formulas that take products: those of the cohort's updates. They outlive the next run().
+    void set_products(const InnerProducts* products);
     /// Where a vector target is written. It may be a vector that is read.
     void write_to(std::string_view name, ParamSpan vector);
 
@@ -80,8 +83,9 @@ private:
     std::vector<ConstParamSpan> vectors_;         // as program_.vectors
     std::vector<ParamSpan> targets_;              // as program_.stored
     std::vector<float> narrowed_;                 // as program_.numbers
-    bool is_new_ = true;                          // numbers have changed since the last run
-    std::vector<float> registers_;                // [registers][kChunk]
+    const InnerProducts* products_ = nullptr;
+    bool is_new_ = true;            // numbers have changed since the last run
+    std::vector<float> registers_;  // [registers][kChunk]
     std::array<std::array<float, kChunk>, 2> spread_{};
 };
 

@@ -1,5 +1,6 @@
 #include "aggregation/formulas/expression.h"
 
+#include "aggregation/formulas/functions.h"
 #include "aggregation/formulas/row_functions.h"
 
 #include <fmt/format.h>
@@ -13,31 +14,6 @@
 namespace fedhive::aggregation::formulas {
 
 namespace {
-
-struct Function {
-    std::string_view name;
-    Op op;
-    std::size_t args;
-};
-
-constexpr std::array kFunctions = {
-    Function{"minimum", Op::Minimum, 2}, Function{"maximum", Op::Maximum, 2},  Function{"sqrt", Op::Sqrt, 1},
-    Function{"abs", Op::Abs, 1},         Function{"sign", Op::Sign, 1},        Function{"exp", Op::Exp, 1},
-    Function{"log", Op::Log, 1},         Function{"tanh", Op::Tanh, 1},        Function{"sigmoid", Op::Sigmoid, 1},
-    Function{"relu", Op::Relu, 1},       Function{"floor", Op::Floor, 1},      Function{"where", Op::Where, 3},
-    Function{"sum", Op::Sum, 1},         Function{"mean", Op::Mean, 1},        Function{"dot", Op::Dot, 2},
-    Function{"sum_k", Op::SumK, 1},      Function{"mean_k", Op::MeanK, 1},     Function{"max_k", Op::MaxK, 1},
-    Function{"min_k", Op::MinK, 1},      Function{"median_k", Op::MedianK, 1}, Function{"softmax_k", Op::SoftmaxK, 1},
-    Function{"sort_k", Op::SortK, 1},    Function{"rank_k", Op::RankK, 1},
-};
-// norm(a) = sqrt(dot(a, a)) and cos(a, b) = dot(a, b) / (norm(a) * norm(b)) are made of others.
-
-std::vector<std::string> function_names() {
-    std::vector<std::string> names{"norm", "cos"};
-    for (const Function& function : kFunctions) names.emplace_back(function.name);
-    std::sort(names.begin(), names.end());
-    return names;
-}
 
 bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
@@ -212,9 +188,8 @@ private:
             check(2);
             return make(Op::Divide, {make(Op::Dot, {args[0], args[1]}), make(Op::Multiply, {norm(args[0]), norm(args[1])})});
         }
-        const auto* function =
-            std::find_if(kFunctions.begin(), kFunctions.end(), [&](const Function& one) { return one.name == name; });
-        if (function == kFunctions.end()) fail_no_function(name, function_names());
+        const Function* function = function_named(name);
+        if (function == nullptr) fail_no_function(name, function_names());
         check(function->args);
         return make(function->op, args);
     }
@@ -256,7 +231,17 @@ private:
                                      text_of(formulas_.nodes[arg].shape)));
             node.shape = Shape::Number;
         }
-        if (op >= Op::SumK && op <= Op::RankK) {
+        if (is_of_products(op)) {
+            if (!scope_.products)
+                fail("dot_k, cos_k, distance_k and nearest_k are of a round's updates, which `cohort` alone has");
+            if (node.shape == Shape::Vector || (op == Op::NearestK && node.shape != Shape::Number))
+                fail(fmt::format("{}; here is {}",
+                                 op == Op::NearestK ? "nearest_k takes a number of updates"
+                                                    : "dot_k, cos_k and distance_k take one number for each update",
+                                 text_of(node.shape)));
+            node.shape = Shape::Cohort;
+        }
+        if (is_of_cohort(op)) {
             if (node.shape != Shape::Cohort)
                 fail(fmt::format("functions that end with _k are of one number for each update; here is {}",
                                  text_of(node.shape)));
@@ -340,6 +325,10 @@ Formulas parse(std::span<const std::string> lines, const Scope& scope) { return 
 
 bool Formulas::reads(std::string_view name) const {
     return std::any_of(nodes.begin(), nodes.end(), [&](const Node& node) { return node.op == Op::Name && node.name == name; });
+}
+
+bool Formulas::takes_products() const {
+    return std::any_of(nodes.begin(), nodes.end(), [](const Node& node) { return is_of_products(node.op); });
 }
 
 bool Formulas::reduces() const {

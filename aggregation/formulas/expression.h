@@ -55,10 +55,11 @@ using Names = std::map<std::string, Shape, std::less<>>;
 
 /// The names of a place, such as a client's gradient.
 struct Scope {
-    Names given;           // may be read
-    Names targets;         // may be set
-    bool numbers = false;  // any other name may be set to a number
-    bool rows = false;     // formulas of an example, with functions of their own (row_functions.h)
+    Names given;            // may be read
+    Names targets;          // may be set
+    bool numbers = false;   // any other name may be set to a number
+    bool rows = false;      // formulas of an example, with functions of their own (row_functions.h)
+    bool products = false;  // dot_k, cos_k, distance_k and nearest_k are allowed (cohort_products.h)
 };
 
 struct Target {
@@ -75,6 +76,8 @@ struct Formulas {
     const Node& of(const Target& target) const { return nodes[target.node]; }
     /// Whether a formula reads that name.
     bool reads(std::string_view name) const;
+    /// Whether a formula needs the inner products of the cohort's updates.
+    bool takes_products() const;
     /// Whether a value of the whole vector is needed before the first element.
     bool reduces() const;
 };

@@ -39,6 +39,7 @@ public:
         executor_.set("round", static_cast<double>(updates.round));
         executor_.set("clients", static_cast<double>(updates.num_clients));
         executor_.set("received", static_cast<double>(updates.size()));
+        executor_.set_products(updates.products);
         executor_.run({});
         Coefficients result;
         for (const Sender& sender : updates.senders) result.of_updates.push_back(sender.weight);

@@ -60,7 +60,7 @@ Scope MethodFormulas::scope(Place place) const {
         for (const std::string& report : reports) scope.given.emplace("k." + report, Shape::Cohort);
         add(scope.given, Shape::Number, {"round", "clients", "received"});
         scope.targets.emplace("weight", Shape::Cohort);
-        scope.numbers = true;
+        scope.numbers = scope.products = true;
         return scope;
     }
     if (place == Place::Server) {

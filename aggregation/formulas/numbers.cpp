@@ -2,6 +2,7 @@
 
 #include "aggregation/base/error.h"
 #include "aggregation/formulas/elements.h"
+#include "aggregation/math/simplex.h"
 
 #include <algorithm>
 #include <cmath>
@@ -52,6 +53,8 @@ Numbers of_cohort(Op op, const Numbers& values) {
             return {*std::min_element(values.begin(), values.end())};
         case Op::SoftmaxK:
             return softmax(values);
+        case Op::SimplexK:
+            return onto_simplex(values);
         default:
             break;
     }
@@ -78,7 +81,7 @@ double power(double x, double y) {
 }
 
 Numbers evaluate(const Node& node, std::span<const Numbers* const> arguments) {
-    if (node.op >= Op::SumK && node.op <= Op::RankK) return of_cohort(node.op, *arguments[0]);
+    if (is_of_cohort(node.op)) return of_cohort(node.op, *arguments[0]);
     std::size_t count = 1;
     for (const Numbers* argument : arguments) count = std::max(count, argument->size());
     Numbers result(count);

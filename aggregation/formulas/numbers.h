@@ -19,7 +19,7 @@ double power(double x, double y);
 /// meets a cohort, it counts for each update.
 ///
 /// Order    sum_k and mean_k add in cohort order; softmax_k subtracts the largest value first; rank_k: 0 for the smallest, equal
-///          values by their place; median_k: the mean of the middle two.
+///          values by their place; median_k: the mean of the middle two; simplex_k: onto the simplex (aggregation/math/simplex.h).
 Numbers evaluate(const Node& node, std::span<const Numbers* const> arguments);
 
 }  // namespace fedhive::aggregation::formulas

@@ -52,6 +52,12 @@ enum class Op : std::uint8_t {
     SoftmaxK,
     SortK,
     RankK,
+    SimplexK,
+    // of the cohort's updates and cohort numbers (cohort_products.h), to cohort numbers
+    DotK,
+    CosK,
+    DistanceK,
+    NearestK,
     // of examples (row_loss.h): of each element; of a vector, to a number; to a vector; of the label
     LogSigmoid,
     Norm,
@@ -73,6 +79,8 @@ inline constexpr std::size_t kOpsOfOne = index_of(Op::Where) - kOpsOfTwo;
 FEDHIVE_HOST_DEVICE constexpr bool is_of_two(Op op) { return op < Op::Negative; }
 FEDHIVE_HOST_DEVICE constexpr bool is_of_one(Op op) { return op >= Op::Negative && op < Op::Where; }
 FEDHIVE_HOST_DEVICE constexpr bool is_reduction(Op op) { return op >= Op::Sum && op <= Op::Dot; }
+constexpr bool is_of_cohort(Op op) { return op >= Op::SumK && op <= Op::SimplexK; }
+constexpr bool is_of_products(Op op) { return op >= Op::DotK && op <= Op::NearestK; }
 
 /// A value of an instruction: a register, a vector that is read or written, or a number.
 struct Operand {

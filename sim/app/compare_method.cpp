@@ -3,6 +3,7 @@
 #include "aggregation/base/error.h"
 #include "aggregation/base/random.h"
 #include "aggregation/formulas/executor.h"
+#include "aggregation/math/inner_products.h"
 #include "sim/config/method_trace.h"
 
 #include <fmt/format.h>
@@ -18,6 +19,7 @@
 namespace fedhive::sim {
 
 using aggregation::ConstParamSpan;
+using aggregation::InnerProducts;
 using aggregation::MemoryOwner;
 using aggregation::ParamSpan;
 using aggregation::formulas::Executor;
@@ -135,6 +137,12 @@ Results evaluated(const MethodFormulas& method, Place place, const Drawn& values
     for (const std::string& name : executor.program().stored) {
         written[name].resize(kElements);
         executor.write_to(name, ParamSpan(written[name]));
+    }
+    InnerProducts products;
+    if (const auto updates = values.of_updates.find("u"); updates != values.of_updates.end()) {
+        const std::vector<ConstParamSpan> rows(updates->second.begin(), updates->second.end());
+        products = inner_products_of(rows, 0);
+        executor.set_products(&products);
     }
     executor.run(std::vector<aggregation::formulas::Range>{{0, kElements}});
     Results results;

@@ -89,6 +89,7 @@ void take_method(Strategy& strategy, const StrategyParts& parts) {
     using aggregation::formulas::Place;
     strategy.method = parts.method->with(completed(parts.of_method, parts.method->keys));
     strategy.cohort_numbers = std::make_shared<aggregation::formulas::CohortNumbers>();
+    strategy.inner_products = strategy.inner_products || parts.method->takes_products();
     if (strategy.method.has(Place::Cohort))
         strategy.weight_rule = aggregation::formulas::make_formula_weights(strategy.method, strategy.cohort_numbers);
 }

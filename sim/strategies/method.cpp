@@ -70,6 +70,8 @@ bool Method::changes_memories_in_steps() const {
 
 bool Method::reads_sent_loss() const { return place_reads(formulas, Place::Cohort, "k.sent_loss"); }
 
+bool Method::takes_products() const { return has(Place::Cohort) && formulas.parsed(Place::Cohort).takes_products(); }
+
 bool Method::reads(std::string_view value) const {
     return std::any_of(formulas.lines.begin(), formulas.lines.end(),
                        [&](const auto& of_place) { return formulas.parsed(of_place.first).reads(value); });

@@ -50,6 +50,8 @@ struct Method {
     bool trains_alone() const;
     bool changes_memories_in_steps() const;
     bool reads_sent_loss() const;
+    /// Its cohort formulas need the inner products of the updates.
+    bool takes_products() const;
     /// A formula of any place reads that name.
     bool reads(std::string_view value) const;
     /// A client's formulas read g_t, the mean gradient of its examples at the model that it is sent.

@@ -39,7 +39,7 @@ KEYS = {"fedadagrad": {"beta1": 0.5}, "fednova": {"rho": 0.375}, "qfedavg": {"q"
         "celgc": {"gamma": 0.25}, "fedinit": {"beta": 0.25}, "feddc": {"alpha": 0.25}, "fedadmm": {"rho": 0.25}, "fedpd": {"eta": 0.5},
         "fedexp": {"eps": 0.5}, "fedatt": {"eps": 0.75}, "mofedsam": {"beta": 0.25, "rho": 0.5}, "fedsam": {"rho": 0.5}, "fedspeed": {"alpha": 0.25},
         "pfedme": {"K": 4, "eta": 0.25, "beta": 0.5}, "per_fedavg": {"alpha": 0.25}, "fedrep": {"head": 0.25},
-        "mimelite": {"beta": 0.25}, "feddane": {"mu": 0.25}, "fedgamma": {"rho": 0.5}, "fedlesam": {"rho": 0.5}, "fedcurv": {"lambda": 0.25},
+        "mimelite": {"beta": 0.25}, "rfa": {"nu": 4.5}, "feddane": {"mu": 0.25}, "fedgamma": {"rho": 0.5}, "fedlesam": {"rho": 0.5}, "fedcurv": {"lambda": 0.25},
         "focal": {"gamma": 1.5}, "fedlc": {"tau": 0.75}, "fedntd": {"beta": 0.75, "tau": 2.0}, "fedgkd": {"gamma": 0.75}}
 NOT_NEGATIVE = {"v", "v_max"}  # memories that stand under a root
 FUNCTIONS = {
@@ -48,7 +48,15 @@ FUNCTIONS = {
     "where": lambda c, a, b: np.where(c, a, b), "sum": np.sum, "mean": np.mean, "norm": np.linalg.norm, "dot": np.dot,
     "cos": lambda a, b: np.dot(a, b) / (np.linalg.norm(a) * np.linalg.norm(b)), "sum_k": np.sum, "mean_k": np.mean, "max_k": np.max,
     "min_k": np.min, "median_k": np.median, "softmax_k": lambda x: np.exp(x) / np.exp(x).sum(), "sort_k": np.sort,
-    "rank_k": lambda x: (x[None] < x[:, None]).sum(1)}
+    "rank_k": lambda x: (x[None] < x[:, None]).sum(1),
+    "simplex_k": lambda x: np.maximum(x - bisected(lambda shift: np.maximum(x - shift, 0).sum() - 1, x.min() - 1, x.max()), 0)}
+
+
+def bisected(falling, low, high):
+    """Returns where a falling function is 0."""
+    for _ in range(200):
+        low, high = ((low + high) / 2, high) if falling((low + high) / 2) > 0 else (low, (low + high) / 2)
+    return low
 
 
 # Of examples: a number for each is [B, 1], so that it meets [B, C] as NumPy has it.
@@ -62,6 +70,19 @@ OF_EXAMPLES = {
     "kl": lambda a, b: (np.exp(a) * (a - b)).sum(1, keepdims=True)}
 OF_EXAMPLES["cross_entropy"] = lambda x, y: -OF_EXAMPLES["pick"](OF_EXAMPLES["log_softmax"](x), y)
 OF_EXAMPLES["cos"] = lambda a, b: OF_EXAMPLES["dot"](a, b) / (OF_EXAMPLES["norm"](a) * OF_EXAMPLES["norm"](b))
+
+
+def of_updates(u):
+    """Returns the functions that read the updates u: [K, P]."""
+    def apart(v):
+        return np.linalg.norm(u - v, axis=1)
+
+    def mixed(x):
+        return np.einsum("k,kp->p", x * np.ones(len(u)), u)
+
+    return {"dot_k": lambda x: np.inner(u, mixed(x)), "distance_k": lambda x: apart(mixed(x)),
+            "cos_k": lambda x: np.inner(u, mixed(x)) / apart(0) / np.linalg.norm(mixed(x)),
+            "nearest_k": lambda m: np.array([sum(sorted(apart(one) ** 2)[1:int(m) + 1]) for one in u])}
 
 
 class Line:
@@ -178,7 +199,7 @@ def from_box(box, x):
         if place in box:
             results[place] = evaluate(box[place], {**x.client, **x.keys})
     numbers = {name: x.server[name] for name in ("round", "clients", "received")}
-    results["cohort"] = evaluate(box.get("cohort", []), {**x.of_cohort(), **numbers, **x.keys})
+    results["cohort"] = evaluate(box.get("cohort", []), {**x.of_cohort(), **numbers, **x.keys}, {**FUNCTIONS, **of_updates(x.cohort["u"])})
     uniform = np.full(K, 1 / K) if "weighting" in box else x.cohort["n"] / x.cohort["n"].sum()
     results["aggregates"] = x.aggregates(results["cohort"].get("weight", uniform))
     of_cohort = {name: value for name, value in results["cohort"].items() if name != "weight"}

@@ -78,6 +78,21 @@ def term(h, c, s, k):  # Li et al. 2021: weights e^(t F_k), normalised
     return {"cohort": {"weight": weight / weight.sum()}, "aggregates": {"u": weight @ k.u / weight.sum()}}
 
 
+def rfa(h, c, s, k):  # Pillutla et al. 2022, Algorithm 2
+    alpha = k.n / k.n.sum()
+    v = alpha @ k.u
+    for _ in range(3):
+        beta = np.array([a / max(h.nu, np.sqrt(((v - one) ** 2).sum())) for a, one in zip(alpha, k.u)])
+        v = beta @ k.u / beta.sum()
+    return {"cohort": {"weight": beta / beta.sum()}, "aggregates": {"u": v}}
+
+
+def multi_krum(h, c, s, k):  # Blanchard et al. 2017, section 3: the n - f - 2 closest of the others
+    others = [[((a - b) ** 2).sum() for j, b in enumerate(k.u) if j != i] for i, a in enumerate(k.u)]
+    scores = [sum(sorted(row)[:len(k.u) - h.f - 2]) for row in others]
+    return {"aggregates": {"u": k.u[np.argsort(scores)[:h.m]].mean(0)}}
+
+
 def fedexp(h, c, s, k):  # Jhunjhunwala et al. 2023, Algorithm 1
     mean = k.u.mean(0)
     rate = max(1, (k.u**2).sum() / (2 * len(k.u) * ((mean**2).sum() + h.eps)))
@@ -279,4 +294,4 @@ PAPERS = {function.__name__: function for function in (
     fedavg, fedavgm, fedadagrad, fedadam, fedyogi, fedams, fedprox, scaffold, feddyn, fednova, qfedavg, term, fedexp, fedcm, fedacg, slowmo, fedadmm,
     fedpd, fedinit, mifa, fedvarp, proxskip, slsgd, diloco, easgd, feddc, norm_bounding, adaptive_clip, signsgd, ef_signsgd, fedatt, celgc,
     fedsam, mofedsam, fedspeed, mime, ditto, apfl, pfedme, per_fedavg, fedrep, fedbabu,
-    mimelite, feddane, fedgamma, fedlesam, fedcurv, local_only)}
+    mimelite, feddane, fedgamma, fedlesam, fedcurv, local_only, rfa, multi_krum)}

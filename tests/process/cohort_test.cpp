@@ -99,6 +99,11 @@ TEST_SUITE("Cohort") {
         CHECK(sha_with(large + Options{"workers=2"}) == sha_with(large + Options{"workers=0"}));
     }
 
+    TEST_CASE("WorkersTakeTheProductsThatAMethodFileReads") {
+        const Options large{kLarge, "strategy={name: multi_krum}", "rounds=3"};
+        CHECK(sha_with(large + Options{"workers=2"}) == sha_with(large + Options{"workers=0"}));
+    }
+
     TEST_CASE("SybilsThatWantTheSameDoNotGetIt") {
         const auto success = [](const std::string& strategy) {
             FedhiveRun run(small_config(),

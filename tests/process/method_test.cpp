@@ -85,6 +85,8 @@ TEST_SUITE("Method") {
                  {with_method("fedadam", {"strategy.server_lr=0.01"}), "{name: fedadam, server_lr: 0.01}"},
                  {with_method("fedyogi", {"strategy.server_lr=0.01"}), "{name: fedyogi, server_lr: 0.01}"},
                  {with_method("fednova"), "{name: fednova}"},
+                 {with_method("rfa"), "{name: rfa}"},
+                 {with_method("multi_krum"), "{name: krum, byzantine: 1, chosen: 3}"},
                  {with_method("mimelite", {"strategy.beta=0"}), "{name: fedavg, weighting: uniform}"}}) {
             CAPTURE(own);
             const Options sgd{"training.optimizer={name: sgd, lr: 0.05}"};  // what scaffold's own file assumes
@@ -105,10 +107,10 @@ TEST_SUITE("Method") {
         }
     }
 
-    TEST_CASE("MethodsWithMemoryGiveTheSameBitsOverRanksAndAfterAResume") {
+    TEST_CASE("MethodsWithMemoryOrProductsGiveTheSameBitsOverRanksAndAfterAResume") {
         FEDHIVE_NEEDS_RANKS();
         for (const std::string name : {"scaffold", "feddyn", "fedacg", "fedams", "fedexp", "adaptive_clip", "fedtrip", "ditto",
-                                       "mime", "mimelite", "pfedme"}) {
+                                       "mime", "mimelite", "pfedme", "rfa", "multi_krum"}) {
             CAPTURE(name);
             const bool own = name == "ditto" || name == "pfedme";
             const Options options = with_method(name, own ? kOwnModels : Options());

@@ -2,8 +2,8 @@
 #include "aggregation/base/error.h"
 #include "aggregation/cohort/aggregator_catalog.h"
 #include "aggregation/cohort/rules/remembered.h"
-#include "aggregation/cohort/rules/simplex.h"
 #include "aggregation/math/mean.h"
+#include "aggregation/math/simplex.h"
 
 namespace fedhive::aggregation {
 

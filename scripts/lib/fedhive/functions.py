@@ -69,17 +69,17 @@ def clip(x, least, most):
 
 
 def norm(x):
-    """Returns the Euclidean norm of a vector; of k.u, one number a client."""
+    """Returns the Euclidean norm of a vector; of k.u, or of k.u less a sum over the cohort, one number a client."""
     return current().call("norm", x)
 
 
 def dot(a, b):
-    """Returns the inner product of two vectors."""
+    """Returns the inner product of two vectors; of k.u and a sum over the cohort, one number a client."""
     return current().call("dot", a, b)
 
 
 def cos(a, b):
-    """Returns the cosine of the angle between two vectors."""
+    """Returns the cosine of the angle between two vectors; of k.u and a sum over the cohort, one number a client."""
     return current().call("cos", a, b)
 
 
@@ -121,6 +121,16 @@ def sort(x):
 def rank(x):
     """Returns each client's place in the ascending order of the cohort's numbers; the smallest has 0."""
     return current().call("rank", x)
+
+
+def simplex(x):
+    """Returns the numbers of at least 0 whose sum is 1 that are closest to the cohort's numbers."""
+    return current().call("simplex", x)
+
+
+def nearest(x, m):
+    """Returns for each client the sum of |u_k - u_j|^2 over the m updates that are nearest to its own: fh.nearest(k.u, m)."""
+    return current().call("nearest", x, m)
 
 
 def log_softmax(x):

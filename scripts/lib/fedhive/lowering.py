@@ -3,6 +3,7 @@
 @fh.server speaks of clients' vectors, as fh.sum(p * k.u); the box says "weight = p" of the cohort, and the server reads u, the sum by these
 weights. All sums of a file have the same weights, for k.u and for what else comes up.
 """
+from . import products
 from .context import fail
 from .grammar import NAME, OVER_COHORT
 from .text import short_text
@@ -49,13 +50,14 @@ class Lowering:
     def _number(self, e):
         """Makes a sum over the cohort's numbers a number of the cohort, and returns its name."""
         if id(e) not in self._names:
+            before, e = e, products.without_sums(self._symbols, e)
             self._check_cohort_reads(e)
-            taken, hint = self._file.names() | set(self._numbers), self._hints.get(id(e))
+            taken, hint = self._file.names() | set(self._numbers), self._hints.get(id(before))
             kind, count = e.operation[:-2], 1
             while not hint or hint in taken or not NAME.fullmatch(hint):
                 hint, count = f"{kind}_{count}", count + 1
             self._numbers[hint] = e
-            self._names[id(e)] = hint
+            self._names[id(e)] = self._names[id(before)] = hint
         return self._symbols.name(self._names[id(e)])
 
     def _check_cohort_reads(self, e):

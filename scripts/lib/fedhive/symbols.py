@@ -5,8 +5,8 @@ example's (rows.py), which is_vector then names. Symbols are interned: the
 same operation on the same symbols is the same object.
 """
 from .context import Arithmetic, fail, unknown, user_line
-from . import rows
-from .grammar import (ALLOWED, FUNCTIONS, IN_COHORT, OF_VECTORS, OPERATORS, OVER_COHORT, PYTHON_FUNCTIONS, ROW_FUNCTIONS, is_finite_number)
+from . import products, rows
+from .grammar import (ALLOWED, FUNCTIONS, IN_COHORT, OF_PRODUCTS, OF_VECTORS, OPERATORS, OVER_COHORT, PYTHON_FUNCTIONS, ROW_FUNCTIONS, is_finite_number)
 from .text import short_text
 
 MOST_OPERATIONS_DEEP = 200  # of what Python builds, before it is cut into lines; bounds recursion
@@ -113,7 +113,10 @@ class Symbols:
         Raises MethodError if shapes do not fit."""
         arguments = [self.lift(a) for a in arguments]
         of_examples = any(rows.is_row_kind(a.is_vector) for a in arguments)
-        if not of_examples and f"{function}_k" in FUNCTIONS and (arguments[0].per_client or function not in OF_VECTORS):
+        product = None if of_examples else products.of_updates(self, function, arguments)
+        if product is not None:
+            return product
+        if not of_examples and f"{function}_k" in FUNCTIONS and f"{function}_k" not in OF_PRODUCTS and (arguments[0].per_client or function not in OF_VECTORS):
             function += "_k"
         if function == "norm" and arguments[0].operation == "name" and arguments[0].value == "k.u":
             return self.name("k.norm", per_client=True)
@@ -171,13 +174,18 @@ class Symbols:
                 fail(f"{spoken}{first.spoken()}: it is over the cohort's numbers. Of vectors there are fh.sum and fh.mean; "
                      "rules column by column are the run's (aggregator: median).")
             return operation in IN_COHORT, first.is_vector
+        if operation in OF_PRODUCTS:
+            if first.is_vector or (operation == "nearest_k" and first.per_client):
+                fail(f"{spoken}{first.spoken()}: it takes {'a number of updates' if operation == 'nearest_k' else 'one number for each client'}")
+            return True, False
         if operation in OF_VECTORS:
             for a in arguments:
                 if not a.is_vector:
                     over = "over the cohort (k.…) or over a vector's elements" if operation in ("sum", "mean") else "of vectors"
                     fail(f"{spoken}{a.spoken()}: it is {over}")
                 if a.per_client:
-                    fail(f"{spoken}{a.spoken()}: of the cohort's vectors only fh.norm(k.u) is known. Compute it in @fh.end and send a report.")
+                    fail(f"{spoken}{a.spoken()}: of the cohort's vectors there are fh.norm(k.u), and fh.dot, fh.cos and fh.norm of k.u and a "
+                         "sum over the cohort. Compute it in @fh.end and send a report.")
             return False, False
         if operation == "^" and arguments[1].is_vector:
             fail(f"a power whose exponent is {arguments[1].spoken()}: an exponent is a number. fh.exp takes vectors.")

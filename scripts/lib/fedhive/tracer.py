@@ -4,6 +4,7 @@ import contextlib
 import inspect
 import sys
 
+from . import products
 from .context import MethodError, fail, unknown
 from .declarations import Cohort, Declarations
 from .grammar import ALLOWED, NAME
@@ -99,6 +100,8 @@ class Tracer(Declarations):
         with locals_of(function, hints):
             returned = self.guarded(lambda: function(**arguments))
         results = self._results(place, returned, line)
+        if place in ("cohort", "weight"):
+            results = {target: products.without_sums(self.symbols, value) for target, value in results.items()}
         for target, value in results.items():
             self._check_shape(target, value, line)
             self.check_reads(value, place, line)

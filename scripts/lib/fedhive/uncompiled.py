@@ -39,7 +39,18 @@ _OVER_COHORT = {"sum": np.sum, "mean": np.mean, "max": np.max, "min": np.min, "m
 _OF_VECTORS = {"sum": lambda x: x.sum(-1), "mean": lambda x: x.mean(-1), "norm": lambda x: np.sqrt((x * x).sum(-1)),
                "dot": lambda a, b: (a * b).sum(-1), "cos": lambda a, b: (a * b).sum(-1) / np.sqrt((a * a).sum(-1) * (b * b).sum(-1))}
 _IN_COHORT = {"softmax": lambda x: np.exp(x - x.max()) / np.exp(x - x.max()).sum(), "sort": np.sort,
-              "rank": lambda x: np.argsort(np.argsort(x, kind="stable"), kind="stable")}
+              "rank": lambda x: np.argsort(np.argsort(x, kind="stable"), kind="stable"), "simplex": lambda x: _onto_simplex(x)}
+
+
+def _onto_simplex(x):
+    descending = np.sort(x)[::-1]
+    shifts = (np.cumsum(descending) - 1) / np.arange(1, len(x) + 1)
+    return np.maximum(x - shifts[descending > shifts][-1], 0)
+
+
+def _to_nearest(updates, count):
+    squared = ((updates[:, None] - updates[None]) ** 2).sum(-1)
+    return np.sort(squared, axis=1)[:, 1:1 + int(count)].sum(1)
 
 
 class Array(Arithmetic):
@@ -120,6 +131,8 @@ class Uncompiled(Declarations):
             return Array(_OVER_COHORT[function](data[0], axis=0), False, is_vector)
         if function in _IN_COHORT:
             return Array(_IN_COHORT[function](data[0]).astype(np.float64), True)
+        if function == "nearest":
+            return Array(_to_nearest(*data), True)
         if function in _OF_VECTORS:
             return Array(_OF_VECTORS[function](*data), per_client)
         if is_vector:

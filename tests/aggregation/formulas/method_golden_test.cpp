@@ -2,6 +2,7 @@
 #include "aggregation/formulas/formula_server.h"
 #include "aggregation/formulas/row_loss.h"
 #include "aggregation/formulas/simplified.h"
+#include "aggregation/math/inner_products.h"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
@@ -68,8 +69,17 @@ void check_near(double value, double expected, double scale, const std::string& 
                   " against ", expected);
 }
 
-void check_place(const MethodFormulas& method, Place place, const Values& values, const json& expected) {
+/// Of updates [K][P].
+InnerProducts products_of(const json& updates) {
+    const auto values = updates.get<std::vector<std::vector<float>>>();
+    const std::vector<ConstParamSpan> rows(values.begin(), values.end());
+    return inner_products_of(rows, 0);
+}
+
+void check_place(const MethodFormulas& method, Place place, const Values& values, const json& expected,
+                 const InnerProducts* products = nullptr) {
     Executor executor(method.parsed(place));
+    executor.set_products(products);
     for (const auto& [name, value] : method.keys) executor.set(name, value);
     for (const auto& [name, value] : values.numbers) executor.set(name, value);
     std::size_t size = 0;
@@ -177,7 +187,8 @@ TEST_SUITE("MethodGolden") {
             if (method.has(Place::Cohort)) {
                 Values values(inputs["server"]);
                 values.numbers.merge(Values(inputs["cohort"], "k.").numbers);
-                check_place(method, Place::Cohort, values, expected["cohort"]);
+                const InnerProducts products = products_of(inputs["cohort"]["u"]);
+                check_place(method, Place::Cohort, values, expected["cohort"], &products);
             }
             if (!method.has(Place::Server)) continue;
             Values values(inputs["server"]);

@@ -44,6 +44,21 @@ TEST_SUITE("Experiment") {
         CHECK(model_of(Experiment::to_resume(loaded, begin, 10, std::nullopt)) == given);
     }
 
+    // 3 slots of 1.2 million floats are shared among two workers.
+    TEST_CASE("TheArenaHasRoomForProductsIfTheRuleTheGroupingOrTheMethodTakesThem") {
+        const testing::TemporaryFolder folder;
+        const auto floats = [&](const std::string& strategy) {
+            const LoadedConfig loaded =
+                ten_rounds(folder, {"model={name: mlp, hidden: 1100}", "strategy={name: " + strategy + "}"});
+            return Experiment::to_run(loaded, 10).resources.arena->geometry().num_products;
+        };
+        CHECK(floats("fedavg") == 0);
+        CHECK(floats("term") == 0);
+        CHECK(floats("rfa") > 0);
+        CHECK(floats("multi_krum, m: 1, f: 0") > 0);
+        CHECK(floats("median, pre_aggregation: nearest_neighbors") > 0);
+    }
+
     TEST_CASE("SkewIsOfWhatClientsTrainOnAndHoldOutAndNotOfTheTests") {
         const testing::TemporaryFolder folder;
         const auto file = folder.path() / "skewed.yaml";

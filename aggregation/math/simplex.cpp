@@ -1,4 +1,4 @@
-#include "aggregation/cohort/rules/simplex.h"
+#include "aggregation/math/simplex.h"
 
 #include <algorithm>
 #include <functional>

@@ -1,0 +1,57 @@
+#include "aggregation/formulas/cohort_products.h"
+
+#include "aggregation/base/error.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace fedhive::aggregation::formulas {
+
+namespace {
+
+/// What all updates have in common cancels in f64, since products are made of differences (inner_products.h).
+Numbers squared_distances(const Numbers& x, const InnerProducts& products) {
+    const double squared = products.squared_of(x);
+    Numbers distances;
+    for (std::size_t k = 0; k < x.size(); ++k)
+        distances.push_back(std::max(0.0, products.squared(k) - 2.0 * products.dot_of(k, x) + squared));
+    return distances;
+}
+
+double to_nearest(std::size_t k, std::size_t count, const InnerProducts& products) {
+    Numbers distances;
+    for (std::size_t j = 0; j < products.rows(); ++j)
+        if (j != k) distances.push_back(products.squared_distance(k, j));
+    std::sort(distances.begin(), distances.end());
+    const auto end = distances.begin() + static_cast<std::ptrdiff_t>(std::min(count, distances.size()));
+    return std::accumulate(distances.begin(), end, 0.0);
+}
+
+}  // namespace
+
+Numbers of_products(Op op, const Numbers& argument, const InnerProducts* products) {
+    FEDHIVE_CHECK(products != nullptr && products->rows() > 0, "no inner products");
+    const std::size_t rows = products->rows();
+    Numbers result(rows);
+    if (op == Op::NearestK) {
+        const auto count =
+            argument.front() > 0.0 ? static_cast<std::size_t>(std::min(argument.front(), static_cast<double>(rows))) : 0;
+        for (std::size_t k = 0; k < rows; ++k) result[k] = to_nearest(k, count, *products);
+        return result;
+    }
+    const Numbers x = argument.size() == rows ? argument : Numbers(rows, argument.front());
+    if (op == Op::DistanceK) {
+        result = squared_distances(x, *products);
+        for (double& value : result) value = std::sqrt(value);
+        return result;
+    }
+    const double length = op == Op::CosK ? std::sqrt(products->squared_of(x)) : 1.0;
+    for (std::size_t k = 0; k < rows; ++k) {
+        const double lengths = op == Op::CosK ? products->norm(k) * length : 1.0;
+        result[k] = lengths > 0.0 ? products->dot_of(k, x) / lengths : 0.0;
+    }
+    return result;
+}
+
+}  // namespace fedhive::aggregation::formulas

@@ -1,0 +1,21 @@
+// What formulas of a cohort make of its updates' inner products. x: one number for each update, or one for all.
+//
+//   dot_k(x)       ⟨u_k, Σ_j x_j u_j⟩
+//   cos_k(x)       the cosine of the same vectors; 0 where one of them is 0
+//   distance_k(x)  |u_k − Σ_j x_j u_j|
+//   nearest_k(m)   Σ |u_k − u_j|² over the m updates j ≠ k that are nearest to u_k; over all others if there are fewer
+#pragma once
+
+#include "aggregation/formulas/numbers.h"
+#include "aggregation/math/inner_products.h"
+
+namespace fedhive::aggregation::formulas {
+
+/// The value of a node whose op is_of_products, one number for each update. products: of the updates, in their order.
+///
+/// Order    as InnerProducts, j in cohort order; nearest_k adds the smallest distance first.
+/// Memory   K numbers.
+/// Throws   Fault without products.
+Numbers of_products(Op op, const Numbers& argument, const InnerProducts* products);
+
+}  // namespace fedhive::aggregation::formulas

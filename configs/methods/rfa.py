@@ -1,0 +1,15 @@
+# RFA: Pillutla, Kakade and Harchaoui 2022 (arXiv:1912.13445), Algorithm 2: a smoothed geometric median of the updates.
+# Weiszfeld's steps: v <- sum beta_k * u_k, beta_k ~ n_k / max(nu, |v - u_k|); v begins as the mean by examples.
+import fedhive as fh
+
+nu = fh.key("nu", 1e-6, above=0, doc="smallest distance (ν)")
+R = fh.key("R", 3, static=True, integer=True, least=1, doc="Weiszfeld's steps (R)")
+
+
+@fh.weight
+def weight(k):
+    beta = k.n / fh.sum(k.n)
+    for _ in range(R):
+        closeness = k.n / fh.maximum(nu, fh.norm(k.u - fh.sum(beta * k.u)))
+        beta = closeness / fh.sum(closeness)
+    return beta
