@@ -45,7 +45,7 @@ std::size_t least_updates(const AggregatorSpec& rule, const Values& values);
 /// All rules that a config can name, in the order of REFERENCE.md.
 const std::vector<AggregatorSpec>& aggregator_catalog();
 
-/// The name must exist. "formula", which a config cannot name: the weights that a method file gives.
+/// The name must exist. "formula" and "python", which a config cannot name: the weights that a method file gives, and a rule in a file.
 const AggregatorSpec& aggregator_spec(const std::string& name);
 
 }  // namespace fedhive::aggregation

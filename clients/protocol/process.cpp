@@ -46,7 +46,7 @@ struct Birth {
     const char* executable;
     char* const* arguments;
     char* const* environment;
-    const char* log;
+    const char* log;  // null: the parent's standard error
     std::span<const int> inherited;
     pid_t parent;
     bool own_group;
@@ -69,8 +69,12 @@ void become(const Birth& birth) {
     if (birth.own_group && setpgid(0, 0) != 0) return;
     for (int number = 1; number < NSIG; ++number) signal(number, SIG_DFL);
     if (!open_as(STDIN_FILENO, "/dev/null", O_RDONLY)) return;
-    if (!open_as(STDOUT_FILENO, birth.log, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK)) return;
-    dup2(STDOUT_FILENO, STDERR_FILENO);
+    if (birth.log == nullptr) {
+        dup2(STDERR_FILENO, STDOUT_FILENO);
+    } else {
+        if (!open_as(STDOUT_FILENO, birth.log, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK)) return;
+        dup2(STDOUT_FILENO, STDERR_FILENO);
+    }
     for (const int descriptor : birth.inherited) fcntl(descriptor, F_SETFD, 0);
     sigset_t none;
     sigemptyset(&none);
@@ -115,8 +119,8 @@ ChildProcess::ChildProcess(const SpawnOptions& options) {
     arguments.insert(arguments.end(), options.arguments.begin(), options.arguments.end());
     std::vector<std::string> environment = merged_environment(options.environment);
     const std::string log = options.log.empty() ? "/dev/null" : options.log.string();
-    pid_ = give_birth({options.executable.c_str(), pointers(arguments).data(), pointers(environment).data(), log.c_str(),
-                       options.inherited, getpid(), options.own_group});
+    pid_ = give_birth({options.executable.c_str(), pointers(arguments).data(), pointers(environment).data(),
+                       options.to_stderr ? nullptr : log.c_str(), options.inherited, getpid(), options.own_group});
     pidfd_ = static_cast<int>(syscall(SYS_pidfd_open, pid_, 0));
     if (pidfd_ < 0) {
         const Fault fault = os_fault("pidfd_open (needs Linux 5.3 or newer)");

@@ -65,14 +65,19 @@ void complete(RunConfig& run, const StrategySpec& strategy, const TreeSource& so
     if (!run.training.local_epochs && !run.training.local_steps) run.training.local_epochs = 1;
 }
 
-/// The method that a run's folder keeps, in place of strategy.file; `even_if_there`: also where that still is.
-void use_kept_method(Node& root, const std::filesystem::path& folder, bool even_if_there) {
+/// The file `kept` in place of strategy.`key`, which it is a copy of; `even_if_there`: also where that still is.
+void use_kept(Node& root, const char* key, const std::filesystem::path& kept, bool even_if_there) {
     const Node* strategy = root.find("strategy");
-    const Node* file = strategy != nullptr ? strategy->find("file") : nullptr;
-    const std::filesystem::path kept = folder / kMethodBox;
+    const Node* file = strategy != nullptr ? strategy->find(key) : nullptr;
     if (file == nullptr || !std::filesystem::path(file->text).is_absolute() || !std::filesystem::exists(kept)) return;
     if (even_if_there || !std::filesystem::exists(file->text))
-        apply_override(root, fmt::format("strategy.file={}", std::filesystem::absolute(kept).string()));
+        apply_override(root, fmt::format("strategy.{}={}", key, std::filesystem::absolute(kept).string()));
+}
+
+/// The method and the rule that a run's folder keeps.
+void use_kept_files(Node& root, const std::filesystem::path& folder, bool even_if_there) {
+    use_kept(root, "file", folder / kMethodBox, even_if_there);
+    use_kept(root, "rule", folder / kRuleSource, even_if_there);
 }
 
 }  // namespace
@@ -82,7 +87,7 @@ LoadedConfig load_config(const std::filesystem::path& file, const std::vector<st
     if (const Node* base = root.find("base"))
         throw ConfigError(
             fmt::format("{}: base: belongs to a sweep, not to one run; call: fedhive sweep {}", base->where(), file.string()));
-    if (file.filename() == "config.yaml") use_kept_method(root, file.parent_path(), false);
+    if (file.filename() == "config.yaml") use_kept_files(root, file.parent_path(), false);
     for (const std::string& assignment : overrides) apply_override(root, assignment);
     return load_tree(std::move(root));
 }
@@ -99,7 +104,7 @@ std::string top_level_value(const std::string& yaml, const std::string& key) {
 
 RunConfig from_yaml(const std::string& text, const std::string& origin, const std::filesystem::path& folder) {
     Node root = parse_tree(text, origin);
-    if (!folder.empty()) use_kept_method(root, folder, true);
+    if (!folder.empty()) use_kept_files(root, folder, true);
     return load_tree(std::move(root)).run;
 }
 

@@ -2,7 +2,6 @@
 
 #include "aggregation/base/error.h"
 #include "aggregation/base/home_folder.h"
-#include "clients/protocol/process.h"
 
 #include <unistd.h>
 
@@ -49,15 +48,22 @@ std::string content_of(const fs::path& file) {
     return text.str();
 }
 
-std::string python_result(const std::string& module, const fs::path& file, const std::vector<std::string>& more) {
-    const TemporaryFile result, said;
+clients::SpawnOptions python_module(const std::string& module, const std::vector<std::string>& arguments) {
     const char* given = std::getenv("FEDHIVE_PYTHON");
     clients::SpawnOptions options;
     options.executable = "/usr/bin/env";
-    options.arguments = {given != nullptr ? given : "python3", "-m", module, file.string()};
-    options.arguments.insert(options.arguments.end(), more.begin(), more.end());
-    options.arguments.insert(options.arguments.end(), {"--out", result.path()});
+    options.arguments = {given != nullptr ? given : "python3", "-m", module};
+    options.arguments.insert(options.arguments.end(), arguments.begin(), arguments.end());
     options.environment = {{"PYTHONPATH", python_path()}, {"PYTHONDONTWRITEBYTECODE", "1"}};
+    return options;
+}
+
+std::string python_result(const std::string& module, const fs::path& file, const std::vector<std::string>& more) {
+    const TemporaryFile result, said;
+    std::vector<std::string> arguments{file.string()};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    arguments.insert(arguments.end(), {"--out", result.path()});
+    clients::SpawnOptions options = python_module(module, arguments);
     options.log = said.path();
     clients::ChildProcess python(options);
     while (!python.wait_for(1.0)) {

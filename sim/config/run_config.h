@@ -115,6 +115,8 @@ struct StrategyConfig {
     Weighting weighting = Weighting::Examples;
     StrategyParts parts;           // complete once loaded: names and values
     std::filesystem::path file{};  // of a method; absolute once loaded; empty: none
+    std::filesystem::path rule{};  // of a Python file in place of an aggregator; absolute once loaded; empty: none
+    std::string rule_sha256{};     // RuleFile::sha256; empty: unknown
     std::string gradient{};        // a formula in place of a method's file; empty: none
     std::string file_sha256{};     // Method::sha256; empty: unknown
 
@@ -129,8 +131,8 @@ struct StrategyConfig {
     /// That state follows from their steps by plain SGD.
     bool state_of_steps() const {
         const StrategyParts all = parts_of(name, parts);
-        const LocalRuleSpec& rule = local_rule_of(all);
-        return rule.state_of_steps != nullptr && rule.state_of_steps(completed(all.local.values, rule.keys));
+        const LocalRuleSpec& own = local_rule_of(all);
+        return own.state_of_steps != nullptr && own.state_of_steps(completed(all.local.values, own.keys));
     }
 };
 

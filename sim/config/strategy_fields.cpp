@@ -1,6 +1,7 @@
 #include "sim/config/fields.h"
 #include "sim/config/method_file.h"
 #include "sim/config/named_methods.h"
+#include "sim/config/rule_check.h"
 
 #include <fmt/format.h>
 
@@ -75,6 +76,38 @@ void describe_method(Visitor& visitor, StrategyConfig& strategy) {
     describe_keys(visitor, "file", parts.method->name, parts.of_method, {{parts.method->name, &parts.method->keys}});
 }
 
+/// strategy.rule: Python in place of an aggregator.
+void describe_rule(Visitor& visitor, StrategyConfig& strategy) {
+    visitor.field({.name = "rule",
+                   .target = &strategy.rule,
+                   .default_note = "–",
+                   .may_change = true,
+                   .doc = "A Python file whose function `aggregate` combines the updates of a round, in place of `aggregator`; "
+                          "relative to the config file. It runs once a round, in a process of its own, over shared memory. "
+                          "docs/methods.md."});
+    visitor.field({.name = "rule_sha256",
+                   .target = &strategy.rule_sha256,
+                   .default_note = "computed from the file",
+                   .doc = "SHA-256 of that file; another is refused. The resolved config of a run stores it."});
+    if (strategy.rule.empty() && !strategy.rule_sha256.empty())
+        return visitor.refuse("rule_sha256", "is the SHA-256 of strategy.rule, which is missing; remove it, or give the file");
+    if (strategy.rule.empty()) return;
+    StrategyParts& parts = strategy.parts;
+    if (parts.method != nullptr && (parts.method->sets_weights() || parts.method->equal_weights))
+        return visitor.refuse("rule", fmt::format("{} weighs the updates itself; keep one", parts.method->file.string()));
+    try {
+        if (parts.rule == nullptr || parts.rule->file != strategy.rule) parts.rule = load_rule(strategy.rule);
+    } catch (const ConfigError& error) {
+        return visitor.refuse("rule", error.what());
+    }
+    if (!strategy.rule_sha256.empty() && strategy.rule_sha256 != parts.rule->sha256)
+        return visitor.refuse(
+            "rule_sha256", fmt::format("{} has changed since: its SHA-256 is {}; another rule is another experiment; its run's "
+                                       "folder keeps the former as {}",
+                                       strategy.rule.string(), parts.rule->sha256, kRuleSource));
+    strategy.rule_sha256 = parts.rule->sha256;
+}
+
 }  // namespace
 
 void describe_strategy(Visitor& visitor, StrategyConfig& strategy) {
@@ -90,6 +123,7 @@ void describe_strategy(Visitor& visitor, StrategyConfig& strategy) {
                           "(`fedhive methods` lists them)."});
     describe_method(visitor, strategy);
     describe_gradient(visitor, strategy);
+    describe_rule(visitor, strategy);
     visitor.field(
         {.name = "weighting",
          .target = &strategy.weighting,
@@ -100,6 +134,7 @@ void describe_strategy(Visitor& visitor, StrategyConfig& strategy) {
         std::optional<Condition> never;  // the method has the part
         if (choice.name == kFormula && strategy.file.empty()) never = Condition{strategy.gradient, "gradient", {}};
         if (choice.name == kFormula && !strategy.file.empty()) never = Condition{strategy.file.string(), "file", {}};
+        if (choice.name == kPythonRule) never = Condition{strategy.rule.string(), "rule", {}};
         visitor.field({.name = key,
                        .target = &choice.name,
                        .choices = names_of(catalog),

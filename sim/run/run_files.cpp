@@ -26,7 +26,8 @@ std::vector<std::string> known_files() {
     std::vector<std::string> files{"config.yaml", "rounds.csv", "clients.csv", "arrivals.csv", "fairness.csv"};
     for (const clients::LearningTask& task : clients::task_catalog()) files.push_back(client_table_name(task.main_metric()));
     for (const std::string& file : method_files()) files.push_back(file);
-    files.insert(files.end(), {"confusion.csv", "partition.csv", "events.jsonl", "model.safetensors", "manifest.json"});
+    files.insert(files.end(),
+                 {kRuleSource, "confusion.csv", "partition.csv", "events.jsonl", "model.safetensors", "manifest.json"});
     return files;
 }
 

@@ -70,6 +70,8 @@ RunLock write_first_files(RunLock lock, const RunConfig& config, const std::stri
         write_file(lock.folder() / kMethodBox, method->box);
         if (method->file.extension() == ".py") write_file(lock.folder() / kMethodSource, method->source);
     }
+    if (const RuleFile* rule = config.strategy.parts.rule.get(); rule != nullptr)
+        write_file(lock.folder() / kRuleSource, rule->source);
     write_file(lock.folder() / "config.yaml", to_yaml(config));
     return lock;
 }

@@ -68,6 +68,7 @@ StrategyParts parts_of(const std::string& strategy, StrategyParts given) {
         if (given.method->sets_weights()) given.aggregator.name = kFormula;
         if (given.method->has(Place::Server)) given.server.name = kFormula;
     }
+    if (given.rule != nullptr) given.aggregator = {kPythonRule};
     if (given.local.name.empty()) given.local.name = spec.local;
     if (given.pre_aggregation.name.empty()) given.pre_aggregation.name = spec.pre_aggregation;
     if (given.aggregator.name.empty()) given.aggregator.name = spec.aggregator;

@@ -16,6 +16,7 @@
 #include "sim/schedules/lr_schedule.h"
 #include "sim/strategies/local_rule.h"
 #include "sim/strategies/method.h"
+#include "sim/strategies/rule_file.h"
 
 #include <memory>
 #include <string>
@@ -88,6 +89,7 @@ struct StrategyParts {
     Chosen server{};
     std::shared_ptr<const Method> method{};  // of strategy.file: the parts called kFormula are its own; null: none
     Values of_method{};                      // the values of its keys
+    std::shared_ptr<const RuleFile> rule{};  // of strategy.rule, in place of an aggregator; null: none
 };
 
 /// The local rule of the parts, whose names are complete.

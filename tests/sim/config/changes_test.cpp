@@ -66,6 +66,7 @@ TEST_CASE("KeysThatMayChangeAreThoseThatCannotChangeWhatIsDone") {
                                                              "training.clients_per_slot",
                                                              "training.graph",
                                                              "strategy.file",
+                                                             "strategy.rule",
                                                              "stop.test_accuracy",
                                                              "stop.test_top5_accuracy",
                                                              "stop.test_balanced_accuracy",

@@ -291,6 +291,9 @@ inline void reconcile(RunConfig& run, unsigned seed) {
     fit_task(run);
     run.strategy.file.clear();
     run.strategy.file_sha256.clear();
+    run.strategy.rule.clear();
+    run.strategy.rule_sha256.clear();
+    run.strategy.parts.rule = nullptr;
     run.strategy.gradient.clear();
     run.strategy.parts.method.reset();
     if (run.strategy.parts.local.name == kFormula) run.strategy.parts.local = {strategy_spec(run.strategy.name).local};

@@ -1,0 +1,255 @@
+#include "sim/round/python_rule.h"
+
+#include "aggregation/base/clock.h"
+#include "aggregation/base/error.h"
+#include "aggregation/math/update_list.h"
+#include "aggregation/memory/shared_segment.h"
+#include "clients/protocol/process.h"
+#include "sim/config/method_trace.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace fedhive::sim {
+
+using aggregation::Aggregate;
+using aggregation::Arena;
+using aggregation::Coefficients;
+using aggregation::ColumnRule;
+using aggregation::MemorySpace;
+using aggregation::ParamSpan;
+using aggregation::RoundUpdates;
+using aggregation::Sender;
+using aggregation::SharedSegment;
+using aggregation::Update;
+using nlohmann::json;
+
+namespace {
+
+/// A pipe's two ends; the child gets one of them by its number.
+class Pipe {
+public:
+    Pipe() {
+        if (pipe2(ends_.data(), O_CLOEXEC) != 0) throw os_fault("pipe");
+    }
+    ~Pipe() {
+        close_end(0);
+        close_end(1);
+    }
+    Pipe(const Pipe&) = delete;
+    Pipe& operator=(const Pipe&) = delete;
+
+    int read_end() const { return ends_[0]; }
+    int write_end() const { return ends_[1]; }
+    void close_end(std::size_t end) {
+        if (ends_[end] >= 0) close(std::exchange(ends_[end], -1));
+    }
+
+private:
+    std::array<int, 2> ends_{-1, -1};
+};
+
+/// The Python process, asked by one JSON object a line.
+class RuleProcess {
+public:
+    explicit RuleProcess(const RuleFile& file) : name_(file.file.string()) {
+        clients::SpawnOptions options = python_module(
+            "fedhive.rule",
+            {file.file.string(), "--serve", std::to_string(requests_.read_end()), std::to_string(answers_.write_end())});
+        options.inherited = {requests_.read_end(), answers_.write_end()};
+        options.to_stderr = true;
+        options.own_group = true;
+        child_.emplace(options);
+        requests_.close_end(0);
+        answers_.close_end(1);
+    }
+
+    /// Throws ConfigError with the file's own error, Fault if there is no answer.
+    json ask(const json& request) {
+        const std::string line = request.dump() + "\n";
+        for (std::size_t at = 0; at < line.size();) {
+            const ssize_t written = write(requests_.write_end(), line.data() + at, line.size() - at);
+            if (written < 0 && errno != EINTR) throw Fault(how_it_ended());
+            if (written > 0) at += static_cast<std::size_t>(written);
+        }
+        const json answer = json::parse(line_of_answer());
+        if (answer.contains("error")) throw ConfigError(fmt::format("strategy.rule: {}", answer["error"].get<std::string>()));
+        return answer;
+    }
+
+private:
+    std::string line_of_answer() {
+        std::string line;
+        const std::int64_t start = now_ns();
+        std::array<char, 4096> some{};
+        while (line.empty() || line.back() != '\n') {
+            pollfd one{answers_.read_end(), POLLIN, 0};
+            if (poll(&one, 1, 200) > 0) {
+                const ssize_t count = read(one.fd, some.data(), some.size());
+                if (count == 0) throw Fault(how_it_ended());
+                if (count > 0) line.append(some.data(), static_cast<std::size_t>(count));
+            }
+            if (seconds_between(start, now_ns()) > kLongestRule)
+                throw Fault(fmt::format("{} has taken longer than {} s for a round", name_, kLongestRule));
+        }
+        return line;
+    }
+
+    std::string how_it_ended() {
+        child_->wait_for(5.0);
+        const auto end = child_->end();
+        return fmt::format("the Python process of {} {}", name_, end ? end->text : "does not answer");
+    }
+
+    std::string name_;
+    Pipe requests_, answers_;
+    std::optional<clients::ChildProcess> child_{};
+};
+
+json tensors_of(const aggregation::Layout& layout) {
+    json tensors = json::array();
+    for (const aggregation::LayoutEntry& entry : layout.entries())
+        tensors.push_back({entry.name, entry.offset, entry.size, entry.shape});
+    return tensors;
+}
+
+class PythonRule {
+public:
+    PythonRule(RuleFile file, const Arena& arena, const aggregation::Layout& layout)
+        : file_(std::move(file)), arena_(arena), tensors_(tensors_of(layout)) {}
+
+    void note(const RoundUpdates& updates) {
+        senders_.assign(updates.senders.begin(), updates.senders.end());
+        num_clients_ = updates.num_clients;
+        round_ = updates.round;
+    }
+
+    /// [P], valid until the next call.
+    ParamSpan combine(const std::vector<Update>& updates) {
+        FEDHIVE_CHECK_EQ(updates.size(), senders_.size());
+        const std::size_t floats = updates.front().values.size;
+        if (!result_ || result_->size() < floats * sizeof(float)) result_.emplace("fedhive-rule", floats * sizeof(float));
+        process().ask({{"do", "aggregate"},
+                       {"round", round_ + 1},
+                       {"num_clients", num_clients_},
+                       {"floats", floats},
+                       {"rows", rows_of(updates)},
+                       {"out", result_->descriptor()},
+                       {"tensors", tensors_},
+                       {"clients", clients_of()}});
+        return {reinterpret_cast<float*>(result_->data()), floats, MemorySpace::Host};
+    }
+
+    std::string state() { return process_ ? process().ask({{"do", "state"}})["state"].get<std::string>() : restored_; }
+    void restore(const std::string& state) {
+        restored_ = state;
+        process_.reset();
+    }
+
+private:
+    RuleProcess& process() {
+        if (!process_) {
+            process_.emplace(file_);
+            if (!restored_.empty()) process_->ask({{"do", "restore"}, {"state", restored_}});
+        }
+        return *process_;
+    }
+
+    /// [descriptor, [offset in bytes of each row]]
+    json rows_of(const std::vector<Update>& updates) {
+        const auto* base = reinterpret_cast<const std::byte*>(arena_.global(0).data);
+        const std::size_t bytes = arena_.geometry().total_bytes();
+        const auto offset_of = [&](const Update& update) {
+            return reinterpret_cast<std::uintptr_t>(update.values.data) - reinterpret_cast<std::uintptr_t>(base);
+        };
+        std::vector<std::size_t> offsets;
+        for (const Update& update : updates) offsets.push_back(offset_of(update));
+        if (std::all_of(offsets.begin(), offsets.end(), [&](std::size_t offset) { return offset < bytes; }))
+            return {arena_.descriptor(), offsets};
+        const std::size_t row = updates.front().values.size * sizeof(float);
+        if (!copies_ || copies_->size() < row * updates.size()) copies_.emplace("fedhive-rule-rows", row * updates.size());
+        for (std::size_t k = 0; k < updates.size(); ++k) {
+            offsets[k] = k * row;
+            std::memcpy(copies_->data() + offsets[k], updates[k].values.data, row);
+        }
+        return {copies_->descriptor(), offsets};
+    }
+
+    json clients_of() const {
+        json clients;
+        for (const Sender& sender : senders_) {
+            clients["id"].push_back(sender.client_id);
+            clients["n"].push_back(sender.num_examples);
+            clients["steps"].push_back(sender.steps);
+            clients["loss"].push_back(sender.train_loss);
+            clients["norm"].push_back(sender.update_norm);
+            clients["weight"].push_back(sender.weight);
+        }
+        return clients;
+    }
+
+    RuleFile file_;
+    const Arena& arena_;
+    json tensors_;
+    std::optional<RuleProcess> process_{};
+    std::string restored_{};
+    std::vector<Sender> senders_{};  // of the round
+    std::uint64_t num_clients_ = 0, round_ = 0;
+    std::optional<SharedSegment> result_{}, copies_{};
+};
+
+class RuleWeights final : public aggregation::WeightRule {
+public:
+    explicit RuleWeights(std::shared_ptr<PythonRule> rule) : rule_(std::move(rule)) {}
+
+    Coefficients weigh(const RoundUpdates& updates) override {
+        rule_->note(updates);
+        return {.of_updates = std::vector<double>(updates.size(), 1.0)};
+    }
+    std::string state() const override { return rule_->state(); }
+    bool restore(const std::string& state) override {
+        rule_->restore(state);
+        return true;
+    }
+
+private:
+    std::shared_ptr<PythonRule> rule_;
+};
+
+class RuleAggregator final : public aggregation::Aggregator {
+public:
+    explicit RuleAggregator(std::shared_ptr<PythonRule> rule) : rule_(std::move(rule)) {}
+
+    ColumnRule column_rule() const override { return ColumnRule::None; }
+    void zero_init(std::size_t num_floats, MemorySpace space) override { updates_.reset(num_floats, space); }
+    void aggregate(const Update& update) override { updates_.add_one_client(update, "strategy.rule"); }
+    Aggregate finish() override { return {rule_->combine(updates_.all()), updates_.weight(), updates_.num_clients()}; }
+
+private:
+    std::shared_ptr<PythonRule> rule_;
+    aggregation::UpdateList updates_;
+};
+
+}  // namespace
+
+void take_rule(Strategy& strategy, const RuleFile& file, const Arena& arena, const aggregation::Layout& layout) {
+    if (arena.space() != MemorySpace::Host)
+        throw ConfigError(fmt::format("strategy.rule: {} reads updates in host memory; set device: cpu", file.file.string()));
+    auto rule = std::make_shared<PythonRule>(file, arena, layout);
+    strategy.weight_rule = std::make_unique<RuleWeights>(rule);
+    strategy.aggregator = std::make_unique<RuleAggregator>(rule);
+}
+
+}  // namespace fedhive::sim
