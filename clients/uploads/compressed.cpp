@@ -4,6 +4,7 @@
 #include "aggregation/math/vector_ops.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 namespace fedhive::clients {
@@ -65,6 +66,23 @@ void keep_largest(ParametersOfUpload& upload, std::span<const std::uint32_t> key
             if (*key == least && of_least > 0) --of_least;
             if (!is_kept) tensor.local[i] = tensor.global[i];
         }
+}
+
+void keep_largest_magnitudes(ParametersOfUpload& upload, std::uint64_t count) {
+    std::vector<std::uint32_t> magnitudes;
+    magnitudes.reserve(upload.count());
+    for (const TensorUpload& tensor : upload.tensors())
+        for (std::size_t i = 0; i < tensor.local.size(); ++i)
+            magnitudes.push_back(std::bit_cast<std::uint32_t>(std::fabs(tensor.update(i))));
+    keep_largest(upload, magnitudes, count);
+}
+
+void round_to_levels(const TensorUpload& tensor, double largest, double levels, Stream& draws) {
+    for (std::size_t i = 0; i < tensor.local.size(); ++i) {
+        const double value = tensor.update(i), place = std::min(std::fabs(value) / largest, 1.0) * levels;
+        const double level = std::floor(place) + (draws() * 0x1.0p-32 < place - std::floor(place) ? 1.0 : 0.0);
+        if (std::isfinite(value)) tensor.set_update(i, std::copysign(level / levels * largest, value));
+    }
 }
 
 void leave_out(UploadSize& size, std::uint64_t count) {

@@ -2,6 +2,7 @@
 // selection of some of them. The model's buffers are sent unchanged.
 #pragma once
 
+#include "aggregation/base/random.h"
 #include "clients/uploads/upload.h"
 
 #include <cstdint>
@@ -49,6 +50,16 @@ std::uint64_t count_of_share(double share, std::uint64_t parameters);
 /// Shapes   keys: one for each parameter, in their order.
 /// Cost     linear in the parameters.
 void keep_largest(ParametersOfUpload& upload, std::span<const std::uint32_t> keys, std::uint64_t count);
+
+/// keep_largest by the bits of the updates' magnitudes, which have the order of the values. A NaN is the largest: it is sent,
+/// and detected when the update is accepted.
+void keep_largest_magnitudes(ParametersOfUpload& upload, std::uint64_t count);
+
+/// Rounds each value at random to one of the two levels around it, with mean equal to the value; 0 stays 0. The levels are
+/// `levels` + 1 fractions of `largest`, from 0 to 1. Larger values are clipped to `largest`; values that are not finite stay.
+///
+/// Order    one draw for each value, in their order.
+void round_to_levels(const TensorUpload& tensor, double largest, double levels, Stream& draws);
 
 /// Reduces `size` to `count` parameters. Their positions cost 4 bytes each, or one bit for every parameter if that is less.
 void leave_out(UploadSize& size, std::uint64_t count);

@@ -2,7 +2,6 @@
 //
 // Differs   levels are fractions of a tensor's largest magnitude, not of a vector's norm; all values take the same number of
 //           bits, without an entropy code.
-#include "aggregation/base/random.h"
 #include "clients/uploads/compressed.h"
 
 #include <algorithm>
@@ -12,9 +11,8 @@ namespace fedhive::clients {
 
 namespace {
 
-/// Rounds each value at random to one of its two neighbouring levels, with mean equal to the value; 0 stays 0. Values that are
-/// not finite stay, and so does a tensor with an infinite value; both are detected when the update is accepted.
-void round_to_levels(Upload& upload, const UploadStep& step) {
+/// A tensor with an infinite value stays as it is; the server finds that when it accepts the update.
+void round_by_largest(Upload& upload, const UploadStep& step) {
     const double levels = std::exp2(step.numbers[0] - 1) - 1;  // one bit is the sign
     ParametersOfUpload parameters(upload);
     for (const TensorUpload& tensor : parameters.tensors()) {
@@ -23,11 +21,7 @@ void round_to_levels(Upload& upload, const UploadStep& step) {
             largest = std::max(largest, static_cast<double>(std::fabs(tensor.update(i))));
         if (largest == 0.0 || !std::isfinite(largest)) continue;
         Stream draws(upload.key, Purpose::Upload, 0, tensor.place);
-        for (std::size_t i = 0; i < tensor.local.size(); ++i) {
-            const double value = tensor.update(i), place = std::fabs(value) / largest * levels;
-            const double level = std::floor(place) + (draws() * 0x1.0p-32 < place - std::floor(place) ? 1.0 : 0.0);
-            if (std::isfinite(value)) tensor.set_update(i, std::copysign(level / levels * largest, value));
-        }
+        round_to_levels(tensor, largest, levels, draws);
     }
     parameters.put_back();
 }
@@ -45,7 +39,7 @@ UploadSpec quantize() {
               .default_value = std::int64_t{8},
               .range = between(2, 16),
               .doc = "Bits per value, including its sign: 2^(bits−1) − 1 levels above 0; typically 4 or 8 (log₂(s + 1) + 1)."}},
-        .apply = round_to_levels,
+        .apply = round_by_largest,
         .shrink = [](UploadSize& size, const UploadStep& step) {
             size.bits_each = static_cast<std::uint64_t>(step.numbers[0]);
             size.other_bytes += size.tensors * sizeof(float);  // the largest magnitude of each tensor

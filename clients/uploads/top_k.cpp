@@ -4,23 +4,13 @@
 //           are kept after a step error_feedback, and lost without one.
 #include "clients/uploads/compressed.h"
 
-#include <bit>
-#include <cmath>
-
 namespace fedhive::clients {
 
 namespace {
 
-/// Selects by the bits of the magnitudes, which have the order of the values. A NaN is the largest: it is sent, and detected
-/// when the update is accepted.
 void keep_large_ones(Upload& upload, const UploadStep& step) {
     ParametersOfUpload parameters(upload);
-    std::vector<std::uint32_t> magnitudes;
-    magnitudes.reserve(parameters.count());
-    for (const TensorUpload& tensor : parameters.tensors())
-        for (std::size_t i = 0; i < tensor.local.size(); ++i)
-            magnitudes.push_back(std::bit_cast<std::uint32_t>(std::fabs(tensor.update(i))));
-    keep_largest(parameters, magnitudes, count_of_share(step.numbers[0], parameters.count()));
+    keep_largest_magnitudes(parameters, count_of_share(step.numbers[0], parameters.count()));
     parameters.put_back();
 }
 

@@ -16,17 +16,6 @@ namespace {
 
 constexpr std::size_t kNoiseAtOnce = 4096;
 
-/// values[i] += f32(std * z[i]), drawn in blocks of kNoiseAtOnce; each block has a stream of its own.
-void add_normals(std::span<float> values, std::uint64_t key, std::uint32_t tensor, double std) {
-    std::array<double, kNoiseAtOnce> normals{};
-    for (std::size_t first = 0, block = 0; first < values.size(); first += kNoiseAtOnce, ++block) {
-        const std::span<float> here = values.subspan(first, std::min(kNoiseAtOnce, values.size() - first));
-        fill_normals(Stream(key, Purpose::Upload, static_cast<std::uint32_t>(block), tensor),
-                     std::span(normals).first(here.size()));
-        for (std::size_t i = 0; i < here.size(); ++i) here[i] += static_cast<float>(std * normals[i]);
-    }
-}
-
 /// A keyed permutation of [0, size): a Feistel network over the next power of four, walked until the number is in range.
 std::uint64_t permuted(std::uint64_t number, std::uint64_t size, std::uint64_t key) {
     const auto half_bits = (static_cast<unsigned>(std::bit_width(size - 1)) + 1) / 2;
@@ -71,12 +60,19 @@ UploadSpec top_k();
 UploadSpec random_k();
 UploadSpec quantize();
 UploadSpec sign();
+UploadSpec fp16();
+UploadSpec terngrad();
+UploadSpec stc();
+UploadSpec drive();
+UploadSpec eden();
+UploadSpec laplace_noise();
 UploadSpec error_feedback();
 
 const std::vector<UploadSpec>& upload_catalog() {
-    static const std::vector<UploadSpec> catalog = {clip(),          adaptive_clip(), gaussian_noise(), sign_flip(),
-                                                    random_update(), scaled_update(), top_k(),          random_k(),
-                                                    quantize(),      sign(),          error_feedback()};
+    static const std::vector<UploadSpec> catalog = {
+        clip(),          adaptive_clip(), gaussian_noise(), laplace_noise(), sign_flip(),     random_update(),
+        scaled_update(), top_k(),         random_k(),       stc(),           quantize(),      sign(),
+        terngrad(),      drive(),         eden(),           fp16(),          error_feedback()};
     return catalog;
 }
 
@@ -176,11 +172,17 @@ void scale_upload(Upload& upload, double factor) {
     aggregation::add(upload.local, upload.scratch);
 }
 
-void add_noise(aggregation::ParamSpan values, const aggregation::Layout& layout, std::uint64_t key, double std) {
+void add_drawn(aggregation::ParamSpan values, const aggregation::Layout& layout, std::uint64_t key,
+               const std::function<void(const Stream& stream, std::span<float> block)>& add) {
     const auto add_to = [&](aggregation::ParamSpan to) {
         std::uint32_t tensor = 0;
-        for (const aggregation::LayoutEntry& entry : layout.entries())
-            add_normals(to.part(entry.offset, entry.size).host(), key, tensor++, std);
+        for (const aggregation::LayoutEntry& entry : layout.entries()) {
+            const std::span<float> all = to.part(entry.offset, entry.size).host();
+            for (std::size_t first = 0, block = 0; first < all.size(); first += kNoiseAtOnce, ++block)
+                add(Stream(key, Purpose::Upload, static_cast<std::uint32_t>(block), tensor),
+                    all.subspan(first, std::min(kNoiseAtOnce, all.size() - first)));
+            ++tensor;
+        }
     };
     if (values.space == aggregation::MemorySpace::Host) return add_to(values);
     aggregation::ParamBuffer drawn(values.size, aggregation::MemorySpace::Host);
@@ -189,6 +191,14 @@ void add_noise(aggregation::ParamSpan values, const aggregation::Layout& layout,
     aggregation::copy(noise, drawn);
     aggregation::add(values, noise);
     aggregation::synchronize(values.space);  // before the buffers are destroyed
+}
+
+void add_noise(aggregation::ParamSpan values, const aggregation::Layout& layout, std::uint64_t key, double std) {
+    std::array<double, kNoiseAtOnce> normals{};
+    add_drawn(values, layout, key, [&](const Stream& stream, std::span<float> block) {
+        fill_normals(stream, std::span(normals).first(block.size()));
+        for (std::size_t i = 0; i < block.size(); ++i) block[i] += static_cast<float>(std * normals[i]);
+    });
 }
 
 bool misbehaves(const Upload& upload, double share) {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "aggregation/base/keys.h"
+#include "aggregation/base/random.h"
 #include "aggregation/memory/layout.h"
 #include "aggregation/memory/memories.h"
 #include "aggregation/memory/param_buffer.h"
@@ -15,7 +16,9 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -75,6 +78,8 @@ struct UploadSpec {
     bool adapts = false;        // … in the first round; then the server says it with each task
     bool noise_of_sum = false;  // a share of noise, which in a sum of updates is the first key times that norm; the last step
     bool leaves_out = false;    // most parameters, so it comes before what rounds those that are left
+    bool rounds = false;        // … and rounds these itself
+    bool hides = false;         // noise makes a single update private
     /// What a client keeps of one update for its next one: what steps behind take off it; all of them compress.
     std::vector<aggregation::MemorySpec> memories{};
     void (*apply)(Upload& upload, const UploadStep& step) = nullptr;  // null: the chain itself does the work
@@ -141,6 +146,13 @@ private:
 
 /// local <- global + f32(factor * (local - global)).
 void scale_upload(Upload& upload, double factor);
+
+/// Calls `add` with each block of at most 4,096 of a tensor's values, and a stream of its own. Waits for a device.
+///
+/// Shapes   [P] of the layout; padding between tensors stays.
+/// Order    the streams depend on the key, the tensor and the block.
+void add_drawn(aggregation::ParamSpan values, const aggregation::Layout& layout, std::uint64_t key,
+               const std::function<void(const Stream& stream, std::span<float> block)>& add);
 
 /// values[i] += f32(std * z[i]), z standard normal, for each value of the model; padding between tensors stays.
 ///

@@ -37,7 +37,7 @@ void check_compression(const RunConfig& run, const std::function<void(const std:
         if (!rounded.empty() && compresses)
             refuse(fmt::format("item {}: '{}' has already rounded the update; remove '{}'", i, rounded, spec.name));
         if (compresses) compressed = spec.name;
-        if (compresses && !spec.leaves_out) rounded = spec.name;
+        if (compresses && (!spec.leaves_out || spec.rounds)) rounded = spec.name;
         waits = spec.keeps_residual();
     }
     if (waits) refuse("'error_feedback' stores what later steps drop or round off, but no such step follows; add one after it");
@@ -113,7 +113,7 @@ void check_client_memories(const RunConfig& run, const std::string& keeps_state,
                         "receives; allowed as the first step: error_feedback, which stores what later steps drop or round off",
                         keeps_state, rule.goes_by_one_update, run.upload.front().name));
     for (const Chosen& step : run.upload)
-        if (!rule.sends_beside.empty() && spec_of(step).noise_of_sum)
+        if (!rule.sends_beside.empty() && (spec_of(step).noise_of_sum || spec_of(step).hides))
             refuse(
                 fmt::format("{} makes clients send {} beside their updates, which would reveal what '{}' hides; remove one of "
                             "the two",

@@ -6,6 +6,8 @@
 
 #include <doctest/doctest.h>
 
+#include <set>
+
 using namespace fedhive;
 using namespace fedhive::testing;
 
@@ -32,6 +34,18 @@ TEST_SUITE("Upload") {
         const Options at_once{kPrivate, kUniform, "training.clients_at_once=4", "rounds=2"};
         CHECK(sha_with(at_once + Options{"workers=0"}) == sha_with(at_once + Options{"workers=3"}));
         CHECK(sha_with(at_once) != sha_with(at_once + Options{"upload=[{name: clip, norm: 0.5}]"}));
+    }
+
+    TEST_CASE("EveryStepThatDrawsGivesTheSameBitsForAnyNumberOfWorkers") {
+        std::set<std::string> seen{sha_with({"workers=1"})};
+        for (const char* chain :
+             {"{name: fp16}", "{name: terngrad}", "{name: error_feedback}, {name: stc, kept: 0.1}", "{name: drive}",
+              "{name: top_k, kept: 0.5}, {name: eden, bits: 3}", "{name: laplace_noise, epsilon: 10000}"}) {
+            CAPTURE(chain);
+            const std::string upload = fmt::format("upload=[{}]", chain), sha = sha_with({upload, "workers=1"});
+            CHECK(sha_with({upload, "workers=3"}) == sha);
+            CHECK(seen.insert(sha).second);
+        }
     }
 
     TEST_CASE("ReplayTakesTheChainAlongWhereClientsAreSentAgainToo") {

@@ -64,7 +64,7 @@ TEST_SUITE("Compression") {
     }
 
     TEST_CASE("ValuesThatAreNotFiniteAreNeverLeftOutOrRounded") {
-        for (const char* name : {"top_k", "quantize", "sign"})
+        for (const char* name : {"top_k", "quantize", "sign", "fp16", "terngrad", "stc", "drive", "eden"})
             for (const float bad : {std::nanf(""), std::numeric_limits<float>::infinity()}) {
                 CAPTURE(name);
                 Trained trained({upload_step(name, {})});
@@ -133,7 +133,7 @@ TEST_SUITE("Compression") {
     }
 
     TEST_CASE("WhatIsLeftIsRoundedAndWhatWasLeftOutStaysOut") {
-        for (const char* rounds : {"sign", "quantize"}) {
+        for (const char* rounds : {"sign", "quantize", "terngrad", "drive", "eden"}) {
             const Trained chosen({upload_step("top_k", {{"kept", 0.1}})});
             const Trained both({upload_step("top_k", {{"kept", 0.1}}), upload_step(rounds, {})});
             CHECK(sent(both.update()) == sent(chosen.update()));
@@ -171,7 +171,7 @@ TEST_SUITE("Compression") {
     }
 
     TEST_CASE("WhatIsTakenOffStaysWithTheClientToTheLastBitOfItsUpdate") {
-        for (const char* name : {"top_k", "random_k", "quantize", "sign"}) {
+        for (const char* name : {"top_k", "random_k", "quantize", "sign", "fp16", "terngrad", "stc", "drive", "eden"}) {
             CAPTURE(name);
             const Trained trained({upload_step("error_feedback", {}), upload_step(name, {})});
             const std::size_t trainable = trained.layout.num_trainable();

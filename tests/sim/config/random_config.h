@@ -349,7 +349,7 @@ inline void reconcile(RunConfig& run, unsigned seed) {
     const LocalRuleSpec& rule = local_rule_spec(parts_of(run.strategy.name, run.strategy.parts).local.name);
     const bool as_it_was = run.upload.empty() || run.upload.front().name == "error_feedback";
     if (!rule.goes_by_one_update.empty() && !as_it_was) run.upload.clear();
-    if (!rule.sends_beside.empty()) std::erase_if(run.upload, [](const Chosen& step) { return step.name == "gaussian_noise"; });
+    if (!rule.sends_beside.empty()) std::erase_if(run.upload, [](const Chosen& step) { return step.name.ends_with("_noise"); });
     fit_local_part(run);
     const auto is_noise = [](const Chosen& step) { return step.name == "gaussian_noise"; };
     const auto noise = std::ranges::find_if(run.upload, is_noise);
