@@ -4,7 +4,7 @@
 usage: methods.py > methods.json
 
 Each result is computed twice, in float64: by the file's functions as they are, on arrays (fedhive.uncompiled), and from the box's lines by the
-evaluator below, which shares nothing with the tracer; many a third time, by the papers' formulas in tests/methods/papers.py. All must agree, or
+evaluator below, which shares nothing with the tracer; many a third time, by the papers' formulas in tests/methods. All must agree, or
 the program fails. A test in C++ can evaluate the same lines. Needs NumPy alone.
 
 {FILE: {"box": {…}, "inputs": {"keys", "client", "server", "cohort", "examples"}, "expected": {"first", "gradient", "second", "start", "end",
@@ -27,8 +27,11 @@ sys.path.insert(0, str(root / "tests/methods"))
 from fedhive.method import box_of  # noqa: E402
 from fedhive.places import CLIENT_PLACES  # noqa: E402
 from fedhive.uncompiled import Uncompiled  # noqa: E402
+from further_papers import FURTHER_PAPERS  # noqa: E402
 from loss_papers import LOSS_PAPERS, gradients  # noqa: E402
 from papers import PAPERS  # noqa: E402
+
+PAPERS = {**PAPERS, **FURTHER_PAPERS}
 
 P, K, CLIENTS = 37, 5, 12
 B, C, D = 19, 10, 12
@@ -40,8 +43,15 @@ KEYS = {"fedadagrad": {"beta1": 0.5}, "fednova": {"rho": 0.375}, "qfedavg": {"q"
         "fedexp": {"eps": 0.5}, "fedatt": {"eps": 0.75}, "mofedsam": {"beta": 0.25, "rho": 0.5}, "fedsam": {"rho": 0.5}, "fedspeed": {"alpha": 0.25},
         "pfedme": {"K": 4, "eta": 0.25, "beta": 0.5}, "per_fedavg": {"alpha": 0.25}, "fedrep": {"head": 0.25},
         "mimelite": {"beta": 0.25}, "rfa": {"nu": 4.5}, "feddane": {"mu": 0.25}, "fedgamma": {"rho": 0.5}, "fedlesam": {"rho": 0.5}, "fedcurv": {"lambda": 0.25},
-        "focal": {"gamma": 1.5}, "fedlc": {"tau": 0.75}, "fedntd": {"beta": 0.75, "tau": 2.0}, "fedgkd": {"gamma": 0.75}}
-NOT_NEGATIVE = {"v", "v_max"}  # memories that stand under a root
+        "focal": {"gamma": 1.5}, "fedlc": {"tau": 0.75}, "fedntd": {"beta": 0.75, "tau": 2.0}, "fedgkd": {"gamma": 0.75},
+        "fedasam": {"rho": 0.5}, "fednag": {"gamma": 0.75}, "fedac": {"ratio": 4.0, "mu": 0.5}, "fedgate": {"gamma": 1.5}, "iiadmm": {"rho": 0.25},
+        "adabest": {"mu": 0.25}, "fedprox_adaptive": {"mu": 0.375, "patience": 1}, "scaffold_m": {"beta": 0.25}, "local_amsgrad": {"eps": 0.25},
+        "fedsplit": {"s": 0.5}, "feddr": {"eta": 0.5}, "meta_sgd": {"alpha": 0.25}, "l2gd": {"mix": 0.25}, "mr_mtl": {"lambda": 0.25},
+        "fedrecon": {"head": 0.25}, "ef21_sgdm": {"eta": 0.25}, "rsa": {"lambda": 0.5}, "delta_fl": {"tail": 0.4}, "fedcostwavg": {"alpha": 0.25},
+        "fedlesam_s": {"rho": 0.5}, "fedlesam_d": {"rho": 0.5, "alpha": 0.25}, "logit_adjustment": {"tau": 0.75}, "class_balanced": {"beta": 0.75},
+        "propfair": {"M": 2.5, "eps": 0.5}}
+OF_PRESENT_CLASSES = {"balanced_softmax", "fedir", "class_balanced"}  # a label that a client lacks has no loss
+NOT_NEGATIVE = {"v", "v_max", "rate", "grown", "loss_before"}  # memories that stand under a root, or are rates
 FUNCTIONS = {
     "sqrt": np.sqrt, "abs": np.abs, "sign": np.sign, "exp": np.exp, "log": np.log, "tanh": np.tanh, "floor": np.floor,
     "sigmoid": lambda x: 1 / (1 + np.exp(-x)), "relu": lambda x: np.where(x > 0, x, 0), "minimum": np.minimum, "maximum": np.maximum,
@@ -61,13 +71,13 @@ def bisected(falling, low, high):
 
 # Of examples: a number for each is [B, 1], so that it meets [B, C] as NumPy has it.
 OF_EXAMPLES = {
-    **FUNCTIONS, "sum": lambda x: x.sum(1, keepdims=True), "mean": lambda x: x.mean(1, keepdims=True),
-    "dot": lambda a, b: (a * b).sum(1, keepdims=True), "norm": lambda x: np.sqrt((x * x).sum(1, keepdims=True)),
-    "softmax": lambda x: np.exp(x) / np.exp(x).sum(1, keepdims=True), "log_softmax": lambda x: x - x.max(1, keepdims=True) -
-    np.log(np.exp(x - x.max(1, keepdims=True)).sum(1, keepdims=True)), "logsumexp": lambda x: np.log(np.exp(x).sum(1, keepdims=True)),
-    "max": lambda x: x.max(1, keepdims=True), "min": lambda x: x.min(1, keepdims=True), "log_sigmoid": lambda x: -np.log(1 + np.exp(-x)),
+    **FUNCTIONS, "sum": lambda x: x.sum(-1, keepdims=True), "mean": lambda x: x.mean(-1, keepdims=True),
+    "dot": lambda a, b: (a * b).sum(-1, keepdims=True), "norm": lambda x: np.sqrt((x * x).sum(-1, keepdims=True)),
+    "softmax": lambda x: np.exp(x) / np.exp(x).sum(-1, keepdims=True), "log_softmax": lambda x: x - x.max(-1, keepdims=True) -
+    np.log(np.exp(x - x.max(-1, keepdims=True)).sum(-1, keepdims=True)), "logsumexp": lambda x: np.log(np.exp(x).sum(-1, keepdims=True)),
+    "max": lambda x: x.max(-1, keepdims=True), "min": lambda x: x.min(-1, keepdims=True), "log_sigmoid": lambda x: -np.log(1 + np.exp(-x)),
     "one_hot": lambda y: (y == np.arange(C)) * 1.0, "pick": lambda x, y: np.take_along_axis(x, y, 1),
-    "kl": lambda a, b: (np.exp(a) * (a - b)).sum(1, keepdims=True)}
+    "kl": lambda a, b: (np.exp(a) * (a - b)).sum(-1, keepdims=True)}
 OF_EXAMPLES["cross_entropy"] = lambda x, y: -OF_EXAMPLES["pick"](OF_EXAMPLES["log_softmax"](x), y)
 OF_EXAMPLES["cos"] = lambda a, b: OF_EXAMPLES["dot"](a, b) / (OF_EXAMPLES["norm"](a) * OF_EXAMPLES["norm"](b))
 
@@ -178,6 +188,8 @@ class Inputs:
             self.client["g_t"] = grid(draws, P)
         self.examples = {"logits": grid(draws, B, C), "z": grid(draws, B, D), "y": draws.integers(0, C, B),
                          "counts": np.array([7, 0, 31, 2, 1, 0, 12, 50, 3, 9])} if "loss" in box else {}
+        if box["method"] in OF_PRESENT_CLASSES:
+            self.examples["y"] = np.where(self.examples["counts"][self.examples["y"]] > 0, self.examples["y"], 7)
         for name in box.get("also_at", {}):
             self.examples.update({f"{name}.logits": grid(draws, B, C), f"{name}.z": grid(draws, B, D)})
         self.up = ["u", *(name for name, m in vectors.items() if m.get("up"))]
@@ -261,7 +273,7 @@ def plain(value):
     """Returns a value as JSON has it, rounded to what the last bit of a machine's exp and log leaves alone."""
     if isinstance(value, dict):
         return {name: plain(inner) for name, inner in value.items()}
-    if isinstance(value, (list, tuple, np.ndarray)):
+    if isinstance(value, (list, tuple)) or np.ndim(value) > 0:
         return [plain(inner) for inner in value]
     if isinstance(value, (bool, str, int)) or value is None:
         return value

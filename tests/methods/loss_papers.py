@@ -68,7 +68,35 @@ def label_smoothing(h, logits, z, y, counts, others):  # Szegedy et al. 2016: th
     return -(target * np.log(probabilities(logits))).sum(1)
 
 
-LOSS_PAPERS = {function.__name__: function for function in (moon, fedlc, fedrs, fedntd, fedgkd, focal, label_smoothing)}
+def balanced_softmax(h, logits, z, y, counts, others):  # Ren et al. 2020, equation 4: n_c e^(f_c) over their sum
+    powers = counts * np.exp(logits)
+    return -np.log(of_label(powers, y) / powers.sum(1))
+
+
+def logit_adjustment(h, logits, z, y, counts, others):  # Menon et al. 2021, equation 10: log(1 + sum over c of (pi_c / pi_y)^tau e^(f_c - f_y))
+    share = np.where(counts > 0, counts, 1e-8) / counts.sum()
+    return np.log(sum((share[c] / share[y]) ** h.tau * np.exp(logits[:, c] - of_label(logits, y)) for c in range(logits.shape[1])))
+
+
+def class_balanced(h, logits, z, y, counts, others):  # Cui et al. 2019: weights 1 / E_n, E_n = (1 - beta^n) / (1 - beta), that sum up to C
+    weights = np.array([1 / sum(h.beta**j for j in range(n)) if n > 0 else 0 for n in counts])
+    return (len(counts) * weights / weights.sum())[y] * supervised(logits, y)
+
+
+def fedir(h, logits, z, y, counts, others):  # Hsu, Qi and Brown 2020: p(y) / p_k(y), p even
+    of_client = counts / counts.sum()
+    return 1 / len(counts) / of_client[y] * supervised(logits, y)
+
+
+def propfair(h, logits, z, y, counts, others):  # Zhang et al. 2022: -log(M - l), by its tangent at eps below eps
+    utility = h.M - supervised(logits, y)
+    high = utility.real >= h.eps
+    tangent = np.log(h.eps) + (utility - h.eps) / h.eps
+    return -np.where(high, np.log(np.where(high, utility, 1)), tangent)
+
+
+LOSS_PAPERS = {function.__name__: function for function in (moon, fedlc, fedrs, fedntd, fedgkd, focal, label_smoothing, balanced_softmax, logit_adjustment, class_balanced,
+                                                            fedir, propfair)}
 
 
 def gradients(function, h, logits, z, y, counts, others):

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <tuple>
 #include <utility>
 
 using namespace fedhive;
@@ -30,7 +31,7 @@ const Options kOwnModels{"data.partition.holdout=0.25", "evaluation.clients={eve
 
 Options with_method(const std::string& name, const Options& more = {}) {
     const Options file{"strategy={file: " + (kMethods / (name + ".py")).string() + "}"};
-    const bool has_head = name == "fedrep" || name == "fedbabu";
+    const bool has_head = name == "fedrep" || name == "fedbabu" || name == "fedrecon";
     return file + (has_head ? kOwnModels + Options{"model.local=[\"fc2*\"]"} : Options()) + more;
 }
 
@@ -152,6 +153,35 @@ TEST_SUITE("Method") {
     TEST_CASE("ASecondGradientAtTheSamePointIsTheFirst") {
         CHECK(sha_with(with_method("fedsam", {"strategy.rho=0"})) == sha_with({"strategy={name: fedavg}"}));
         CHECK(sha_with(with_method("fedsam")) != sha_with({"strategy={name: fedavg}"}));
+    }
+
+    TEST_CASE("KeysThatTakeATermOutLeaveTheMethodBehindItBitForBit") {
+        const Options plain{"strategy={name: fedavg}"}, equal{"strategy={name: fedavg, weighting: uniform}"};
+        const std::vector<std::tuple<std::string, Options, Options>> pairs{
+            {"fedasam", {"strategy.rho=0"}, plain},
+            {"fednag", {"strategy.gamma=0"}, plain},
+            {"fedmom", {"strategy.beta=0"}, plain},
+            {"fedprox_adaptive", {"strategy.mu=0", "strategy.by=0"}, plain},
+            {"adabest", {"strategy.mu=0", "strategy.beta=0"}, equal},
+            {"l2gd", {"strategy.mix=1"}, equal},
+            {"delta_fl", {"strategy.tail=1"}, with_method("fedavg")},
+            {"gifair", {"strategy.lambda=0"}, with_method("fedavg")},
+            {"fedcostwavg", {"strategy.alpha=1"}, with_method("fedavg")},
+            {"signum", {"strategy.beta=0"}, with_method("signsgd")},
+            {"ef21_sgdm", {"strategy.eta=1"}, with_method("ef21")},
+            {"ef21_hb", {"strategy.beta=0"}, with_method("ef21")},
+            {"fedlesam_s", {"strategy.rho=0"}, with_method("scaffold")},
+            {"fedlesam_d", {"strategy.rho=0", "strategy.alpha=0.25"}, with_method("feddyn", {"strategy.alpha=0.25"})}};
+        for (const auto& [name, keys, other] : pairs) {
+            CAPTURE(name);
+            const std::string behind = sha_with(other);
+            CHECK(sha_with(with_method(name, keys)) == behind);
+            CHECK(sha_with(with_method(name)) != behind);
+        }
+        // A rate that neither grows nor is bounded.
+        const Options sixteenth{"training.optimizer={name: sgd, lr: 0.0625}"};
+        CHECK(sha_with(with_method("delta_sgd", sixteenth + Options{"strategy.eta0=0.0625", "strategy.delta=0",
+                                                                    "strategy.gamma=1e9"})) == sha_with(plain + sixteenth));
     }
 
     TEST_CASE("AFormulaInTheConfigIsAMethodOfOneLine") {

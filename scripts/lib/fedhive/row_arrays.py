@@ -39,7 +39,7 @@ def call(function, arguments, data, classes, elementwise):
     if function in _OF_VECTORS:
         return _OF_VECTORS[function](*data), result
     if result not in (ROW, False):
-        data = [d[:, None] if a.is_vector == ROW else d for a, d in zip(arguments, data)]
+        data = [d[:, None] if a.is_vector == ROW and d.ndim > 0 else d for a, d in zip(arguments, data)]
     return elementwise[function](*data) * 1.0, result
 
 

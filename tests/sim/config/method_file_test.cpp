@@ -250,7 +250,7 @@ TEST_CASE("ANameOfAMethodStandsForItsFile") {
         CAPTURE(method.name);
         CHECK(method.doc.size() > 10);
         const std::string strategy = "strategy={name: " + method.name + "}";
-        const bool has_head = method.name == "fedrep" || method.name == "fedbabu";
+        const bool has_head = method.name == "fedrep" || method.name == "fedbabu" || method.name == "fedrecon";
         const RunConfig run = has_head ? loaded(kMinimal, {strategy, "model={name: mlp, local: [\"fc2*\"]}",
                                                            "data.partition.holdout=0.2", "evaluation.clients.every=1"})
                                        : load_config(quickstart, {strategy}).run;

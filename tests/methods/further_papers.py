@@ -1,0 +1,197 @@
+"""More formulas of papers in NumPy: tests/methods/papers.py says what a function gets and returns."""
+import numpy as np
+
+from papers import feddyn, fedlesam, mean_by_examples, scaffold
+
+
+def fedasam(h, c, s, k):  # Caldarola et al. 2022; ASAM of Kwon et al. 2021: rho * T^2 g / |T g|, T = diag(|w| + eta)
+    T = np.diag(np.abs(c.w) + h.eta)
+    return {"second": {"w_2": c.w + h.rho * T @ T @ c.g / np.linalg.norm(T @ c.g)}, "gradient": {"g": c.g_2}}
+
+
+def fednag(h, c, s, k):  # Yang et al. 2020, equations of a local step: v, then w + gamma * v - lr * g; both are averaged
+    v = h.gamma * (c.v + c.change) - c.lr * c.g
+    w = c.w + h.gamma * v - c.lr * c.g
+    return {"gradient": {"g": (c.w - w) / c.lr, "change": v - c.v},
+            "server": {"w": mean_by_examples(k, s.w + k.u), "v": mean_by_examples(k, s.v + k.change)}}
+
+
+def fedac(h, c, s, k):  # Yuan and Ma 2020, Algorithm 1, from w^md of one step to that of the next
+    gamma = h.ratio * c.lr
+    alpha = 1 / (gamma * h.mu)
+    beta = alpha + 1
+    x, md = c.x + c.o, c.w  # o at the server is x - w^ag
+    ag_next, x_next = md - c.lr * c.g, (1 - 1 / alpha) * x + md / alpha - gamma * c.g
+    md_next = x_next / beta + (1 - 1 / beta) * ag_next
+    w_ag, w_x = c.w_t, c.w_t + c.o
+    return {"start": {"w": w_x / beta + (1 - 1 / beta) * w_ag},
+            "gradient": {"g": (md - md_next) / c.lr, "x": x_next - c.o, "ag": ag_next},
+            "end": {"way": c.ag - c.w_t, "gap": c.x + c.o - c.ag},
+            "server": {"w": (s.w + k.way).mean(0), "o": (s.w + k.way + k.gap).mean(0) - (s.w + k.way).mean(0)}}
+
+
+def fedmom(h, c, s, k):  # Huo et al. 2020, Algorithm 3: v_(t+1) = w_t - eta * g_t, w_(t+1) = v_(t+1) + beta * (v_(t+1) - v_t)
+    v, v_next = s.w + s.o, s.w - s.server_lr * mean_by_examples(k, -k.u)
+    w_next = v_next + h.beta * (v_next - v)
+    return {"server": {"w": w_next, "o": v_next - w_next}}
+
+
+def fedgate(h, c, s, k):  # Haddadpour et al. 2021: in the round before, D_k = (sent - own) / lr, and w_t = sent - lr * gamma * D
+    D_k, D = (c.sent - c.own) / c.lr, (c.sent - c.w_t) / (c.lr * h.gamma)
+    delta = c.delta + (D_k - D) / c.steps
+    return {"gradient": {"g": c.g - delta}, "end": {"delta": delta, "own": c.w, "sent": c.w_t}, "server": {"w": s.w - h.gamma * (-k.u).mean(0)}}
+
+
+def iiadmm(h, c, s, k):  # Ryu and Kim 2022: gradient of f(z) + <y, w - z> + rho/2 |w - z|^2; y <- y + rho * (w - z); w = mean of z - y / rho
+    y = c.y_k + h.rho * (c.w_t - c.w)
+    return {"start": {"w": c.z_k}, "gradient": {"g": c.g - c.y_k - h.rho * (c.w_t - c.w)},
+            "end": {"y_k": y, "z_k": c.w, "d": c.w - y / h.rho - c.w_t}, "server": {"w": (s.w + k.d).mean(0)}}
+
+
+def adabest(h, c, s, k):  # Varno et al. 2022, Algorithm 1; the last mean model is w + h, the client's last visit was in the round that fills `seen`
+    since = c.round + 1 - c.seen.mean()
+    mean_before, mean = s.w + s.h, (s.w + k.u).mean(0)
+    h_next = h.beta * (mean_before - mean)
+    return {"gradient": {"g": c.g - c.h_k}, "end": {"h_k": 1 / since * c.h_k + h.mu * (c.w_t - c.w), "seen": c.seen + since}, "server": {"h": h_next, "w": mean - h_next}}
+
+
+def fedprox_adaptive(h, c, s, k):  # Li et al. 2020, section 5.3.2
+    loss = (k.n @ k.sent_loss) / k.n.sum()
+    more, falls = [], []
+    for m, last, fell in zip(s.more, s.last, s.falls):
+        mu = h.mu + m
+        if loss > last:
+            mu, fell = mu + h.by, 0
+        else:
+            fell += 1
+            if fell >= h.patience:
+                mu, fell = mu - h.by, 0
+        more.append(max(mu, 0) - h.mu)
+        falls.append(fell)
+    return {"first": {"last": 1e30}, "gradient": {"g": c.g + (h.mu + c.more) * (c.w - c.w_t)},
+            "server": {"w": s.w + mean_by_examples(k, k.u), "more": np.array(more), "falls": np.array(falls), "last": np.full(len(more), loss)}}
+
+
+def delta_sgd(h, c, s, k):  # Kim et al. 2023, Algorithm 1
+    rate = min(h.gamma * np.linalg.norm(c.w - c.before) / (2 * np.linalg.norm(c.g - c.g_before)), np.sqrt(1 + h.delta * c.grown.mean()) * c.rate.mean())
+    return {"gradient": {"g": rate * c.g / c.lr, "before": c.w, "g_before": c.g, "rate": np.full(len(c.g), rate),
+                         "grown": np.full(len(c.g), rate / c.rate.mean())}}
+
+
+def scaffold_m(h, c, s, k):  # Cheng et al. 2024, Algorithm 2
+    return {"gradient": {"g": h.beta * (c.g - c.c_k + c.c) + (1 - h.beta) * c.D, "seen": c.seen + c.g / c.steps},
+            "end": {"c_k": c.seen, "d": c.seen - c.c_k, "drift": (c.w_t - c.w) / (c.lr * c.steps)},
+            "server": {"w": s.w + s.server_lr * k.u.mean(0), "c": s.c + k.d.sum(0) / s.clients, "D": k.drift.mean(0)}}
+
+
+def local_amsgrad(h, c, s, k):  # Chen, Li and Li 2020, Algorithm 3
+    m, v = h.beta1 * c.m_k + (1 - h.beta1) * c.g, h.beta2 * c.v_k + (1 - h.beta2) * c.g * c.g
+    return {"gradient": {"g": m / np.sqrt([max(x, h.eps) for x in c.v_max]), "m_k": m, "v_k": v}, "end": {"squares": c.v_k},
+            "server": {"w": (s.w + k.u).mean(0), "v_max": np.maximum(s.v_max, k.squares.mean(0))}}
+
+
+def fedsplit(h, c, s, k):  # Pathak and Wainwright 2020, Algorithm 1: z <- z + 2 * (prox(2 x - z) - x), x = mean of z
+    reflected = 2 * c.w_t - c.z_k
+    z = c.z_k + 2 * (c.w - c.w_t)
+    return {"gradient": {"g": c.g + (c.w - reflected) / h.s}, "end": {"z_k": z, "d": z - c.w_t}, "server": {"w": (s.w + k.d).mean(0)}}
+
+
+def feddr(h, c, s, k):  # Tran-Dinh et al. 2021, Algorithm 1: what comes up is the change of 2 x - y
+    y = c.y_k + h.alpha * (c.w_t - c.x_k)
+    return {"gradient": {"g": c.g + (c.w - y) / h.eta}, "end": {"x_k": c.w, "y_k": y, "d": (2 * c.w - y) - (2 * c.x_k - c.y_k)},
+            "server": {"w": s.w + k.d.sum(0) / s.clients}}
+
+
+def fedlin(h, c, s, k):  # Mitra et al. 2021, Algorithm 1: rate / steps, times gradient + c - gradient at w_t
+    return {"gradient": {"g": (c.g + (c.c - c.g_t)) / c.steps}, "end": {"full": c.g_t}, "server": {"w": (s.w + k.u).mean(0), "c": k.full.mean(0)}}
+
+
+def meta_sgd(h, c, s, k):  # Chen et al. 2018: gradient with respect to a of F(w - a * g) is -g * gradient there, element by element
+    a = h.alpha + c.more + c.change
+    a_next = a - c.lr * (-c.g * c.g_2)
+    return {"second": {"w_2": c.w - a * c.g}, "gradient": {"g": c.g_2, "change": a_next - h.alpha - c.more},
+            "server": {"w": s.w + mean_by_examples(k, k.u), "more": mean_by_examples(k, s.more + k.change)}}
+
+
+def l2gd(h, c, s, k):  # Hanzely and Richtarik 2020, Algorithm 1: x_i <- (1 - a) x_i + a * mean
+    return {"start": {"w": c.own + h.mix * (c.w_t - c.own)}, "end": {"own": c.w}, "server": {"w": (s.w + k.u).mean(0)}, "judge": {"w": c.own}}
+
+
+def mr_mtl(h, c, s, k):  # Liu et al. 2022: gradient of F_k(w) + lambda/2 |w - mean|^2
+    return {"start": {"w": c.own}, "gradient": {"g": c.g - getattr(h, "lambda") * (c.w_t - c.w)}, "end": {"own": c.w},
+            "server": {"w": (s.w + k.u).mean(0)}, "judge": {"w": c.own}}
+
+
+def fedrecon(h, c, s, k):  # Singhal et al. 2021: the local part anew, then trained alone, then the rest
+    trained = c.local if c.step < h.head * c.steps else 1 - c.local
+    return {"start": {"w": np.where(c.local == 1, 0, c.w_t)}, "gradient": {"g": np.where(trained == 1, c.g, 0)}}
+
+
+def scaled_sign(x):
+    return np.abs(x).sum() / len(x) * np.sign(x)
+
+
+def ef21(h, c, s, k):  # Richtarik, Sokolov and Fatkhullin 2021, Algorithm 2
+    sent = scaled_sign(c.u - c.g_k)
+    g = s.mean_g + k.sent.sum(0) / s.clients
+    return {"end": {"sent": sent, "g_k": c.g_k + sent}, "server": {"mean_g": g, "w": s.w + s.server_lr * g}}
+
+
+def ef21_sgdm(h, c, s, k):  # Fatkhullin, Tyurin and Richtarik 2023, Algorithm 1
+    v = c.v_k + h.eta * (c.u - c.v_k)
+    sent = scaled_sign(v - c.g_k)
+    return {"end": {"v_k": v, "sent": sent, "g_k": c.g_k + sent}, "server": ef21(h, c, s, k)["server"]}
+
+
+def ef21_hb(h, c, s, k):  # Fatkhullin et al. 2021, EF21-HB
+    plain = ef21(h, c, s, k)
+    v = h.beta * s.v + plain["server"]["mean_g"]
+    return {"end": plain["end"], "server": {"mean_g": plain["server"]["mean_g"], "v": v, "w": s.w + s.server_lr * v}}
+
+
+def signum(h, c, s, k):  # Bernstein et al. 2018, Algorithm 2
+    m = h.beta * c.m_k + (1 - h.beta) * c.u
+    return {"end": {"m_k": m, "vote": np.sign(m)}, "server": {"w": s.w + s.server_lr * np.sign(k.vote.sum(0))}}
+
+
+def rsa(h, c, s, k):  # Li et al. 2019, Algorithm 2: x0 - rate * lambda * sum of sign(x0 - x_i)
+    pull = getattr(h, "lambda")
+    return {"start": {"w": c.own}, "gradient": {"g": c.g + pull * np.sign(c.w - c.w_t)}, "end": {"own": c.w, "vote": np.sign(c.w - c.w_t), "rate": c.lr},
+            "server": {"w": s.w - k.rate.mean() * pull * (-k.vote).sum(0)}}
+
+
+def delta_fl(h, c, s, k):  # Pillutla et al. 2021: those above the quantile
+    order = np.argsort(k.sent_loss)
+    chosen = order[int(np.ceil((1 - h.tail) * len(order))):]
+    weight = np.zeros(len(order))
+    weight[chosen] = k.n[chosen] / k.n[chosen].sum()
+    return {"cohort": {"weight": weight}}
+
+
+def gifair(h, c, s, k):  # Yue, Nouiehed and Al Kontar 2021: r_k = sum over j of sign(F_k - F_j)
+    p = k.n / k.n.sum()
+    strength = getattr(h, "lambda") * p.min() / (len(p) - 1)
+    r = np.sign(k.sent_loss[:, None] - k.sent_loss).sum(1)
+    return {"cohort": {"weight": p * (1 + strength * r / p)}}
+
+
+def fedcostwavg(h, c, s, k):  # Maechler et al. 2021, equation 2
+    before = c.loss_before.mean()  # of equal elements
+    return {"end": {"fall": before / c.loss if before > 0 else 1.0, "loss_before": c.loss_before - before + c.loss},
+            "cohort": {"weight": h.alpha * k.n / k.n.sum() + (1 - h.alpha) * k.fall / k.fall.sum()}}
+
+
+def fedlesam_s(h, c, s, k):  # Fan et al. 2024: SCAFFOLD's step and control variates with the gradient of FedLESAM
+    control, plain = scaffold(h, c, s, k), fedlesam(h, c, s, k)
+    return {"second": plain["second"], "gradient": {"g": c.g_2 - c.c_k + c.c}, "end": {**control["end"], "old": c.w_t}, "server": control["server"]}
+
+
+def fedlesam_d(h, c, s, k):  # Fan et al. 2024: FedDyn's step with the gradient of FedLESAM
+    dynamic, plain = feddyn(h, c, s, k), fedlesam(h, c, s, k)
+    return {"second": plain["second"], "gradient": {"g": c.g_2 - c.g_k + h.alpha * (c.w - c.w_t)}, "end": {**dynamic["end"], "old": c.w_t},
+            "server": dynamic["server"]}
+
+
+FURTHER_PAPERS = {function.__name__: function for function in (
+    fedasam, fednag, fedac, fedmom, fedgate, iiadmm, adabest, fedprox_adaptive, delta_sgd, scaffold_m, local_amsgrad, fedsplit, feddr, fedlin, meta_sgd,
+    l2gd, mr_mtl, fedrecon, ef21, ef21_sgdm, ef21_hb, signum, rsa, delta_fl, gifair, fedcostwavg, fedlesam_s, fedlesam_d)}
