@@ -1,6 +1,7 @@
 # AdaBest: Varno et al. 2022 (arXiv:2204.13170), Algorithm 1.
 # Client: g - h_k, then h_k <- h_k / (rounds since its last visit) + mu * (w_t - w_k).
 # Server: h <- beta * (the last mean model - the mean model), w <- the mean model - h. The last mean model is w + h.
+# For: optimisation.
 import fedhive as fh
 
 mu = fh.key("mu", 0.02, least=0, doc="how much of its drift a client takes in (μ)")

@@ -1,6 +1,7 @@
 # Adaptive clipping: Andrew et al. 2021 (arXiv:1905.03871), Algorithm 1.
 # u_k * min(1, C / |u_k|) comes up; C <- C * e^(-rate * (share of |u_k| <= C - quantile)).
 # Differs: no noise is added. growth, a vector of equal elements, is log(C / first_clip).
+# For: privacy.
 import fedhive as fh
 
 first_clip = fh.key("first_clip", 0.1, above=0, doc="C in the first round")

@@ -1,6 +1,7 @@
 # APFL: Deng, Kamani and Mahdavi 2020 (arXiv:2003.13461), Algorithm 1, with a fixed alpha.
 # A client's own model is alpha * v + (1 - alpha) * w; v follows the gradient there. It is this mixture that evaluation.clients.personalized judges.
 # Differs: v steps by plain SGD, at w before w's own step.
+# For: personal.
 import fedhive as fh
 
 alpha = fh.key("alpha", 0.25, least=0, most=1, doc="share of the client's own part (α)")

@@ -1,5 +1,6 @@
 # Balanced softmax: Ren et al. 2020 (arXiv:2007.10740), equation 4: each class's power is weighted by the client's number of its examples.
 # A class that the client lacks has weight 0.
+# For: losses.
 import fedhive as fh
 
 

@@ -1,5 +1,6 @@
 # The class-balanced loss: Cui et al. 2019 (arXiv:1901.05555), equation 10: cross-entropy by (1 - beta) / (1 - beta^n_y), n_y the client's examples of the class.
 # As in the paper, the weights of the classes sum up to their number; a class that the client lacks has none.
+# For: losses.
 import fedhive as fh
 
 beta = fh.key("beta", 0.99, above=0, below=1, doc="how much of the examples' number counts (β)")

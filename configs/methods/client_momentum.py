@@ -1,5 +1,6 @@
 # Client momentum: Karimireddy, He and Jaggi 2021 (arXiv:2012.10333): m_k <- (1 - beta) * u_k + beta * m_k; clients send m_k.
 # Differs: an update of local steps stands for the paper's gradient. The run's aggregator takes the m_k as it would take updates.
+# For: robust.
 import fedhive as fh
 
 beta = fh.key("beta", 0.9, least=0, below=1, doc="share of the last direction that is kept (β)")

@@ -1,6 +1,7 @@
 # Delta-SGD: Kim, Toghani, Uribe and Kyrillidis 2023 (arXiv:2306.11201), Algorithm 1: each client finds its own rate.
 # rate <- min(gamma * |w - w_before| / (2 * |g - g_before|), sqrt(1 + delta * theta) * rate), theta = the last rate over the one before it.
 # A visit begins with eta0 and theta = 1. The run's lr does not count; for plain SGD.
+# For: optimisation.
 import fedhive as fh
 
 gamma = fh.key("gamma", 2.0, above=0, doc="share of the inverse smoothness (γ)")

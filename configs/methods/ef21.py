@@ -1,5 +1,6 @@
 # EF21: Richtárik, Sokolov and Fatkhullin 2021 (arXiv:2106.05203): C(u_k - g_k) comes up and is added to g_k; g <- g + its mean.
 # Differs: C is the scaled sign; an update of local steps stands for the paper's gradient. All clients should take part, as there.
+# For: compression.
 import fedhive as fh
 
 g_k = fh.memory("g_k", of="client")

@@ -1,5 +1,6 @@
 # EF21-HB: Fatkhullin et al. 2021 (arXiv:2110.03294): EF21 with heavy-ball momentum at the server: v <- beta * v + g, w <- w + server_lr * v.
 # Differs: C is the scaled sign; an update of local steps stands for the paper's gradient. All clients should take part, as there.
+# For: compression.
 import fedhive as fh
 
 beta = fh.key("beta", 0.9, least=0, below=1, doc="momentum (η in the paper)")

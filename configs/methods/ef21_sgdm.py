@@ -1,6 +1,7 @@
 # EF21-SGDM: Fatkhullin, Tyurin and Richtárik 2023 (arXiv:2305.15155), Algorithm 1: EF21 of a momentum.
 # v_k <- (1 - eta) * v_k + eta * u_k; C(v_k - g_k) comes up and is added to g_k; g <- g + its mean.
 # Differs: C is the scaled sign; an update of local steps stands for the paper's gradient. All clients should take part, as there.
+# For: compression.
 import fedhive as fh
 
 eta = fh.key("eta", 0.1, above=0, most=1, doc="share of the new update in the momentum (η)")

@@ -1,6 +1,7 @@
 # FedAc: Yuan and Ma 2020 (arXiv:2006.08950), Algorithm 1: two sequences, x and the aggregated one, which the server has as w.
 # The gradient is taken at md = x / beta + (1 - 1 / beta) * ag; ag <- md - lr * g; x <- (1 - 1 / alpha) * x + md / alpha - gamma * g.
 # alpha = 1 / (gamma * mu), beta = alpha + 1 (FedAc-I). A client's present model is md; the server keeps o = x - w. For plain SGD.
+# For: optimisation.
 import fedhive as fh
 
 ratio = fh.key("ratio", 2.0, least=1, doc="gamma over lr; the paper's is max(sqrt(1 / (lr * mu * K)), 1) for K local steps (γ/η)")

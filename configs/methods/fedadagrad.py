@@ -1,5 +1,6 @@
 # FedAdagrad: Reddi et al. 2021 (arXiv:2003.00295), Algorithm 2: v <- v + D^2, w <- w + eta * m / (sqrt(v) + tau), D the mean update.
 # Differs: D has the run's weights; the paper's are equal.
+# For: optimisation.
 import fedhive as fh
 
 beta1 = fh.key("beta1", 0.0, least=0, below=1, doc="share of the last direction that is kept (β₁)")

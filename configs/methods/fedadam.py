@@ -1,5 +1,6 @@
 # FedAdam: Reddi et al. 2021 (arXiv:2003.00295), Algorithm 2: v <- beta2 * v + (1 - beta2) * D^2, w <- w + eta * m / (sqrt(v) + tau).
 # Differs: D, the mean update, has the run's weights; the paper's are equal. As there, nothing corrects m and v for their first values.
+# For: optimisation.
 import fedhive as fh
 
 beta1 = fh.key("beta1", 0.9, least=0, below=1, doc="share of the last direction that is kept (β₁)")

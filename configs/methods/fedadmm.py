@@ -1,6 +1,7 @@
 # FedADMM: Gong, Li and Freris 2022 (arXiv:2204.03529).
 # F_k(w) + <y_k, w - w_t> + rho/2 * |w - w_t|^2; y_k <- y_k + rho * (w_k - w_t); w <- w + eta * mean of the changes of w_k + y_k / rho.
 # Differs: a visit begins at w_t; server_lr is eta.
+# For: optimisation.
 import fedhive as fh
 
 rho = fh.key("rho", 0.1, above=0, doc="pull to the model that was sent (ρ)")

@@ -1,5 +1,6 @@
 # FedAMS: Wang, Lin and Chen 2022 (arXiv:2205.02719), option 1: v_max <- max(v_max, v, eps), w <- w + eta * m / sqrt(v_max).
 # m and v are FedAdam's. Differs: the mean update has the run's weights; the paper's are equal.
+# For: optimisation.
 import fedhive as fh
 
 beta1 = fh.key("beta1", 0.9, least=0, below=1, doc="share of the last direction that is kept (β₁)")

@@ -1,6 +1,7 @@
 # FedASAM: Caldarola, Caputo and Ciccone 2022 (arXiv:2203.11834): adaptive sharpness-aware minimisation at the clients.
 # A local step goes along the gradient at w + rho * T^2 g / |T g|, on the same batch, T = |w| + eta for each element.
 # Differs: the server takes the mean of the round; the paper also averages the models of the last rounds (SWA).
+# For: optimisation.
 import fedhive as fh
 
 rho = fh.key("rho", 0.7, least=0, doc="length of the step to the second gradient's point (ρ)")

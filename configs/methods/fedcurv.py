@@ -1,6 +1,7 @@
 # FedCurv: Shoham et al. 2019 (arXiv:1910.07796).
 # F_k(w) + lambda * sum over the last round's clients j of (w - w_j)' diag(I_j) (w - w_j), by A = sum of I_j and B = sum of I_j * w_j.
 # Differs: I_k is the mean of the squared batch gradients of the visit; a client's own I_k is in the sums.
+# For: optimisation.
 import fedhive as fh
 
 strength = fh.key("lambda", 0.01, least=0, doc="strength of the penalty (λ)")

@@ -1,6 +1,7 @@
 # FedDC: Gao et al. 2022 (arXiv:2203.11751).
 # F_k(w) + alpha/2 * |w - w_t + h_k|^2 + <w, c - c_k>; h_k <- h_k + u_k; c_k as in SCAFFOLD; w <- mean of w_k + mean of all h_j.
 # Differs: local steps stand in for the argmin.
+# For: optimisation.
 import fedhive as fh
 
 alpha = fh.key("alpha", 0.01, least=0, doc="pull to the drifted model (α)")

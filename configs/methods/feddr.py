@@ -1,6 +1,7 @@
 # FedDR: Tran-Dinh et al. 2021 (arXiv:2103.03452), Algorithm 1, for a smooth objective: randomised Douglas-Rachford splitting.
 # y_k <- y_k + alpha * (w_t - x_k); x_k <- argmin of F_k(x) + |x - y_k|^2 / (2 * eta); w <- mean over all clients of 2 * x_j - y_j.
 # Differs: local steps, from w_t, stand in for the argmin; a client that never came counts with the model that it is first sent.
+# For: optimisation.
 import fedhive as fh
 
 alpha = fh.key("alpha", 1.95, above=0, below=2, doc="relaxation (α)")

@@ -1,5 +1,6 @@
 # FedDyn: Acar et al. 2021 (arXiv:2111.04263), Algorithm 1: F_k(w) - <g_k, w> + alpha/2 * |w - w_t|^2; g_k <- g_k - alpha * (w_k - w_t).
 # Server: h <- h - alpha/N * sum of updates, w <- mean of w_k - h/alpha. Differs: local steps stand in for the argmin.
+# For: optimisation.
 import fedhive as fh
 
 alpha = fh.key("alpha", 0.01, above=0, doc="pull to the model that was sent (α)")

@@ -1,5 +1,6 @@
 # FedGAMMA: Dai et al. 2023 (IEEE TNNLS): FedSAM's gradient, corrected by SCAFFOLD's control variates.
 # A step goes along g_2 + c - c_k, with g_2 at w + rho * g / |g|; c_k and c as in SCAFFOLD, option II.
+# For: optimisation.
 import fedhive as fh
 
 rho = fh.key("rho", 0.05, least=0, doc="length of the step to the second gradient's point (ρ)")

@@ -1,6 +1,7 @@
 # FedGATE: Haddadpour et al. 2021 (arXiv:2007.01154), Algorithm 2 without compression.
 # A step goes along g - delta_k. Then D_k = (w_t - w_k) / lr, D their mean, w <- w - lr * gamma * D, delta_k <- delta_k + (D_k - D) / K.
 # A client finds D in the next model that it is sent. All clients should take part, as there. For plain SGD.
+# For: optimisation.
 import fedhive as fh
 
 gamma = fh.key("gamma", 1.0, above=0, doc="rate of the server (γ)")

@@ -1,4 +1,5 @@
 # FedGKD: Yao et al. 2021 (arXiv:2107.00051), with a buffer of one model: the sent model teaches.
+# For: losses.
 import fedhive as fh
 
 gamma = fh.key("gamma", 0.2, least=0, doc="weight of the distillation (γ)")

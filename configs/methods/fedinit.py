@@ -1,4 +1,5 @@
 # FedInit: Sun, Shen and Tao 2023 (NeurIPS): a visit begins at w_t + beta * (w_t - w_k), away from the client's own last model w_k.
+# For: optimisation.
 import fedhive as fh
 
 beta = fh.key("beta", 0.1, least=0, doc="how far from its own last model a visit begins (β)")

@@ -1,4 +1,5 @@
 # FedLC: Zhang et al. 2022 (arXiv:2209.00189): a client lowers the logits of classes with few examples.
+# For: losses.
 import fedhive as fh
 
 tau = fh.key("tau", 1.0, least=0, doc="of the calibration (τ)")

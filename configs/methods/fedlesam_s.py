@@ -1,6 +1,7 @@
 # FedLESAM-S: Fan et al. 2024 (arXiv:2405.18890): FedLESAM with SCAFFOLD's control variates.
 # A step goes along g_2 + c - c_k, with g_2 at w + rho * (old - w_t) / |old - w_t|, old the model that the client was sent when it last took part.
 # Differs: the first gradient is computed as well, and not used.
+# For: optimisation.
 import fedhive as fh
 
 rho = fh.key("rho", 0.05, least=0, doc="length of the step to the second gradient's point (ρ)")

@@ -1,6 +1,7 @@
 # FedLin: Mitra et al. 2021 (arXiv:2102.07053), Algorithm 1 without sparsification: g - gradient of F_k at w_t + c, c the mean of these gradients, at the rate lr / K of a
 # client with K steps.
 # Differs: c is the last round's, at first 0; the paper asks all clients for it in the same round. g is a batch's gradient. All clients should take part, as there.
+# For: optimisation.
 import fedhive as fh
 
 c = fh.memory("c", of="server", down=True)

@@ -1,5 +1,6 @@
 # FedNAG: Yang et al. 2020 (arXiv:2009.08716), Algorithm 1: clients step by Nesterov's momentum, models and momenta are averaged.
 # v <- gamma * v - lr * g; w <- w + gamma * v - lr * g. For plain SGD, which makes w - lr * (g - gamma * v / lr).
+# For: optimisation.
 import fedhive as fh
 
 gamma = fh.key("gamma", 0.9, least=0, below=1, doc="momentum (γ)")

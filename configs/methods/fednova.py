@@ -1,5 +1,6 @@
 # FedNova: Wang et al. 2020 (arXiv:2007.07481): w <- w + (sum p_k * tau_k) * sum p_k * u_k / tau_k, p_k = n_k / n.
 # tau_k is the norm |a_k|_1 for a client with momentum rho; for rho = 0 its number of steps.
+# For: optimisation.
 import fedhive as fh
 
 rho = fh.key("rho", 0.0, least=0, below=1, doc="the client optimiser's momentum (ρ)")

@@ -1,4 +1,5 @@
 # FedNTD: Lee et al. 2022 (arXiv:2106.03097): the sent model teaches the classes that are not true.
+# For: losses.
 import fedhive as fh
 
 beta = fh.key("beta", 1.0, least=0, doc="weight of the distillation (β)")

@@ -1,5 +1,6 @@
 # FedProx with mu adapted: Li et al. 2020 (arXiv:1812.06127), section 5.3.2: mu grows by 0.1 where the loss rises, and shrinks by 0.1 where it has fallen
 # in five rounds one after the other. The loss is that of the model that was sent, on the cohort's examples.
+# For: optimisation.
 import fedhive as fh
 
 mu = fh.key("mu", 1.0, least=0, doc="first pull to the model that was sent (μ)")

@@ -1,6 +1,7 @@
 # FedSpeed: Sun et al. 2023 (arXiv:2302.10429), Algorithm 1.
 # A step goes along (1 - alpha) * g + alpha * g_2 - c_k + (w - w_t) / lambda, with g_2 at w + rho * g; c_k <- c_k - (w_k - w_t) / lambda;
 # the client sends w_k - lambda * c_k, and the server takes the mean.
+# For: optimisation.
 import fedhive as fh
 
 rho = fh.key("rho", 0.1, least=0, doc="length of the ascent to the second gradient's point (ρ)")

@@ -1,5 +1,6 @@
 # FedTrip: Li et al. 2023 (arXiv:2304.05824): F_k(w) + mu/2 * (|w - w_t|^2 - xi * |w - w_k|^2), w_k the client's own last model.
 # Differs: xi is one key for all clients and rounds. At a client's first visit w_k is w_t.
+# For: optimisation.
 import fedhive as fh
 
 mu = fh.key("mu", 0.4, least=0, doc="pull to the model that was sent (μ)")

@@ -1,5 +1,6 @@
 # FedVARP: Jhunjhunwala et al. 2022 (arXiv:2207.14130): w <- w + rate * (mean of all y_j + mean over the cohort of u_k - y_k); y_k <- u_k.
 # Differs: a client keeps its y_k itself; in the paper the server keeps all of them.
+# For: optimisation.
 import fedhive as fh
 
 y_k = fh.memory("y_k", of="client")

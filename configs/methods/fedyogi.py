@@ -1,5 +1,6 @@
 # FedYogi: Reddi et al. 2021 (arXiv:2003.00295), Algorithm 2: v <- v - (1 - beta2) * D^2 * sign(v - D^2), else as FedAdam.
 # Differs: D, the mean update, has the run's weights; the paper's are equal.
+# For: optimisation.
 import fedhive as fh
 
 beta1 = fh.key("beta1", 0.9, least=0, below=1, doc="share of the last direction that is kept (β₁)")

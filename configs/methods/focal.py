@@ -1,4 +1,5 @@
 # The focal loss: Lin et al. 2017 (arXiv:1708.02002), equation 5, with probabilities of a softmax.
+# For: losses.
 import fedhive as fh
 
 gamma = fh.key("gamma", 2.0, least=0, doc="focus on hard examples (γ)")

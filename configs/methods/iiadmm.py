@@ -1,6 +1,7 @@
 # IIADMM: Ryu and Kim 2022 (arXiv:2202.03672): f_k(z) + <y_k, w - z> + rho/2 * |w - z|^2, then y_k <- y_k + rho * (w - z_k).
 # The server takes the mean of z_k - y_k / rho. A client goes on from its own z_k, and its dual y_k follows from what it sends.
 # Differs: local steps have the run's optimiser; the paper's step is 1 / (rho + zeta). All clients should take part, as there.
+# For: optimisation.
 import fedhive as fh
 
 rho = fh.key("rho", 1.0, above=0, doc="pull to the model that was sent (ρ)")

@@ -1,6 +1,7 @@
 # Local AMSGrad: Chen, Li and Li 2020 (FODS, "Toward communication efficient adaptive gradient method"): all clients divide by the same v_max in a round.
 # m_k <- beta1 * m_k + (1 - beta1) * g; v_k <- beta2 * v_k + (1 - beta2) * g^2; a step goes along m_k / sqrt(v_max).
 # Server: v_max <- max(v_max, mean of v_k), w <- mean of w_k. For plain SGD as the run's optimiser. All clients should take part, as there.
+# For: optimisation.
 import fedhive as fh
 
 beta1 = fh.key("beta1", 0.9, least=0, below=1, doc="share of the last direction that is kept (β₁)")

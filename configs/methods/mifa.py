@@ -1,5 +1,6 @@
 # MIFA: Gu et al. 2021 (arXiv:2106.04159): the server steps by the mean over all N clients of each one's last update.
 # Differs: updates are not divided by the rate; a client that never came counts as 0, the paper lets all come once at first.
+# For: optimisation.
 import fedhive as fh
 
 last = fh.memory("last", of="client")

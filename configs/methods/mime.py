@@ -1,6 +1,7 @@
 # Mime with SGD and momentum: Karimireddy et al. 2020 (arXiv:2008.03606), Algorithm 1.
 # A step goes along (1 - beta) * (g - gradient of the same batch at w_t + c) + beta * m; m <- (1 - beta) * c + beta * m.
 # Differs: c is the mean of the gradients at w_t that the last round's clients have seen, batch by batch, not of this round's, all at once.
+# For: optimisation.
 import fedhive as fh
 
 beta = fh.key("beta", 0.9, least=0, below=1, doc="momentum (β)")

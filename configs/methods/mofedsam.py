@@ -1,6 +1,7 @@
 # MoFedSAM: Qu et al. 2022 (arXiv:2206.02618), Algorithm 2.
 # FedSAM's gradient mixed with D, the mean of (w_t - w_k) / (K * lr) in the last round: beta * g_2 + (1 - beta) * D.
 # Differs: the server steps by server_lr * mean of u_k; the paper's rate is server_lr * K * lr.
+# For: optimisation.
 import fedhive as fh
 
 rho = fh.key("rho", 0.05, least=0, doc="length of the step to the second gradient's point (ρ)")

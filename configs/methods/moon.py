@@ -1,5 +1,6 @@
 # MOON: Li, He and Song 2021 (arXiv:2103.16257).
 # Differs: z is what the last layer gets; the paper adds a projection head to the model.
+# For: losses.
 import fedhive as fh
 
 mu = fh.key("mu", 1.0, least=0, doc="weight of the contrast (μ)")

@@ -1,6 +1,7 @@
 # MR-MTL, mean-regularised multi-task learning: Liu, Hu, Wu and Smith 2022 (arXiv:2206.07902), Algorithm 1.
 # A client goes on with its own model, on F_k(w) + lambda/2 * |w - w_t|^2; w_t is the mean of the own models, of which evaluation.clients.personalized
 # judges the client's.
+# For: personal.
 import fedhive as fh
 
 pull = fh.key("lambda", 0.1, least=0, doc="pull of the client's own model to the mean (λ)")

@@ -2,6 +2,7 @@
 # The model that steps is theta: F_k(theta) + lambda/2 * |theta - c|^2 by K steps, then c <- c - eta * lambda * (c - theta); the server moves to the
 # mean of c by beta. It is theta that evaluation.clients.personalized judges.
 # Differs: each of the K steps has a batch of its own, and theta goes on from where it is. For plain SGD.
+# For: personal.
 import fedhive as fh
 
 pull = fh.key("lambda", 15, above=0, doc="pull of the client's own model to the local one (λ)")

@@ -1,5 +1,6 @@
 # PropFair: Zhang et al. 2022 (arXiv:2202.01666): -log(M - loss), which weighs up what is hard, with log continued as a line below eps.
 # Differs: the logarithm is of each example's loss; the paper's is of a batch's mean.
+# For: fairness.
 import fedhive as fh
 
 M = fh.key("M", 5.0, above=0, doc="baseline of the losses (M)")

@@ -1,6 +1,7 @@
 # ProxSkip (Scaffnew): Mishchenko et al. 2022 (arXiv:2202.09357), Algorithm 2.
 # A step is w - lr * (g - h_k); after averaging, h_k <- h_k + p / lr * (w_(t+1) - w_k), which a client adds at its next visit.
 # Differs: each round has the run's local steps, not a number drawn with mean 1 / p. All clients should take part, as there.
+# For: optimisation.
 import fedhive as fh
 
 p = fh.key("p", 0.1, above=0, most=1, doc="one over the local steps of a round (p)")

@@ -1,5 +1,6 @@
 # RFA: Pillutla, Kakade and Harchaoui 2022 (arXiv:1912.13445), Algorithm 2: a smoothed geometric median of the updates.
 # Weiszfeld's steps: v <- sum beta_k * u_k, beta_k ~ n_k / max(nu, |v - u_k|); v begins as the mean by examples.
+# For: robust.
 import fedhive as fh
 
 nu = fh.key("nu", 1e-6, above=0, doc="smallest distance (ν)")

@@ -1,4 +1,5 @@
 # SCAFFOLD: Karimireddy et al. 2020 (arXiv:1910.06378), Algorithm 1 with option II: g + c - c_k; c_k <- c_k - c + (w_t - w_k) / (K * lr).
+# For: optimisation.
 import fedhive as fh
 
 c = fh.memory("c", of="server", down=True)

@@ -1,6 +1,7 @@
 # SCAFFOLD-M: Cheng et al. 2024 (arXiv:2306.16504), Algorithm 2: SCAFFOLD with momentum in the local steps.
 # A step goes along beta * (g - c_k + c) + (1 - beta) * D, D the mean of (w_t - w_k) / (K * lr) in the last round; c_k <- the mean gradient of the visit.
 # Differs: the server steps by server_lr * mean of u_k; the paper's rate is server_lr * K * lr.
+# For: optimisation.
 import fedhive as fh
 
 beta = fh.key("beta", 0.1, above=0, most=1, doc="share of the client's own gradient (β)")

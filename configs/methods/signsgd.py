@@ -1,5 +1,6 @@
 # signSGD with majority vote: Bernstein et al. 2019 (arXiv:1810.05291), Algorithm 1: w <- w + rate * sign(sum of sign(u_k)).
 # Differs: an update of local steps stands for the paper's gradient.
+# For: compression.
 import fedhive as fh
 
 vote = fh.memory("vote", of="visit", up=True)

@@ -1,5 +1,6 @@
 # Signum with majority vote: Bernstein et al. 2018 (arXiv:1802.04434), Algorithm 2: m_k <- beta * m_k + (1 - beta) * u_k; w <- w + rate * sign(sum of sign(m_k)).
 # Differs: an update of local steps stands for the paper's gradient.
+# For: compression.
 import fedhive as fh
 
 beta = fh.key("beta", 0.9, least=0, below=1, doc="share of the last direction that is kept (β)")

@@ -8,6 +8,7 @@
 #include "sim/app/script_command.h"
 #include "sim/app/sweep_command.h"
 #include "sim/app/usage.h"
+#include "sim/config/method_catalog.h"
 #include "sim/machine/ipc_probe.h"
 #include "sim/privacy/accountant.h"
 #include "sim/screen/screen_text.h"
@@ -33,6 +34,7 @@ struct Arguments {
     SweepCommand sweep;
     ReplayOptions replay;
     std::filesystem::path method;
+    std::string method_name, method_family;
     bool compares = false;  // the method, with Python
     PrivacyOptions privacy;
     std::filesystem::path folder;
@@ -174,9 +176,13 @@ void add_config_commands(CLI::App& app, Arguments& given) {
 }
 
 void add_method(CLI::App& app, Arguments& given) {
-    app.add_subcommand("methods", "list the strategies and the method files that strategy.name knows")->callback([&given] {
-        given.exit_code = methods_command();
-    });
+    CLI::App* methods =
+        app.add_subcommand("methods", "list what papers compare and fedhive runs, by what it is for; or print one method");
+    methods->add_option("name", given.method_name, "a method's name: what it does, what a config says, its keys and formulas")
+        ->type_name("NAME");
+    methods->add_option("--page", given.method_family, "print the methods of a family as a page of docs/methods, in Markdown")
+        ->check(CLI::IsMember(words_of<MethodFamily>()));
+    methods->callback([&given] { given.exit_code = methods_command(given.method_name, given.method_family); });
     CLI::App* command = app.add_subcommand("method", "print a method file as it is read: its keys, memories and formulas");
     add_file(command, "file", given.method,
              "a .py or .yaml file, as strategy.file names it, or the name of one that comes with fedhive")

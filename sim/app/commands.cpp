@@ -7,10 +7,12 @@
 #include "sim/app/compare_method.h"
 #include "sim/app/script_command.h"
 #include "sim/app/show_method.h"
+#include "sim/app/show_methods.h"
 #include "sim/app/show_model.h"
 #include "sim/app/show_partition.h"
 #include "sim/app/show_privacy.h"
 #include "sim/config/load_config.h"
+#include "sim/config/method_catalog.h"
 #include "sim/config/method_file.h"
 #include "sim/config/named_methods.h"
 #include "sim/config/suggest.h"
@@ -235,12 +237,22 @@ int show_config_command(const std::filesystem::path& config, const std::vector<s
     return 0;
 }
 
-int methods_command() {
-    const auto line = [](const std::string& name, const std::string& doc) { fmt::print("  {:<18} {}\n", name, doc); };
-    fmt::print("in C++ (docs/strategies.md)\n");
-    for (const StrategySpec& spec : strategy_catalog()) line(spec.name, spec.source);
-    fmt::print("\nas files, configs/methods (docs/methods.md)\n");
-    for (const NamedMethod& method : named_methods()) line(method.name, method.doc);
+int methods_command(const std::string& name, const std::string& page) {
+    const auto box_of = [](const CatalogedMethod& method) { return method_text(*load_method(method.file)); };
+    if (const auto family = from_word<MethodFamily>(page)) {
+        fmt::print("{}", family_page(*family, method_catalog(), box_of));
+        return 0;
+    }
+    if (name.empty()) {
+        fmt::print("{}", catalog_text(method_catalog()));
+        return 0;
+    }
+    std::string text;
+    for (const CatalogedMethod& method : methods_called(name)) {
+        text += (text.empty() ? "" : "\n") + cataloged_method_text(method);
+        if (!method.file.empty()) text += box_of(method);
+    }
+    fmt::print("{}", text);
     return 0;
 }
 

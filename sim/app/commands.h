@@ -62,8 +62,9 @@ struct PrivacyOptions {
 /// Prints ε, and the multiplier if `epsilon` is given. Does not return if the program is below its checkout: scripts/privacy adds
 /// what dp-accounting says.
 int privacy_command(const PrivacyOptions& options);
-/// Prints the name and the source of each strategy and of each method of configs/methods.
-int methods_command();
+/// Prints the catalog of methods by what they are for; or all of one method; or, with `page`, a page of docs/methods, of that family. Throws ConfigError
+/// for a name that is not there.
+int methods_command(const std::string& name, const std::string& page);
 
 /// Prints a method file as it is read: its keys, memories and formulas; then, with `compares`, what its functions give in Python. 1 if that differs.
 /// Throws ConfigError for a file that is no method.

@@ -4,8 +4,11 @@
 #include "sim/strategies/strategy.h"
 
 #include <algorithm>
+#include <cctype>
 #include <fstream>
+#include <string_view>
 #include <system_error>
+#include <utility>
 
 namespace fedhive::sim {
 
@@ -13,12 +16,50 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::string first_comment(const fs::path& file) {
+/// What stands in a file and what that means for a run.
+const std::vector<std::pair<const char*, const char*>>& signs_of_needs() {
+    static const std::vector<std::pair<const char*, const char*>> signs = {
+        {"of=\"client\"", "client memory"},  {"down=True", "more down"},    {"up=True", "more up"},
+        {"@fh.second", "a second gradient"}, {"@fh.loss", "a loss"},        {"also_at", "a second forward pass"},
+        {"sent_loss", "measure sent_loss"},  {"g_t", "the whole gradient"}, {"local", "model.local"}};
+    return signs;
+}
+
+bool has_word(const std::string& text, std::string_view word) {
+    const auto in_a_word = [&](std::size_t at) {
+        return at < text.size() && (std::isalnum(static_cast<unsigned char>(text[at])) != 0 || text[at] == '_');
+    };
+    for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1))
+        if ((at == 0 || !in_a_word(at - 1)) && !in_a_word(at + word.size())) return true;
+    return false;
+}
+
+/// Its comment, family and needs, without running it.
+NamedMethod read_method(const std::string& name, const fs::path& file) {
+    constexpr std::string_view kFor = "For: ";
+    NamedMethod method{.name = name, .file = file};
     std::ifstream stream(file);
-    std::string line;
-    std::getline(stream, line);
-    const std::size_t first = line.find_first_not_of("# ");
-    return line.starts_with('#') && first != std::string::npos ? line.substr(first) : "";
+    std::string line, code;
+    bool in_comment = true;
+    while (std::getline(stream, line)) {
+        const std::size_t first = line.find_first_not_of("# ");
+        in_comment = in_comment && line.starts_with('#');
+        if (!in_comment) {
+            if (!line.starts_with('#')) code += line.substr(0, line.find("doc=")) + "\n";
+            continue;
+        }
+        if (first == std::string::npos) continue;
+        const std::string text = line.substr(first);
+        if (text.starts_with(kFor)) {
+            method.family = text.substr(kFor.size(), text.find('.') - kFor.size());
+            continue;
+        }
+        if (method.doc.empty()) method.doc = text;
+        method.comment += (method.comment.empty() ? "" : "\n") + text;
+    }
+    for (const auto& [sign, need] : signs_of_needs())
+        if (has_word(code, sign)) method.needs.emplace_back(need);
+    return method;
 }
 
 std::vector<NamedMethod> found_methods() {
@@ -30,7 +71,7 @@ std::vector<NamedMethod> found_methods() {
         const std::string name = entry.path().stem().string();
         const bool in_cpp =
             std::ranges::any_of(strategy_catalog(), [&](const StrategySpec& spec) { return spec.name == name; });
-        if (entry.path().extension() == ".py" && !in_cpp) methods.push_back({name, entry.path(), first_comment(entry.path())});
+        if (entry.path().extension() == ".py" && !in_cpp) methods.push_back(read_method(name, entry.path()));
     }
     std::ranges::sort(methods, {}, &NamedMethod::name);
     return methods;

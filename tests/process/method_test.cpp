@@ -184,6 +184,26 @@ TEST_SUITE("Method") {
                                                                     "strategy.gamma=1e9"})) == sha_with(plain + sixteenth));
     }
 
+    TEST_CASE("TheCatalogIsPrintedByFamilyByNameAndAsPages") {
+        FedhiveRun run;
+        const auto printed = [&](const Options& arguments, const char* end) {
+            std::filesystem::remove(run.folder() / "output");
+            run.start(Options{"methods"} + arguments);
+            const std::string ended = run.end();
+            CHECK_MESSAGE(ended == end, run.output());
+            return run.output();
+        };
+        const std::string list = printed({}, "exited with status 0"), one = printed({"FedASAM"}, "exited with status 0");
+        for (const char* line : {"\npersonal (", "\n  fedasam ", "\n  oort ", "  [client memory, a second gradient]"})
+            CHECK_MESSAGE(list.find(line) != std::string::npos, line);
+        for (const char* line : {"config      strategy: {name: fedasam}", "key         rho: 0.7 (0 or more)", "second      "})
+            CHECK_MESSAGE(one.find(line) != std::string::npos, one);
+        CHECK(printed({"fedprocs"}, "exited with status 2").find("did you mean 'fedprox'?") != std::string::npos);
+        CHECK(printed({"--page", "losses"}, "exited with status 0").find("| [`moon`](#moon) | `strategy: {name: moon}` |") !=
+              std::string::npos);
+        printed({"--page", "nothing"}, "exited with status 2");
+    }
+
     TEST_CASE("AFormulaInTheConfigIsAMethodOfOneLine") {
         CHECK(sha_with({"strategy={name: fedadam, server_lr: 0.01, gradient: \"g + 0.5 * (w - w_t)\"}"}) ==
               sha_with({"strategy={name: fedadam, server_lr: 0.01, local: prox, proximal_mu: 0.5}"}));

@@ -141,7 +141,9 @@ def floors(tree, _options):
 
 
 # Files that the program prints, and its arguments.
-GENERATED_PAGES = {"configs/REFERENCE.md": ["reference"], "results/COLUMNS.md": ["columns"], "scripts/lib/report/columns.json": ["columns", "--json"]}
+FAMILIES = ("optimisation", "losses", "personal", "fairness", "selection", "robust", "attacks", "privacy", "compression", "modes")  # of methods
+GENERATED_PAGES = {"configs/REFERENCE.md": ["reference"], "results/COLUMNS.md": ["columns"], "scripts/lib/report/columns.json": ["columns", "--json"],
+                   **{f"docs/methods/{family}.md": ["methods", "--page", family] for family in FAMILIES}}
 
 
 def reference(tree, options):
