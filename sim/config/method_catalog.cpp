@@ -152,15 +152,13 @@ void add_combinations(Entries& entries) {
         "QSGD: Alistarh et al. 2017 (arXiv:1610.02132): random rounding to levels");
     add("fedpaq", Family::Compression, "upload", "upload: [{name: quantize}]",
         "FedPAQ: Reisizadeh et al. 2020 (arXiv:1909.13014): FedAvg with rounded updates of a part of the clients");
-    add("multi_krum", Family::Robust, "strategy.name", "strategy: {name: krum, chosen: 3}",
-        "Multi-Krum: Blanchard et al. 2017 (arXiv:1703.02757): the mean of the updates closest to their neighbours");
     add("weak_dp", Family::Robust, "upload", "upload: [{name: clip}, {name: gaussian_noise, multiplier: 0.01}]",
         "weak differential privacy: Sun et al. 2019 (arXiv:1911.07963): clipping and a little noise, against backdoors");
     add("fedbuff", Family::Modes, "mode.name", "mode: {name: semi_async, quorum: 10}",
         "FedBuff: Nguyen et al. 2022 (arXiv:2106.06639): the server steps when a buffer of updates is full");
     add("fedasync", Family::Modes, "mode.name", "mode: {name: async}",
         "FedAsync: Xie et al. 2019 (arXiv:1903.03934): each arrival is mixed into the model, by its age");
-    add("over_selection", Family::Modes, "training.quorum", "training: {cohort: 13}, mode: {name: synchronous, quorum: 10}",
+    add("over_selection", Family::Modes, "mode.quorum", "training: {cohort: 13}, mode: {name: synchronous, quorum: 10}",
         "over-selection: Bonawitz et al. 2019 (arXiv:1902.01046): more clients are asked than a round waits for");
     add("cyclic", Family::Modes, "mode.name", "mode: {name: async, alpha: 1}, training: {cohort: 1}",
         "sequential training: one client after the other goes on with the model of the one before");

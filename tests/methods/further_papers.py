@@ -48,6 +48,22 @@ def iiadmm(h, c, s, k):  # Ryu and Kim 2022: gradient of f(z) + <y, w - z> + rho
             "end": {"y_k": y, "z_k": c.w, "d": c.w - y / h.rho - c.w_t}, "server": {"w": (s.w + k.d).mean(0)}}
 
 
+def iceadmm(h, c, s, k):  # Zhou and Li 2021: primal step, then dual step, in each local step
+    z = c.w - c.lr * (c.g - c.y_k - h.rho * (c.w_t - c.w))
+    return {"start": {"w": c.z_k}, "gradient": {"g": (c.w - z) / c.lr, "y_k": c.y_k + h.rho * (c.w_t - z)},
+            "end": {"z_k": c.w, "d": c.w - c.y_k / h.rho - c.w_t}, "server": {"w": (s.w + k.d).mean(0)}}
+
+
+def fedsmoo(h, c, s, k):  # Sun et al. 2023: FedDC's drift h without its control variates; perturbations by the same scheme
+    corrected = c.g - (c.mu_k + c.s)
+    s_k = h.rho / (np.sqrt(corrected @ corrected) + 1e-7) * corrected
+    mean_dual = k.dual.mean(0)
+    h_next = s.h + k.u.sum(0) / s.clients
+    return {"second": {"w_2": c.w + s_k}, "gradient": {"g": c.g_2 + h.alpha * (c.w - (c.w_t - c.h_k)), "mu_k": c.mu_k + (s_k - c.s)},
+            "end": {"h_k": c.h_k + c.w - c.w_t, "dual": c.mu_k},
+            "server": {"w": (s.w + k.u).mean(0) + h_next, "h": h_next, "s": h.rho * mean_dual / (np.linalg.norm(mean_dual) + 1e-7)}}
+
+
 def adabest(h, c, s, k):  # Varno et al. 2022, Algorithm 1; the last mean model is w + h, the client's last visit was in the round that fills `seen`
     since = c.round + 1 - c.seen.mean()
     mean_before, mean = s.w + s.h, (s.w + k.u).mean(0)
@@ -193,5 +209,5 @@ def fedlesam_d(h, c, s, k):  # Fan et al. 2024: FedDyn's step with the gradient 
 
 
 FURTHER_PAPERS = {function.__name__: function for function in (
-    fedasam, fednag, fedac, fedmom, fedgate, iiadmm, adabest, fedprox_adaptive, delta_sgd, scaffold_m, local_amsgrad, fedsplit, feddr, fedlin, meta_sgd,
+    fedasam, fednag, fedac, fedmom, fedgate, iiadmm, iceadmm, fedsmoo, adabest, fedprox_adaptive, delta_sgd, scaffold_m, local_amsgrad, fedsplit, feddr, fedlin, meta_sgd,
     l2gd, mr_mtl, fedrecon, ef21, ef21_sgdm, ef21_hb, signum, rsa, delta_fl, gifair, fedcostwavg, fedlesam_s, fedlesam_d)}
