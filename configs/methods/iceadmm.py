@@ -4,7 +4,7 @@
 # For: optimisation.
 import fedhive as fh
 
-rho = fh.key("rho", 1.0, above=0, doc="pull to the model that was sent (ρ)")
+rho = fh.key("rho", 20.0, above=0, doc="pull to the model that was sent (ρ), about 1 / lr; far below, the dual runs away")
 y_k = fh.memory("y_k", of="client")
 z_k = fh.memory("z_k", of="client", first="w_t")
 d = fh.memory("d", of="visit", up=True)
