@@ -21,7 +21,8 @@ const std::vector<std::pair<const char*, const char*>>& signs_of_needs() {
     static const std::vector<std::pair<const char*, const char*>> signs = {
         {"of=\"client\"", "client memory"},  {"down=True", "more down"},    {"up=True", "more up"},
         {"@fh.second", "a second gradient"}, {"@fh.loss", "a loss"},        {"also_at", "a second forward pass"},
-        {"sent_loss", "measure sent_loss"},  {"g_t", "the whole gradient"}, {"local", "model.local"}};
+        {"distance", "inner products"},      {"nearest", "inner products"}, {"sent_loss", "measure sent_loss"},
+        {"g_t", "the whole gradient"},       {"local", "model.local"}};
     return signs;
 }
 
@@ -58,7 +59,7 @@ NamedMethod read_method(const std::string& name, const fs::path& file) {
         method.comment += (method.comment.empty() ? "" : "\n") + text;
     }
     for (const auto& [sign, need] : signs_of_needs())
-        if (has_word(code, sign)) method.needs.emplace_back(need);
+        if (has_word(code, sign) && (method.needs.empty() || method.needs.back() != need)) method.needs.emplace_back(need);
     return method;
 }
 

@@ -96,6 +96,7 @@ TEST_SUITE("MethodCatalog") {
         CHECK_EQ(needs("fedbabu"), std::vector<std::string>{"model.local"});
         CHECK_EQ(needs("slsgd"), std::vector<std::string>{});
         CHECK_EQ(needs("celgc"), std::vector<std::string>{});  // "local" in the words about a key
+        CHECK_EQ(needs("multi_krum"), std::vector<std::string>{"inner products"});
         CHECK_EQ(needs("krum"), std::vector<std::string>{"inner products"});
         CHECK_EQ(needs("scaffold"), std::vector<std::string>{"client memory", "more up"});
         CHECK_EQ(needs("qfedavg"), std::vector<std::string>{"measure loss"});
