@@ -12,15 +12,16 @@ LayerOp tanh_op();
 LayerOp dropout_op();
 LayerOp dropout2d_op();
 LayerOp flatten_op();
+LayerOp batch_norm_op();
 LayerOp group_norm_op();
 LayerOp layer_norm_op();
 LayerOp residual_op();
 LayerOp embedding_op();
 
 const LayerTable<LayerOp>& layer_ops() {
-    static const LayerTable<LayerOp> table{linear_op(),     conv2d_op(),   max_pool_op(),  avg_pool_op(), relu_op(),
-                                           tanh_op(),       dropout_op(),  dropout2d_op(), flatten_op(),  group_norm_op(),
-                                           layer_norm_op(), residual_op(), embedding_op()};
+    static const LayerTable<LayerOp> table{linear_op(),     conv2d_op(),   max_pool_op(),  avg_pool_op(),  relu_op(),
+                                           tanh_op(),       dropout_op(),  dropout2d_op(), flatten_op(),   group_norm_op(),
+                                           layer_norm_op(), residual_op(), embedding_op(), batch_norm_op()};
     return table;
 }
 

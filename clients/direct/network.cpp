@@ -10,7 +10,7 @@ namespace fedhive::clients::direct {
 
 namespace {
 
-/// Examples per group in the images' chain: enough to fill the lists of sparse gradients, few enough to stay in the L1 cache.
+/// Examples per group in an images' chain that mixes none: enough to fill the lists of sparse gradients, few enough to stay in the L1 cache.
 constexpr std::size_t kGroup = 4;
 
 }  // namespace
@@ -19,7 +19,8 @@ Network::Network(const ModelSpec& spec, const Kernels& kernels)
     : kernels_(&kernels),
       layout_(model_layout(spec)),
       inputs_(static_cast<std::size_t>(spec.input.channels * spec.input.height * spec.input.width)),
-      plan_(make_plan(spec, layout_, kernels)) {
+      plan_(make_plan(spec, layout_, kernels)),
+      mixes_examples_(plan_.images.mixes_examples()) {
     std::vector<Range> fused;
     plan_.features.fused_parameters(fused);
     fused.push_back({layout_.num_trainable(), 0});
@@ -30,20 +31,28 @@ Network::Network(const ModelSpec& spec, const Kernels& kernels)
     }
 }
 
-void Network::reserve(std::size_t examples) {
-    if (examples <= reserved_) return;
-    reserved_ = examples;
-    if (!plan_.images.empty()) plan_.images.reserve(examples, kGroup);
-    plan_.features.reserve(examples, examples);
-    features_gradient_.resize(plan_.images.empty() ? 0 : examples * plan_.features.inputs());
-    answers_.resize(examples * outputs());
+/// group: the most examples of a group in the images' chain.
+void Network::reserve(std::size_t examples, std::size_t group) {
+    if (examples <= reserved_ && group <= reserved_group_) return;
+    reserved_ = std::max(examples, reserved_);
+    reserved_group_ = std::max(group, reserved_group_);
+    if (!plan_.images.empty()) plan_.images.reserve(reserved_, reserved_group_);
+    plan_.features.reserve(reserved_, reserved_);
+    features_gradient_.resize(plan_.images.empty() ? 0 : reserved_ * plan_.features.inputs());
+    answers_.resize(reserved_ * outputs());
+}
+
+/// Examples of the batch per group in the images' chain.
+std::size_t Network::group_of(const Pass& pass, std::size_t examples) const {
+    return mixes_examples_ && pass.training ? examples : kGroup;
 }
 
 float* Network::forward(const Pass& pass, const Batch& batch) {
     between_ = batch.examples;
-    for (std::size_t first = 0; first < batch.size && !plan_.images.empty(); first += kGroup) {
+    const std::size_t group = group_of(pass, batch.size);
+    for (std::size_t first = 0; first < batch.size && !plan_.images.empty(); first += group) {
         const float* x = batch.examples + first * inputs_;
-        const float* made = plan_.images.forward(pass, x, {first, std::min(kGroup, batch.size - first)});
+        const float* made = plan_.images.forward(pass, x, {first, std::min(group, batch.size - first)});
         if (first == 0) between_ = made;
     }
     std::copy_n(plan_.features.forward(pass, between_, {0, batch.size}), batch.size * outputs(), answers_.data());
@@ -112,12 +121,21 @@ double Network::mean_loss(float* answers, const Batch& batch) const {
     return loss / static_cast<double>(counted);
 }
 
+/// The other model with all its tensors: buffers of the global model where it has none.
+const float* Network::whole_model(aggregation::ConstParamSpan other) {
+    if (other.size == layout_.num_floats()) return other.data;
+    FEDHIVE_CHECK(global_ != nullptr, "the network knows no global model");
+    other_model_.assign(global_, global_ + layout_.num_floats());
+    std::copy_n(other.data, other.size, other_model_.data());
+    return other_model_.data();
+}
+
 /// The answers of the formula's other models for the batch.
 void Network::look_at_others(const Batch& batch) {
     others_.resize(formula_->others().size());
     for (std::size_t i = 0; i < others_.size(); ++i) {
         const OutputLoss::Other& other = formula_->others()[i];
-        const Pass pass{.kernels = kernels_, .parameters = other.model.data, .training = false, .profiler = profiler_};
+        const Pass pass{.kernels = kernels_, .parameters = whole_model(other.model), .training = false, .profiler = profiler_};
         plan_.images.begin(pass);
         plan_.features.begin(pass);
         const float* answers = forward(pass, batch);
@@ -164,18 +182,22 @@ void Network::add_outcomes(float* answers, const Batch& part, EvaluationSums& su
 }
 
 double Network::descend(const Descent& descent, float* gradient, const Batch& batch, std::uint64_t dropout_key) {
-    const double loss = run(descent.before(), gradient, batch, dropout_key, &descent);
+    const std::size_t trainable = layout_.num_trainable();
+    if (descent.from != nullptr)
+        std::copy(descent.from + trainable, descent.from + layout_.num_floats(), descent.parameters + trainable);
+    const double loss = run(descent.before(), gradient, batch, dropout_key, descent.parameters, &descent);
     const ProfileScope scope({.profiler = profiler_}, nullptr, Part::Optimizer);
     for (const Range& range : stepped_last_) step(descent, range, gradient + range.first);
     return loss;
 }
 
-double Network::run(const float* parameters, float* gradient, const Batch& batch, std::uint64_t dropout_key,
+double Network::run(const float* parameters, float* gradient, const Batch& batch, std::uint64_t dropout_key, float* moved,
                     const Descent* descent) {
-    reserve(batch.size);
+    reserve(batch.size, mixes_examples_ ? batch.size : kGroup);
     const Pass pass{.kernels = kernels_,
                     .parameters = parameters,
                     .gradient = gradient,
+                    .moved = moved,
                     .training = true,
                     .dropout_key = dropout_key,
                     .descent = descent,
@@ -189,15 +211,16 @@ double Network::run(const float* parameters, float* gradient, const Batch& batch
         const ProfileScope scope(pass, nullptr, Part::Loss);
         return by_formula ? mean_by_formula(answers, batch) : mean_loss(answers, batch);
     }();
-    const float* moved = by_formula && formula_->reads_features() ? moved_features_.data() : nullptr;
+    const float* at_features = by_formula && formula_->reads_features() ? moved_features_.data() : nullptr;
     plan_.features.begin_backward(pass);
     float* gradient_between = plan_.images.empty() ? nullptr : features_gradient_.data();
-    plan_.features.backward(pass, between_, answers, gradient_between, {0, batch.size}, moved);
+    plan_.features.backward(pass, between_, answers, gradient_between, {0, batch.size}, at_features);
     if (!plan_.images.empty()) {
         plan_.images.begin_backward(pass);
-        for (std::size_t first = 0; first < batch.size; first += kGroup)
+        const std::size_t group = group_of(pass, batch.size);
+        for (std::size_t first = 0; first < batch.size; first += group)
             plan_.images.backward(pass, batch.examples + first * inputs_, gradient_between + first * plan_.features.inputs(),
-                                  nullptr, {first, std::min(kGroup, batch.size - first)});
+                                  nullptr, {first, std::min(group, batch.size - first)});
         plan_.images.end_backward(pass);
     }
     plan_.features.end_backward(pass);
@@ -205,7 +228,7 @@ double Network::run(const float* parameters, float* gradient, const Batch& batch
 }
 
 void Network::evaluate(const float* parameters, const Batch& batch, EvaluationSums& sums, std::size_t at_once) {
-    reserve(std::min(at_once, batch.size));
+    reserve(std::min(at_once, batch.size), kGroup);
     const Pass pass{.kernels = kernels_, .parameters = parameters, .training = false};
     plan_.images.begin(pass);
     plan_.features.begin(pass);

@@ -40,15 +40,17 @@ public:
 
     /// Returns the batch's mean loss over its counted labels and writes its gradient; both are 0 if none counts.
     ///
-    /// Shapes   parameters: [P]; gradient: [trainable], 0 where the layout has no tensor.
+    /// Shapes   parameters: [P]; gradient: [trainable], 0 where the layout has no tensor; moved: [P], whose buffers move as the
+    ///          layers say; null: none do. It may be `parameters`.
     /// Order    the batch's, whatever the processor: the same bits from every kernel.
     /// Memory   activations and their gradients, for the largest batch so far.
-    double train(const float* parameters, float* gradient, const Batch& batch, std::uint64_t dropout_key) {
-        return run(parameters, gradient, batch, dropout_key, nullptr);
+    double train(const float* parameters, float* gradient, const Batch& batch, std::uint64_t dropout_key,
+                 float* moved = nullptr) {
+        return run(parameters, gradient, batch, dropout_key, moved, nullptr);
     }
 
-    /// train(), then a step of the optimizer, with the bits of the two in sequence; `gradient` holds no defined values
-    /// afterwards.
+    /// train() with moved buffers, then a step of the optimizer, with the bits of the two in sequence; `gradient` holds no defined
+    /// values afterwards. Writes all of descent.parameters, [P], where it reads another model.
     double descend(const Descent& descent, float* gradient, const Batch& batch, std::uint64_t dropout_key);
 
     /// Adds the batch's outcomes to `sums`, without dropout, in chunks of `at_once` examples; the chunk size changes no bit.
@@ -61,12 +63,18 @@ public:
     /// (clients/models/feature_layer.h).
     void set_loss(OutputLoss* formula) { formula_ = formula; }
 
+    /// The model, [P], whose buffers count where a formula's other model has none. It must stay as long as the client trains.
+    void set_global(const float* global) { global_ = global; }
+
     /// Profiles the calls that follow; null: stops. Changes no bit.
     void set_profiler(Profiler* profiler) { profiler_ = profiler; }
 
 private:
-    double run(const float* parameters, float* gradient, const Batch& batch, std::uint64_t dropout_key, const Descent* descent);
-    void reserve(std::size_t examples);
+    double run(const float* parameters, float* gradient, const Batch& batch, std::uint64_t dropout_key, float* moved,
+               const Descent* descent);
+    void reserve(std::size_t examples, std::size_t group);
+    std::size_t group_of(const Pass& pass, std::size_t examples) const;
+    const float* whole_model(aggregation::ConstParamSpan other);
     float* forward(const Pass& pass, const Batch& batch);
     double cross_entropy(float* answers, const Batch& part, float weight) const;
     double mean_loss(float* answers, const Batch& batch) const;
@@ -85,12 +93,15 @@ private:
     LossTerms loss_;
     OutputLoss* formula_ = nullptr;
     std::vector<OtherAnswers> others_;  // of the formula
-    Floats moved_features_;             // the formula's gradient to the features, [B][features]
+    const float* global_ = nullptr;
+    Floats other_model_;     // [P], of an other model without buffers
+    Floats moved_features_;  // the formula's gradient to the features, [B][features]
     aggregation::Layout layout_;
     std::size_t inputs_;
     Plan plan_;
     std::vector<Range> stepped_last_;  // trainable parameters outside all fused_parameters()
-    std::size_t reserved_ = 0;
+    bool mixes_examples_;              // the images' chain
+    std::size_t reserved_ = 0, reserved_group_ = 0;
     const float* between_ = nullptr;  // the features' input in the current batch, [B][…]
     Floats features_gradient_;        // its gradient
     Floats answers_;                  // [B][outputs]

@@ -13,11 +13,11 @@ void step(const Descent& descent, Range range, const float* gradient) {
 
 void Chain::reserve(std::size_t examples, std::size_t group) {
     values_.resize(ops_.size());
-    gradients_.resize(ops_.size());
     for (std::size_t i = 0; i < ops_.size(); ++i) {
         ops_[i]->reserve(examples, group);
         values_[i].resize(examples * ops_[i]->outputs());
-        if (i > 0) gradients_[i].resize(group * ops_[i]->inputs());
+        Floats& gradients = gradients_[i % 2];
+        if (i > 0) gradients.resize(std::max(gradients.size(), group * ops_[i]->inputs()));
     }
 }
 
@@ -43,6 +43,10 @@ void Chain::begin_backward(const Pass& pass) {
         const ProfileScope scope(pass, op.get(), Part::DataGradient);
         op->begin_backward(pass);
     }
+}
+
+bool Chain::mixes_examples() const {
+    return std::ranges::any_of(ops_, [](const auto& op) { return op->mixes_examples(); });
 }
 
 std::size_t Chain::first_with_parameters() const {
@@ -79,7 +83,7 @@ void Chain::backward(const Pass& pass, const float* x, float* y_gradient, float*
         flow.x = i == 0 ? x : values_[i - 1].data() + rows.first * op.inputs();
         flow.y = values_[i].data() + rows.first * op.outputs();
         flow.y_gradient = y_gradient;
-        flow.x_gradient = i == first ? x_gradient : gradients_[i].data();
+        flow.x_gradient = i == first ? x_gradient : gradients_[i % 2].data();
         const ProfileScope scope(pass, &op, Part::DataGradient);
         ops_[i]->backward(pass, flow, rows);
         y_gradient = flow.x_gradient;

@@ -49,6 +49,7 @@ struct Pass {
     const Kernels* kernels = nullptr;
     const float* parameters = nullptr;  // [P]
     float* gradient = nullptr;          // [trainable]; backward alone
+    float* moved = nullptr;             // [P]: training moves its buffers; may be `parameters`; null: they stay
     bool training = true;               // dropout acts
     std::uint64_t dropout_key = 0;      // the batch's
     const Descent* descent = nullptr;   // backward steps the fused_parameters() instead of writing their gradient
@@ -106,10 +107,13 @@ public:
 
     virtual bool has_parameters() const { return false; }
 
+    /// Whether in training an example's output depends on the whole batch. Then forward() and backward() get all of it at once.
+    virtual bool mixes_examples() const { return false; }
+
     /// Once per batch, before its examples: brings parameters into the order that forward() reads.
     virtual void begin(const Pass&) {}
 
-    /// y [count][outputs] from x [count][inputs]. An example's output depends on that example alone.
+    /// y [count][outputs] from x [count][inputs]. Unless it mixes examples, an example's output depends on that example alone.
     virtual void forward(const Pass& pass, const float* x, float* y, Rows rows) = 0;
 
     virtual void begin_backward(const Pass&) {}
@@ -168,6 +172,7 @@ public:
     void begin_backward(const Pass& pass);
 
     bool has_parameters() const { return first_with_parameters() < ops_.size(); }
+    bool mixes_examples() const;
 
     /// The input of the last operation with parameters, [count][features()], after forward() of the whole batch; x: the batch's. Null
     /// if there is none.
@@ -187,8 +192,8 @@ private:
 
     std::size_t inputs_;
     std::vector<std::unique_ptr<Op>> ops_;
-    std::vector<Floats> values_;     // [operation]: outputs, [examples][outputs]
-    std::vector<Floats> gradients_;  // [operation]: input gradients but of the first, [group][inputs]
+    std::vector<Floats> values_;  // [operation]: outputs, [examples][outputs]
+    Floats gradients_[2];         // input gradients of even and of odd operations, [group][largest inputs]
 };
 
 }  // namespace fedhive::clients::direct

@@ -52,6 +52,10 @@ Place Planner::place_of(const PlannedLayer& layer) const {
     return {offsets_.at(layer.name + ".weight"), bias == offsets_.end() ? Place::kNone : bias->second};
 }
 
+std::size_t Planner::place_of(const PlannedLayer& layer, const std::string& tensor) const {
+    return offsets_.at(layer.name + "." + tensor);
+}
+
 std::string misfit(const ModelSpec& spec) { return misfit_of(plan_model(spec)); }
 
 Plan make_plan(const ModelSpec& spec, const aggregation::Layout& layout, const Kernels& kernels) {

@@ -23,6 +23,8 @@ public:
     void append(Chain& chain, std::span<const PlannedLayer> layers, bool pixels);
 
     Place place_of(const PlannedLayer& layer) const;
+    /// Offset of one of the layer's tensors, which must have it.
+    std::size_t place_of(const PlannedLayer& layer, const std::string& tensor) const;
     Drop next_drop(const PlannedLayer& layer) { return {layer.arguments.number("p"), num_drops_++}; }
     const Kernels& kernels() const { return kernels_; }
 

@@ -12,6 +12,9 @@ namespace fedhive::clients::direct::shared {
 /// Added to the variance in a norm; PyTorch's.
 constexpr double kNormEpsilon = 1e-5;
 
+/// Weight of a batch's statistics in batch norm's running ones; PyTorch's.
+constexpr double kNewStatistics = 0.1;
+
 // Dropout: a value is 0 if drawn_bits(its number in the batch, key) < threshold, else scale times as large.
 
 /// Of a network's dropout layer `number`, from the batch's key.

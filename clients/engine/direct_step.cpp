@@ -41,13 +41,11 @@ DirectStep::DirectStep(direct::Network& network, const ExamplesView& train, cons
       looks_(train.augmentation),
       local_(network.layout().num_floats(), MemorySpace::Host),
       gradient_(network.layout().num_trainable(), MemorySpace::Host),
-      optimizer_(optimizer, network.layout().num_trainable(), MemorySpace::Host) {
-    // No layer of this engine has buffers: a first step writes the whole model.
-    FEDHIVE_CHECK_EQ(local_.span().size, gradient_.span().size);
-}
+      optimizer_(optimizer, network.layout().num_trainable(), MemorySpace::Host) {}
 
 void DirectStep::begin(const ClientStart& start) {
     start_ = start;
+    network_.set_global(start.global.data);
     is_global_ = true;
     optimizer_.begin(start.optimizer_state, start.objective.lr_factor);
     pass_.begin();
@@ -73,7 +71,8 @@ void DirectStep::compute_gradients(std::span<const RowBatch> batches) {
     const RowBatch& batch = only_batch(batches);
     if (start_.shared) start_.shared.read(trainable());
     const direct::Batch gathered = gather(batch);
-    const double mean = network_.train(own_model().data, gradient_.span().data, gathered, next_dropout_key());
+    const aggregation::ParamSpan model = own_model();
+    const double mean = network_.train(model.data, gradient_.span().data, gathered, next_dropout_key(), model.data);
     if (batch.counts) loss_ += mean * static_cast<double>(gathered.counted);
 }
 

@@ -131,10 +131,11 @@ std::string lack_of(clients::Engine engine, aggregation::MemorySpace space, cons
 /// The obstacle for the direct engine, as text after "the direct engine "; empty if there is none.
 std::string obstacle(aggregation::MemorySpace space, const clients::ModelSpec& model, const AllAsked& asked) {
     if (std::string lack = lack_of(clients::Engine::Direct, space, asked); !lack.empty()) return lack;
-    if (const std::string layer = clients::direct::misfit(model); !layer.empty()) return "has no " + layer;
-    return space == aggregation::MemorySpace::Cuda
-               ? clients::direct::device::too_large(model, clients::shared_bytes_of_device())
-               : "";
+    const bool on_gpu = space == aggregation::MemorySpace::Cuda;
+    if (const std::string layer = on_gpu ? clients::direct::device::misfit(model) : clients::direct::misfit(model);
+        !layer.empty())
+        return "has no " + layer;
+    return on_gpu ? clients::direct::device::too_large(model, clients::shared_bytes_of_device()) : "";
 }
 
 }  // namespace

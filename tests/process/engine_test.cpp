@@ -1,4 +1,5 @@
 // The direct engine in the real program: the same bits for any number of workers and any kernel set.
+#include "tests/process/csv_rows.h"
 #include "tests/process/finished_run.h"
 
 #include <doctest/doctest.h>
@@ -11,6 +12,14 @@ namespace {
 Options cnn(const std::string& engine) {
     return {"data={format: glyphs, num_train: 160, num_test: 50, partition: {clients: 4}}", "training.cohort=4",
             "model={name: mnist_cnn}", "training.engine=" + engine};
+}
+
+/// Batch norm of images and of rows, in a residual and behind convolutions.
+Options batch_norms(const std::string& engine) {
+    return {"data={format: glyphs, num_train: 160, num_test: 50, partition: {clients: 4}}", "training.cohort=4",
+            "model={layers: [{conv2d: {out: 16, kernel: 4, stride: 2}}, batch_norm, relu, {residual: [{conv2d: {out: 16, "
+            "kernel: 3, padding: 1}}, batch_norm]}, relu, avg_pool, flatten, {linear: 8}, batch_norm, linear]}",
+            "training.engine=" + engine};
 }
 
 nlohmann::json manifest_with(const Options& overrides, const std::string& kernels = "") {
@@ -51,6 +60,34 @@ TEST_SUITE("Engine") {
         for (const char* same : {"model_sha256", "test_loss", "test_mse", "test_mae"}) CHECK(plain[same] == fastest[same]);
         for (const char* workers : {"workers=0", "workers=4"})
             CHECK(manifest_with(regression + Options{workers})["model_sha256"] == fastest["model_sha256"]);
+    }
+
+    TEST_CASE("BatchNormHasTheSameBitsFromEveryKernelAfterAKillAndAfterAResume") {
+        Finished run(set(batch_norms("auto")));
+        const nlohmann::json whole = run.manifest();
+        CHECK(whole["engine"] == "direct");
+        for (const Options& way :
+             {Options{"workers=0"}, Options{"workers=3"},
+              Options{"failures={policy: retry}", "faults=[{kind: kill, round: 2, client: 1}]", "workers=2"}})
+            CHECK(manifest_with(batch_norms("direct") + way)["model_sha256"] == whole["model_sha256"]);
+        const nlohmann::json plain = manifest_with(batch_norms("direct"), "plain");
+        CHECK(plain["kernels"] == "plain");
+        for (const char* same : {"model_sha256", "test_loss"}) CHECK(plain[same] == whole[same]);
+        REQUIRE_MESSAGE(run.resume(set({"rounds=4"})) == "exited with status 0", run.output());
+        CHECK(run.manifest()["model_sha256"] == manifest_with(batch_norms("direct") + Options{"rounds=4"})["model_sha256"]);
+    }
+
+    TEST_CASE("BatchNormTrainsAsLibtorchsDoes") {
+        // Whole batches: the statistics of a few examples magnify rounding errors beyond any bound.
+        const Options whole{"data.partition={scheme: iid, clients: 4}", "training.batch_size=20"};
+        Finished ours(set(batch_norms("direct") + whole)), theirs(set(batch_norms("libtorch") + whole));
+        CHECK(theirs.manifest()["engine"] == "libtorch");
+        const auto here = read_csv(ours.out() / "rounds.csv"), there = read_csv(theirs.out() / "rounds.csv");
+        REQUIRE(here.size() == 3);
+        REQUIRE(there.size() == 3);
+        for (const char* column : {"train_loss", "test_loss"})
+            for (std::size_t row = 0; row < 3; ++row)
+                CHECK(std::abs(std::stod(here[row].at(column)) - std::stod(there[row].at(column))) < 1e-5);
     }
 
     TEST_CASE("OtherEngineGivesOtherBitsAndIsRefusedInAResume") {

@@ -140,8 +140,6 @@ TEST_SUITE("ExportedRun") {
                    {"training.engine: ", why + "allowed here: auto, libtorch"});
         check_says(refusal_of(exported("cnn") + Options{"training.engine=direct", "model.graph=keep"}),
                    {"training.engine: ", "model.file is a graph: model.graph is keep"});
-        check_says(refusal_of(exported("bn_cnn") + Options{"training.engine=direct"}),
-                   {"the direct engine has no batch_norm (layer 1)"});
         check_says(refusal_of(exported("cnn") + Options{"model.graph=other"}), {"model.graph: ", "auto, keep"});
         check_says(refusal_of(exported("cnn") + Options{"device=cuda"}), {"device: a model.file is trained only on"});
         check_says(refusal_of(exported("bn_cnn") + Options{"mode={name: gradient_averaging}", "workers=4"}),

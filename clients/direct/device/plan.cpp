@@ -200,10 +200,27 @@ std::uint64_t bytes_of(std::uint32_t floats) { return (std::uint64_t{floats} + 3
 
 std::uint64_t row_bytes(const Network& network) { return std::uint64_t{network.row} * sizeof(float) + sizeof(RowOutcome); }
 
+/// The first layer without a line in the table, also in residuals; null if there is none.
+const PlannedLayer* first_lacking(const Layers& layers) {
+    for (const PlannedLayer& layer : layers) {
+        if (device_layers().find(layer.kind) == nullptr) return &layer;
+        for (const Layers* inner : {&layer.residual, &layer.shortcut})
+            if (const PlannedLayer* found = first_lacking(*inner)) return found;
+    }
+    return nullptr;
+}
+
 }  // namespace
 
+std::string misfit(const ModelSpec& spec) {
+    if (std::string missing = direct::misfit(spec); !missing.empty()) return missing;
+    const Layers layers = plan_model(spec);
+    const PlannedLayer* lacking = first_lacking(layers);
+    return lacking == nullptr ? "" : fmt::format("{} on a GPU (layer {})", name_of(lacking->kind), lacking->number);
+}
+
 Plan make_plan(const ModelSpec& spec) {
-    if (const std::string missing = direct::misfit(spec); !missing.empty())
+    if (const std::string missing = misfit(spec); !missing.empty())
         throw ConfigError(fmt::format("the direct engine has no {}", missing));
     const aggregation::Layout layout = model_layout(spec);
     if (layout.num_floats() > std::numeric_limits<std::int32_t>::max())

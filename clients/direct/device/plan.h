@@ -15,7 +15,11 @@ struct Plan {
     Network network;  // without memory: its `layers` is null
 };
 
-/// Throws ConfigError for a model that misfit() (clients/direct/plan.h) refuses, or that does not fit its data.
+/// Why no thread block trains the model: what direct::misfit() says, or the first layer that only the host has, in words that follow
+/// "the direct engine has no "; empty where blocks can.
+std::string misfit(const ModelSpec& spec);
+
+/// Throws ConfigError for a model that misfit() names or that does not fit its data.
 Plan make_plan(const ModelSpec& spec);
 
 /// The contents of shared memory, in this order; the rows' values come last.

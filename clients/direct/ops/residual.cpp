@@ -14,6 +14,7 @@ public:
         : Op(inputs, outputs), chain_(std::move(chain)), shortcut_(std::move(shortcut)), relu_(relu) {}
 
     bool has_parameters() const override { return chain_.has_parameters() || shortcut_.has_parameters(); }
+    bool mixes_examples() const override { return chain_.mixes_examples() || shortcut_.mixes_examples(); }
     void reserve(std::size_t examples, std::size_t group) override {
         for (Chain* each : both_) each->reserve(examples, group);
         y_beside_.resize(group * outputs());

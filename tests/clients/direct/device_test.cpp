@@ -26,7 +26,7 @@ namespace device = direct::device;
 constexpr device::Step kStep{5, 7, 99};
 
 std::vector<ModelSpec> trained() {
-    std::vector<ModelSpec> all = fedhive::testing::all_networks();
+    std::vector<ModelSpec> all = fedhive::testing::block_networks();
     for (const char* name : {"lr", "mlp"}) all.push_back(fedhive::testing::small_model(name, fedhive::testing::kInput, 5));
     for (const bool dropout : {false, true})
         all.push_back(fedhive::testing::small_model("mnist_cnn", {1, 28, 28}, 10, dropout));

@@ -28,8 +28,9 @@ testing::DrawnStep draw_step(std::uint64_t seed) {
 using Kinds = std::set<std::string>;
 const Kinds kOfImages{"conv2d", "max_pool", "avg_pool", "group_norm", "dropout2d"};
 const Kinds kOfRows{"linear", "layer_norm"};  // layer_norm takes sequences, too
+const Kinds kOfNoSequence{"linear", "batch_norm"};
 const Kinds kMakesRows{"flatten", "linear", "layer_norm"};
-const Kinds kLacking{"gelu", "batch_norm", "lstm", "position", "attention", "last_position"};
+const Kinds kLacking{"gelu", "lstm", "position", "attention", "last_position"};
 
 /// Whether the shapes of examples, layers and outputs allow `behind` directly after `before`.
 bool may_follow(const std::string& before, const std::string& behind) {
@@ -38,7 +39,7 @@ bool may_follow(const std::string& before, const std::string& behind) {
     if (before == kModel) return !kOfRows.contains(behind);
     if (behind == kModel) return !kOfImages.contains(before) && before != "embedding";
     if (behind == "embedding") return false;
-    if (before == "embedding") return !kOfImages.contains(behind) && behind != "linear" && behind != kResidual;
+    if (before == "embedding") return !kOfImages.contains(behind) && !kOfNoSequence.contains(behind) && behind != kResidual;
     if (kMakesRows.contains(before) && kOfImages.contains(behind)) return false;
     return !kOfImages.contains(before) || !kOfRows.contains(behind);
 }

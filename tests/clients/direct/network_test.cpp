@@ -3,6 +3,7 @@
 
 #include "aggregation/base/error.h"
 #include "aggregation/base/random.h"
+#include "clients/direct/device/plan.h"
 #include "tests/clients/direct/kernel_sets.h"
 #include "tests/clients/direct/networks.h"
 #include "tests/support/sums_by_name.h"
@@ -20,6 +21,7 @@ namespace {
 
 using direct::Floats;
 using fedhive::testing::all_networks;
+using fedhive::testing::batch_norm_networks;
 using fedhive::testing::kInput;
 using fedhive::testing::listed_model;
 using fedhive::testing::networks;
@@ -38,7 +40,7 @@ struct Case {
         parameters.resize(network.layout().num_floats());
         for (const auto& entry : network.layout().entries())
             for (std::size_t i = 0; i < entry.size; ++i)
-                parameters[entry.offset + i] = static_cast<float>(0.4 * stream.normal());
+                parameters[entry.offset + i] = fedhive::testing::draw_parameter(entry, 0.4, stream);
         gradient.assign(network.layout().num_trainable(), 7.0F);  // old values must be overwritten
         examples.resize(kBatch * network.inputs());
         for (float& value : examples) value = fedhive::testing::draw_value(spec.input, stream);
@@ -48,6 +50,8 @@ struct Case {
             for (std::size_t i = 0; i < kBatch; ++i) labels.push_back(static_cast<std::int64_t>(i % network.outputs()));
     }
     double loss() { return network.train(parameters.data(), gradient.data(), batch(), kKey); }
+    /// Moves buffers, too.
+    double train() { return network.train(parameters.data(), gradient.data(), batch(), kKey, parameters.data()); }
     direct::Batch batch() const { return {examples.data(), labels.data(), kBatch, numbers.empty() ? nullptr : numbers.data()}; }
 
     static constexpr std::size_t kBatch = 7;
@@ -76,6 +80,7 @@ TEST_SUITE("DirectNetwork") {
             Stream directions(3, Purpose::Sampling);
             // Each direction lies within one tensor, so that an error in one is not hidden by the others.
             for (const auto& entry : one.network.layout().entries()) {
+                if (entry.kind == aggregation::TensorKind::Buffer) continue;
                 CAPTURE(entry.name);
                 const Floats before = one.parameters;
                 Floats direction(entry.size);
@@ -99,7 +104,9 @@ TEST_SUITE("DirectNetwork") {
     }
 
     TEST_CASE("IgnoredLabelsGiveTheSameBitsFromEveryKernelAndNothingAlone") {
-        for (const ModelSpec& spec : networks()) {
+        std::vector<ModelSpec> all = networks();
+        for (ModelSpec& spec : batch_norm_networks()) all.push_back(std::move(spec));
+        for (const ModelSpec& spec : all) {
             if (spec.target.kind == TargetKind::Numbers) continue;
             const auto trained = [&](const direct::Kernels& kernels, const std::vector<std::size_t>& ignored,
                                      Floats& gradient) {
@@ -122,7 +129,8 @@ TEST_SUITE("DirectNetwork") {
                 CHECK(trained(*kernels, {0, 1, 2, 3, 4, 5, 6}, found) == 0.0);
                 const auto layout = model_layout(spec);
                 for (const auto& entry : layout.entries())
-                    for (std::size_t i = 0; i < entry.size; ++i) REQUIRE(found[entry.offset + i] == 0.0F);
+                    for (std::size_t i = 0; i < entry.size && entry.kind == aggregation::TensorKind::Parameter; ++i)
+                        REQUIRE(found[entry.offset + i] == 0.0F);
             }
         }
     }
@@ -130,8 +138,9 @@ TEST_SUITE("DirectNetwork") {
     TEST_CASE("EveryInstructionSetGivesTheSameBits") {
         for (const ModelSpec& spec : all_networks()) {
             Case fastest(spec), plain(spec, *direct::kernels_by_name("plain"));
-            CHECK(fastest.loss() == plain.loss());
+            CHECK(fastest.train() == plain.train());
             CHECK(fastest.gradient == plain.gradient);
+            CHECK(fastest.parameters == plain.parameters);  // buffers have moved
             const auto found = evaluation_of(fastest.network, fastest.parameters, fastest.batch());
             const auto expected = evaluation_of(plain.network, plain.parameters, plain.batch());
             CHECK(found.loss_sum == expected.loss_sum);
@@ -165,7 +174,7 @@ TEST_SUITE("DirectNetwork") {
                      aggregation::SgdOptions{0.1F, 0.9F, 0.01F, true}, aggregation::AdamOptions{.weight_decay = 0.01F},
                      aggregation::AdagradOptions{}}) {
                 Case both(spec), one_after_the_other(spec);
-                const std::size_t trainable = both.gradient.size();
+                const std::size_t trainable = both.gradient.size(), layout_size = both.network.layout().num_floats();
                 aggregation::ClientOptimizer optimizer(options, trainable, aggregation::MemorySpace::Host);
                 aggregation::ClientOptimizer other(options, trainable, aggregation::MemorySpace::Host);
                 optimizer.begin();
@@ -175,10 +184,10 @@ TEST_SUITE("DirectNetwork") {
                     other.begin_step();
                     // The first step reads from another vector than it writes, as a client's does.
                     const Floats before = both.parameters;
-                    if (i == 0) std::fill_n(both.parameters.begin(), trainable, NAN);
+                    if (i == 0) std::fill_n(both.parameters.begin(), layout_size, NAN);
                     const direct::Descent descent{both.parameters.data(), &optimizer, i == 0 ? before.data() : nullptr};
                     const double loss = both.network.descend(descent, both.gradient.data(), both.batch(), Case::kKey);
-                    CHECK(loss == one_after_the_other.loss());
+                    CHECK(loss == one_after_the_other.train());
                     other.step({one_after_the_other.parameters.data(), trainable, aggregation::MemorySpace::Host},
                                {one_after_the_other.gradient.data(), trainable, aggregation::MemorySpace::Host});
                 }
@@ -235,6 +244,66 @@ TEST_SUITE("DirectNetwork") {
         }
     }
 
+    /// Rows of two features, normalised; the targets make the gradient of each answer 1 / 8 of itself.
+    TEST_CASE("BatchNormNormalisesByTheBatchAndMovesItsStatisticsAsPyTorchsDoes") {
+        LayerList layers;
+        layers.add("flatten").add("batch_norm");
+        direct::Network network(fedhive::testing::listed_regression(layers, {2, 1, 1}, 2));
+        const auto& entries = network.layout().entries();
+        REQUIRE(entries.size() == 4);
+        const std::size_t weight = entries[0].offset, bias = entries[1].offset, mean = entries[2].offset,
+                          variance = entries[3].offset;
+        Floats parameters(network.layout().num_floats()), gradient(network.layout().num_trainable());
+        const auto set = [&](const Floats& values) {
+            for (std::size_t i = 0; i < 4; ++i)
+                std::copy_n(values.begin() + 2 * static_cast<int>(i), 2, &parameters[entries[i].offset]);
+        };
+        set({3, 1, 0, 2, 10, 20, 4, 8});  // weights, biases, running means, running variances
+        // First feature: mean 2, squares 1 + 1 + 9 + 9 = 20 about it, biased variance 5. Second: always 6.
+        const Floats examples{1, 6, 3, 6, -1, 6, 5, 6}, numbers(8, 0.0F);
+        const direct::Batch batch{examples.data(), nullptr, 4, numbers.data()};
+        const double inverse = 1.0 / std::sqrt(5.0 + 1e-5);
+        const double loss = network.train(parameters.data(), gradient.data(), batch, 0, parameters.data());
+        CHECK(loss == doctest::Approx((9.0 * 20.0 * inverse * inverse + 4 * 4.0) / 8.0).epsilon(1e-6));
+        // dy = y / 4: Σ dy · n = 3 · 20 · inverse² / 4, Σ dy = 0; the second feature's n is 0 and its y 2.
+        CHECK(gradient[weight] == doctest::Approx(15.0 * inverse * inverse).epsilon(1e-6));
+        CHECK(gradient[weight + 1] == 0.0F);
+        CHECK(gradient[bias] == doctest::Approx(0.0).epsilon(1e-6));
+        CHECK(gradient[bias + 1] == 4 * 2 / 4.0F);
+        CHECK(parameters[weight] == 3);
+        CHECK(parameters[bias + 1] == 2);
+        CHECK(parameters[mean] == static_cast<float>(0.9 * 10 + 0.1 * 2));
+        CHECK(parameters[mean + 1] == static_cast<float>(0.9 * 20 + 0.1 * 6));
+        CHECK(parameters[variance] == doctest::Approx(0.9 * 4 + 0.1 * 20 / 3).epsilon(1e-7));  // unbiased
+        CHECK(parameters[variance + 1] == static_cast<float>(0.9 * 8));
+
+        // An evaluation, and a batch of one value per channel, use the running statistics and leave them.
+        set({3, 1, 0, 2, 1, 4, 4, 16});
+        const Floats before = parameters;
+        const direct::Batch one{examples.data() + 2, nullptr, 1, numbers.data()};  // (3, 6)
+        const double of_first = 3 * (3 - 1) / std::sqrt(4 + 1e-5), of_second = (6 - 4) / std::sqrt(16 + 1e-5) + 2;
+        const double wanted = (of_first * of_first + of_second * of_second) / 2;
+        CHECK(network.train(parameters.data(), gradient.data(), one, 0, parameters.data()) ==
+              doctest::Approx(wanted).epsilon(1e-6));
+        CHECK(gradient[weight] == doctest::Approx(of_first * of_first / 3).epsilon(1e-6));
+        CHECK(gradient[bias + 1] == doctest::Approx(of_second).epsilon(1e-6));
+        CHECK(evaluation_of(network, parameters, one).loss_sum == doctest::Approx(wanted).epsilon(1e-6));
+        CHECK(parameters == before);
+    }
+
+    TEST_CASE("BatchNormOfHugeEqualValuesIsFinite") {
+        LayerList layers;
+        layers.add("batch_norm").add("flatten").add("linear");
+        direct::Network network(listed_model(layers, {1, 3, 5}, 2));
+        Floats parameters(network.layout().num_floats(), 0.5F), gradient(network.layout().num_trainable());
+        const Floats examples(7 * 15, 1.2345e7F);
+        const std::vector<std::int64_t> labels(7, 1);
+        CHECK(std::isfinite(
+            network.train(parameters.data(), gradient.data(), {examples.data(), labels.data(), 7}, 0, parameters.data())));
+        for (const float value : parameters) CHECK(std::isfinite(value));
+        for (const float value : gradient) CHECK(std::isfinite(value));
+    }
+
     TEST_CASE("AClassIsAmongTheFiveWhereFewerThanFiveOthersAreAhead") {
         const Floats scores{0, 5, 1, 4, 3, 2, 5};
         const bool expected[]{false, true, false, true, true, true, true};
@@ -263,10 +332,15 @@ TEST_SUITE("DirectNetwork") {
         for (const char* name : testing::kTrainedModels)
             CHECK(direct::misfit(testing::small_model(name, {1, 28, 28}, 10)).empty());
         for (const char* name : {"resnet20", "resnet18"}) {
-            CHECK(direct::misfit(named_model(name, {3, 32, 32}, 10)).empty());
-            CHECK(direct::misfit(named_model(name, {3, 32, 32}, 10, {{"norm", std::string("batch")}})) ==
-                  "batch_norm (layer 1)");
+            for (const char* norm : {"group", "batch"})
+                CHECK(direct::misfit(named_model(name, {3, 32, 32}, 10, {{"norm", std::string(norm)}})).empty());
+            CHECK(direct::device::misfit(named_model(name, {3, 32, 32}, 10)).empty());
+            CHECK(direct::device::misfit(named_model(name, {3, 32, 32}, 10, {{"norm", std::string("batch")}})) ==
+                  "batch_norm on a GPU (layer 1)");
         }
+        CHECK(direct::device::misfit(batch_norm_networks()[2]) == "batch_norm on a GPU (layer 2)");
+        CHECK_THROWS_WITH_AS(direct::device::make_plan(batch_norm_networks()[2]),
+                             "the direct engine has no batch_norm on a GPU (layer 2)", ConfigError);
     }
 
     TEST_CASE("WhatItHasNoOperationForIsNamed") {

@@ -66,11 +66,43 @@ inline std::vector<clients::ModelSpec> tiled_networks() {
     return {listed_model(tiled, kInput, 5), listed_model(pools, {2, 11, 10}, 5)};
 }
 
-/// All networks above.
-inline std::vector<clients::ModelSpec> all_networks() {
+/// All networks above, which thread blocks train, too.
+inline std::vector<clients::ModelSpec> block_networks() {
     std::vector<clients::ModelSpec> all = networks();
     for (clients::ModelSpec& spec : tiled_networks()) all.push_back(std::move(spec));
     return all;
+}
+
+/// Batch norm of images and of rows: first and last, with and without ReLU, in residuals and shortcuts, beside Winograd and pools.
+inline std::vector<clients::ModelSpec> batch_norm_networks() {
+    clients::LayerList images, blocks, rows;
+    images.add("batch_norm").add("conv2d", {16, 3, 1, 1, 1, 0}).add("batch_norm").add("relu").add("max_pool", {2});
+    images.add("conv2d", {5, 2}).add("batch_norm").add("flatten").add("linear");
+    blocks.add("conv2d", {16, 3, 1, 1, 1, 0}).add("batch_norm").add("relu").add("residual");
+    blocks.add("conv2d", {32, 3, 2, 1, 1, 0})
+        .add("batch_norm")
+        .add("relu")
+        .add("conv2d", {32, 3, 1, 1, 1, 0})
+        .add("batch_norm");
+    blocks.shortcut().add("conv2d", {32, 1, 2, 0, 1, 0}).add("batch_norm").end().add("relu").add("avg_pool", {2});
+    blocks.add("flatten").add("dropout", {0.3F}).add("batch_norm").add("linear");
+    rows.add("flatten").add("linear", {17}).add("batch_norm").add("relu").add("residual").add("batch_norm").add("linear", {17});
+    rows.end().add("tanh").add("batch_norm");
+    return {listed_model(images, kInput, 5), listed_model(blocks, kInput, 5), listed_model(rows, kInput, 17),
+            listed_regression(rows, kInput, 17)};
+}
+
+/// All networks above.
+inline std::vector<clients::ModelSpec> all_networks() {
+    std::vector<clients::ModelSpec> all = block_networks();
+    for (clients::ModelSpec& spec : batch_norm_networks()) all.push_back(std::move(spec));
+    return all;
+}
+
+/// A value of a drawn tensor; variances are positive.
+inline float draw_parameter(const aggregation::LayoutEntry& entry, double deviation, Stream& stream) {
+    const double value = deviation * stream.normal();
+    return static_cast<float>(entry.name.ends_with(".running_var") ? 0.5 + value * value : value);
 }
 
 }  // namespace fedhive::testing

@@ -5,6 +5,7 @@
 #include "aggregation/base/random.h"
 #include "clients/engine/libtorch_step.h"
 #include "clients/models/flat_model.h"
+#include "clients/models/model_plan.h"
 #include "clients/trainers/engine.h"
 #include "tests/support/evaluated.h"
 #include "tests/support/small_model.h"
@@ -20,7 +21,7 @@ using namespace fedhive::clients;
 namespace {
 
 /// A random list: convolutions of all widths, strides and paddings with other layers between them.
-LayerList random_layers(Stream& stream) {
+LayerList random_layers(Stream& stream, Stream& norms) {
     LayerList layers;
     const auto one_of = [&](std::initializer_list<float> values) { return *(values.begin() + stream.below(values.size())); };
     for (std::uint64_t i = 0, n = 1 + stream.below(2); i < n; ++i) {
@@ -33,6 +34,7 @@ LayerList random_layers(Stream& stream) {
             layers.add("relu").shortcut().add("conv2d", {out, 1, 1, 0, 1, 0}).add("group_norm", {2}).end();
         }
         if (stream.below(3) == 0) layers.add("residual").add("tanh").end();
+        if (norms.below(2) == 0) layers.add("batch_norm");
         if (stream.below(2) == 0) layers.add("relu");
         switch (stream.below(4)) {
             case 0:
@@ -51,6 +53,7 @@ LayerList random_layers(Stream& stream) {
     layers.add("flatten");
     if (stream.below(2) == 0) layers.add("linear", {one_of({7, 16, 50})}).add("relu");
     if (stream.below(2) == 0) layers.add("layer_norm");
+    if (norms.below(2) == 0) layers.add("batch_norm");
     return layers.add("linear");
 }
 
@@ -58,11 +61,12 @@ std::vector<ModelSpec> models() {
     std::vector<ModelSpec> specs;
     for (const char* name : {"lr", "mlp", "mnist_cnn", "cnn_m"}) specs.push_back(testing::small_model(name, {1, 28, 28}, 10));
     specs.push_back(named_model("resnet20", {3, 9, 10}, 10));
+    specs.push_back(named_model("resnet20", {3, 9, 10}, 10, {{"norm", std::string("batch")}}));
     specs.push_back(named_model("linear_regression", {12, 1, 1}, 0, {}, {TargetKind::Numbers, 1}));
-    Stream stream(20, Purpose::ModelInit);
+    Stream stream(20, Purpose::ModelInit), norms(21, Purpose::ModelInit);
     for (int i = 0; i < 12; ++i)
-        specs.push_back(
-            testing::listed_model(random_layers(stream), i % 2 == 0 ? ExampleShape{1, 28, 28} : ExampleShape{3, 17, 20}));
+        specs.push_back(testing::listed_model(random_layers(stream, norms),
+                                              i % 2 == 0 ? ExampleShape{1, 28, 28} : ExampleShape{3, 17, 20}));
     LayerList tiled;  // each padding, on odd and even sizes
     tiled.add("conv2d", {16, 3, 1, 0}).add("tanh").add("conv2d", {32, 3, 1, 0}).add("relu").add("conv2d", {48, 3, 1, 2});
     tiled.add("group_norm", {3})
@@ -79,7 +83,7 @@ std::vector<ModelSpec> models() {
     tokens.add("embedding", {8, 12}).add("dropout", {0}).add("flatten").add("linear", {16}).add("relu").add("linear");
     specs.push_back(testing::listed_model(tokens, {20, 1, 1, 11}));
     for (std::uint32_t numbers : {1U, 3U, 20U})
-        specs.push_back(testing::listed_regression(random_layers(stream), {3, 17, 20}, numbers));
+        specs.push_back(testing::listed_regression(random_layers(stream, norms), {3, 17, 20}, numbers));
     return specs;
 }
 
@@ -133,6 +137,8 @@ TEST_SUITE("DirectStep") {
             start.global = global;
             start.objective.proximal_mu = 0.3F;
             const std::size_t trainable = network.layout().num_trainable();
+            // A batch's statistics magnify the rounding errors of both engines.
+            const double most = layer_with_buffers(plan_model(spec)) == nullptr ? 1e-5 : 3e-5;
             for (const std::size_t size : {1U, 10U, 33U}) {
                 CAPTURE(size);
                 std::vector<std::uint32_t> batch(size);
@@ -141,12 +147,12 @@ TEST_SUITE("DirectStep") {
                 direct.begin(start);
                 libtorch.compute_gradient(batch);
                 direct.compute_gradient(batch);
-                CHECK(difference(direct.gradient(), libtorch.gradient(), trainable) < 1e-5);
+                CHECK(difference(direct.gradient(), libtorch.gradient(), trainable) < most);
                 for (TrainingStep* step : std::initializer_list<TrainingStep*>{&libtorch, &direct}) {
                     step->apply_gradients();
                     step->step(batch);
                 }
-                CHECK(difference(direct.parameters(), libtorch.parameters(), trainable) < 1e-5);
+                CHECK(difference(direct.parameters(), libtorch.parameters(), global.size()) < most);
                 CHECK(direct.loss_sum() == doctest::Approx(libtorch.loss_sum()).epsilon(1e-5));
             }
             LibtorchEvaluation libtorch_evaluation(model, examples.view.shape, normalization);

@@ -32,7 +32,8 @@ ByLibtorch by_libtorch(const testing::DrawnStep& step, const aggregation::Layout
     const std::vector<at::Tensor*>& places = model.tensors();
     for (std::size_t i = 0; i < places.size(); ++i) {
         const aggregation::LayoutEntry& entry = layout.entries()[i];
-        *places[i] = in_double(step.parameters.data() + entry.offset, entry.shape).set_requires_grad(true);
+        *places[i] = in_double(step.parameters.data() + entry.offset, entry.shape)
+                         .set_requires_grad(entry.kind == aggregation::TensorKind::Parameter);
     }
     const auto size = static_cast<std::int64_t>(step.size);
     const ExampleShape& input = step.spec.input;
@@ -43,6 +44,7 @@ ByLibtorch by_libtorch(const testing::DrawnStep& step, const aggregation::Layout
     loss.backward();
     ByLibtorch found{loss.item<double>(), std::vector<double>(layout.num_floats())};
     for (std::size_t i = 0; i < places.size(); ++i) {
+        if (!places[i]->requires_grad()) continue;
         const at::Tensor gradient = places[i]->grad().contiguous();
         std::copy_n(gradient.const_data_ptr<double>(), gradient.numel(),
                     found.gradient.begin() + static_cast<std::ptrdiff_t>(layout.entries()[i].offset));

@@ -10,7 +10,7 @@
 
 namespace fedhive::testing {
 
-/// Largest relative error over the tensors of a gradient, [P], by Euclidean norm.
+/// Largest relative error over the tensors of a gradient, [trainable], by Euclidean norm.
 ///
 /// A tensor's norm counts as at least a hundredth of the whole gradient's, and of what it would be without cancellation:
 /// rounding errors scale with these.

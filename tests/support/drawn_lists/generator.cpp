@@ -22,7 +22,7 @@ constexpr std::size_t kMostEntries = 40;
 
 class Drawing {
 public:
-    Drawing(const Choose& choose, bool dropout) : choose_(choose), dropout_(dropout) {}
+    Drawing(const Choose& choose, bool dropout) : choose_(choose), dropout_(dropout), batch_norms_(choose(3) == 0) {}
 
     clients::ModelSpec draw() {
         clients::ModelSpec spec;
@@ -106,6 +106,7 @@ private:
     bool draw_kind(const std::string& kind, int depth, bool keeps) {
         if (kind == "residual") return depth < 2 && draw_residual(depth + 1, keeps);
         if (kind == "flatten" && keeps && !is_row()) return false;
+        if (kind == "batch_norm") return batch_norms_ && add(kind);  // not in all lists: thread blocks have none
         if (kind == "linear") return is_row() && add(kind, {keeps ? channels() : some({1, 2, 5, 16, 17, 40})});
         if (kind == "layer_norm") return !is_image() && add(kind);  // the direct engine has none for images
         if (kind == "dropout" || kind == "dropout2d") return add(kind, {dropout_ ? some({0, 0.25, 0.5}) : 0.0F});
@@ -167,12 +168,12 @@ private:
         return false;
     }
 
-    const Kinds any_{"flatten", "relu",      "tanh",       "conv2d",     "linear",   "max_pool", "avg_pool",
-                     "dropout", "dropout2d", "group_norm", "layer_norm", "residual", "residual", "conv2d"};
-    const Kinds keeping_{"flatten",  "relu",    "tanh",      "conv2d",     "linear",     "max_pool",
-                         "avg_pool", "dropout", "dropout2d", "group_norm", "layer_norm", "residual"};
+    const Kinds any_{"flatten",   "relu",       "tanh",       "conv2d",   "linear",   "max_pool", "avg_pool",  "dropout",
+                     "dropout2d", "group_norm", "layer_norm", "residual", "residual", "conv2d",   "batch_norm"};
+    const Kinds keeping_{"flatten", "relu",      "tanh",       "conv2d",     "linear",   "max_pool",  "avg_pool",
+                         "dropout", "dropout2d", "group_norm", "layer_norm", "residual", "batch_norm"};
     const Choose& choose_;
-    bool dropout_;
+    bool dropout_, batch_norms_;
     LayerList list_;
     Shape shape_;
     double flops_ = kMostFlops;
@@ -236,8 +237,11 @@ DrawnStep::DrawnStep(const clients::ModelSpec& drawn, std::size_t batch_size, st
     parameters.assign(layout.num_floats(), 0.0F);
     for (const aggregation::LayoutEntry& entry : layout.entries()) {
         const double fan_in = static_cast<double>(entry.size) / static_cast<double>(entry.shape[0]);
-        for (std::size_t i = 0; i < entry.size; ++i)
-            parameters[entry.offset + i] = static_cast<float>(stream.normal() / std::sqrt(fan_in));
+        const bool variance = entry.name.ends_with(".running_var");
+        for (std::size_t i = 0; i < entry.size; ++i) {
+            const double value = stream.normal() / std::sqrt(fan_in);
+            parameters[entry.offset + i] = static_cast<float>(variance ? 0.5 + value * value : value);
+        }
     }
     examples.resize(size * spec.input.num_values());
     for (float& value : examples)

@@ -47,36 +47,59 @@ Reference::Reference(const clients::ModelSpec& spec)
     : spec_(spec), layout_(clients::model_layout(spec)), plan_(clients::plan_model(spec)) {}
 
 Reference::Result Reference::run(const float* parameters, const clients::direct::Batch& batch,
-                                 std::optional<std::uint64_t> dropout_key) {
+                                 std::optional<std::uint64_t> dropout_key, For purpose) {
     dropout_key_ = dropout_key;
+    training_ = purpose == For::Training;
     Result result;
     result.gradient.assign(layout_.num_floats(), 0.0);
     result.sizes = result.gradient;
     edge_ = result.edge;
     const double share = 1.0 / static_cast<double>(batch.size);
-    for (row_ = 0; row_ < batch.size; ++row_) {
-        tape_.begin(parameters, layout_.num_floats());
-        drops_ = 0;
-        Numbers x(spec_.input.num_values());
-        for (std::size_t i = 0; i < x.size(); ++i) x[i] = tape_.add(static_cast<double>(batch.examples[row_ * x.size() + i]));
-        const Numbers answers = through(plan_, x);
+    tape_.begin(parameters, layout_.num_floats());
+    moved_.assign(parameters, parameters + layout_.num_floats());
+    drops_ = 0;
+    Batch x(batch.size, Numbers(spec_.input.num_values()));
+    const float* next = batch.examples;
+    for (Numbers& example : x)
+        for (Number& value : example) value = tape_.add(static_cast<double>(*next++));
+    const Batch answers = through(plan_, x);
+    Numbers losses;
+    for (std::size_t r = 0; r < batch.size; ++r) {
         double absolute = 0.0;
-        const Number loss = batch.numbers != nullptr ? numbers_loss(answers, batch.numbers + row_ * answers.size(), absolute)
-                                                     : class_loss(answers, size(batch.labels[row_]));
-        result.loss += share * tape_[loss];
+        losses.push_back(batch.numbers != nullptr ? numbers_loss(answers[r], batch.numbers + r * answers[r].size(), absolute)
+                                                  : class_loss(answers[r], size(batch.labels[r])));
+        result.loss += share * tape_[losses.back()];
         result.absolute += share * absolute;
-        tape_.add_slopes(loss, share, result.gradient, result.sizes);
     }
+    const Number loss = tape_.add(result.loss);
+    for (const Number each : losses) tape_.depends(each, share);
+    tape_.add_slopes(loss, 1.0, result.gradient, result.sizes);
     result.edge = edge_;
+    result.moved = moved_;
     return result;
 }
 
-Reference::Numbers Reference::through(const Layers& layers, Numbers x) {
+Reference::Batch Reference::through(const Layers& layers, Batch x) {
     for (const Layer& layer : layers) x = through(layer, x);
     return x;
 }
 
-Reference::Numbers Reference::through(const Layer& layer, const Numbers& x) {
+Reference::Batch Reference::through(const Layer& layer, const Batch& x) {
+    const std::string& kind = layer.spec().name;
+    if (kind == "batch_norm") return batch_norm(layer, x);
+    Batch y(x.size());
+    if (kind == "residual") {
+        const Batch within = through(layer.residual, x), beside = through(layer.shortcut, x);
+        for (std::size_t r = 0; r < x.size(); ++r) y[r] = sum(within[r], beside[r]);
+        return y;
+    }
+    for (row_ = 0; row_ < x.size(); ++row_) y[row_] = of_example(layer, x[row_]);
+    if (kind == "dropout" || kind == "dropout2d") ++drops_;
+    return y;
+}
+
+/// The layer's output for example row_.
+Reference::Numbers Reference::of_example(const Layer& layer, const Numbers& x) {
     const std::string& kind = layer.spec().name;
     if (kind == "flatten") return x;
     if (kind == "linear") return linear(layer, x);
@@ -86,10 +109,6 @@ Reference::Numbers Reference::through(const Layer& layer, const Numbers& x) {
     if (kind == "layer_norm" && !layer.arguments.flag("each_position")) return norm(layer, x, 1, 1);
     if (kind == "embedding") return embedding(layer, x);
     if (kind == "dropout" || kind == "dropout2d") return dropout(layer, x, kind == "dropout2d");
-    if (kind == "residual") {
-        const Numbers within = through(layer.residual, x);
-        return sum(within, through(layer.shortcut, x));
-    }
     if (kind == "tanh")
         return each(
             x, [](double v) { return std::tanh(v); }, [](double v) { return 1.0 - std::tanh(v) * std::tanh(v); },
@@ -102,10 +121,12 @@ Reference::Numbers Reference::through(const Layer& layer, const Numbers& x) {
         x, [](double v) { return std::max(v, 0.0); }, above, above);
 }
 
-std::size_t Reference::weight_of(const Layer& layer) const {
+std::size_t Reference::place_of(const Layer& layer, const char* tensor) const {
     const auto& entries = layout_.entries();
-    return std::ranges::find(entries, layer.name + ".weight", &aggregation::LayoutEntry::name)->offset;
+    return std::ranges::find(entries, layer.name + "." + tensor, &aggregation::LayoutEntry::name)->offset;
 }
+
+std::size_t Reference::weight_of(const Layer& layer) const { return place_of(layer, "weight"); }
 
 std::optional<std::size_t> Reference::bias_of(const Layer& layer) const {
     const auto& entries = layout_.entries();
@@ -257,6 +278,49 @@ Reference::Numbers Reference::norm(const Layer& layer, const Numbers& x, std::si
     return y;
 }
 
+/// By the batch's mean and variance of each channel, or by running ones: in an evaluation, or if a channel has one value.
+Reference::Batch Reference::batch_norm(const Layer& layer, const Batch& x) {
+    const std::size_t weight = weight_of(layer), bias = *bias_of(layer), of_mean = place_of(layer, "running_mean"),
+                      of_variance = place_of(layer, "running_var");
+    const std::size_t channels = size(layer.in[0]), pixels = x.front().size() / channels, count = x.size() * pixels;
+    Batch y(x.size(), Numbers(x.front().size()));
+    for (std::size_t c = 0; c < channels; ++c) {
+        Numbers values;
+        for (const Numbers& example : x)
+            for (std::size_t p = 0; p < pixels; ++p) values.push_back(example[c * pixels + p]);
+        double mean = moved_[of_mean + c], variance = moved_[of_variance + c];
+        const bool of_batch = training_ && count > 1;
+        const double share = 1.0 / static_cast<double>(count);
+        if (of_batch) {
+            mean = variance = 0.0;
+            for (const Number value : values) mean += share * tape_[value];
+            for (const Number value : values) variance += share * std::pow(tape_[value] - mean, 2);
+            moved_[of_mean + c] = 0.9 * moved_[of_mean + c] + 0.1 * mean;
+            moved_[of_variance + c] =
+                0.9 * moved_[of_variance + c] + 0.1 * variance * static_cast<double>(count) / static_cast<double>(count - 1);
+        }
+        const Number middle = tape_.add(mean);
+        for (const Number value : values)
+            if (of_batch) tape_.depends(value, share);
+        const double scale = 1.0 / std::sqrt(variance + 1e-5);
+        const Number inverse = tape_.add(scale);  // the mean's slope is 0, since deviations sum to 0
+        for (const Number value : values)
+            if (of_batch) tape_.depends(value, -std::pow(scale, 3) * share * (tape_[value] - mean));
+        for (std::size_t i = 0; i < count; ++i) {
+            const auto w = static_cast<Number>(weight + c), b = static_cast<Number>(bias + c);
+            const double off = tape_[values[i]] - mean;
+            const Number made = tape_.add(off * scale * tape_[w] + tape_[b]);
+            tape_.depends(values[i], scale * tape_[w]);
+            tape_.depends(middle, -scale * tape_[w]);
+            tape_.depends(inverse, off * tape_[w]);
+            tape_.depends(w, off * scale);
+            tape_.depends(b, 1.0);
+            y[i / pixels][c * pixels + i % pixels] = made;
+        }
+    }
+    return y;
+}
+
 Reference::Numbers Reference::embedding(const Layer& layer, const Numbers& x) {
     const std::size_t weight = weight_of(layer), dim = argument(layer, "dim");
     Numbers y;
@@ -269,9 +333,8 @@ Reference::Numbers Reference::embedding(const Layer& layer, const Numbers& x) {
 /// Uses the engine's random bits in its order: images pixel by pixel.
 Reference::Numbers Reference::dropout(const Layer& layer, const Numbers& x, bool whole_channels) {
     const double p = layer.arguments.number("p");
-    const std::uint32_t number = drops_++;
     if (!dropout_key_) return x;
-    const std::uint64_t key = *dropout_key_ ^ (std::uint64_t{number} + 1) * 0x9E3779B97F4A7C15U;
+    const std::uint64_t key = *dropout_key_ ^ (std::uint64_t{drops_} + 1) * 0x9E3779B97F4A7C15U;
     const bool image = layer.in.size() == 3;
     const std::size_t channels = image ? size(layer.in[0]) : x.size(), pixels = x.size() / channels;
     Numbers y;

@@ -56,23 +56,29 @@ public:
 
     struct Result {
         double loss = 0.0, absolute = 0.0;  // means over the batch
-        std::vector<double> gradient;       // [P]
+        std::vector<double> gradient;       // [P], 0 for buffers
         std::vector<double> sizes;          // [P]: the gradient without cancellation between its terms
+        std::vector<double> moved;          // [P]: the buffers after the pass; parameters as they were
         /// Smallest distance of a value from a jump in slope: a ReLU's 0, or a tie of a pool's two largest. Below the rounding
         /// of a float, engines may differ and still be right.
         double edge = std::numeric_limits<double>::infinity();
     };
+    enum class For { Training, Evaluation };
     /// dropout_key: none: no dropout. Throws Fault for an unknown kind of layer.
-    Result run(const float* parameters, const clients::direct::Batch& batch, std::optional<std::uint64_t> dropout_key);
+    Result run(const float* parameters, const clients::direct::Batch& batch, std::optional<std::uint64_t> dropout_key,
+               For purpose = For::Training);
 
 private:
     using Number = Tape::Number;
     using Numbers = std::vector<Number>;
+    using Batch = std::vector<Numbers>;
     using Layers = std::vector<clients::PlannedLayer>;
     using Layer = clients::PlannedLayer;
 
-    Numbers through(const Layers& layers, Numbers x);
-    Numbers through(const Layer& layer, const Numbers& x);
+    Batch through(const Layers& layers, Batch x);
+    Batch through(const Layer& layer, const Batch& x);
+    Numbers of_example(const Layer& layer, const Numbers& x);
+    Batch batch_norm(const Layer& layer, const Batch& x);
     Numbers linear(const Layer& layer, const Numbers& x);
     Numbers convolution(const Layer& layer, const Numbers& x);
     Numbers pool(const Layer& layer, const Numbers& x, bool largest);
@@ -85,6 +91,7 @@ private:
     Number class_loss(const Numbers& scores, std::size_t label);
     Number numbers_loss(const Numbers& answers, const float* wanted, double& absolute);
 
+    std::size_t place_of(const Layer& layer, const char* tensor) const;
     std::size_t weight_of(const Layer& layer) const;
     std::optional<std::size_t> bias_of(const Layer& layer) const;
 
@@ -93,8 +100,10 @@ private:
     Layers plan_;
     Tape tape_;
     std::optional<std::uint64_t> dropout_key_;
-    std::uint32_t row_ = 0, drops_ = 0;  // of the current example
+    std::uint32_t row_ = 0, drops_ = 0;  // the current example; the dropout layers before the current one
+    bool training_ = true;
     double edge_ = 0.0;
+    std::vector<double> moved_;
 };
 
 }  // namespace fedhive::testing
