@@ -15,12 +15,14 @@ constexpr std::size_t kGroup = 4;
 
 }  // namespace
 
-Network::Network(const ModelSpec& spec, const Kernels& kernels)
+Network::Network(const ModelSpec& spec, const Kernels& kernels, aggregation::ConstParamSpan frozen)
     : kernels_(&kernels),
       layout_(model_layout(spec)),
+      frozen_(frozen),
       inputs_(static_cast<std::size_t>(spec.input.channels * spec.input.height * spec.input.width)),
-      plan_(make_plan(spec, layout_, kernels)),
+      plan_(make_plan(spec, layout_, frozen_layout(spec), kernels)),
       mixes_examples_(plan_.images.mixes_examples()) {
+    FEDHIVE_CHECK_EQ(frozen.size, frozen_layout(spec).num_floats());
     std::vector<Range> fused;
     plan_.features.fused_parameters(fused);
     fused.push_back({layout_.num_trainable(), 0});
@@ -135,7 +137,11 @@ void Network::look_at_others(const Batch& batch) {
     others_.resize(formula_->others().size());
     for (std::size_t i = 0; i < others_.size(); ++i) {
         const OutputLoss::Other& other = formula_->others()[i];
-        const Pass pass{.kernels = kernels_, .parameters = whole_model(other.model), .training = false, .profiler = profiler_};
+        const Pass pass{.kernels = kernels_,
+                        .parameters = whole_model(other.model),
+                        .frozen = frozen_.data,
+                        .training = false,
+                        .profiler = profiler_};
         plan_.images.begin(pass);
         plan_.features.begin(pass);
         const float* answers = forward(pass, batch);
@@ -196,6 +202,7 @@ double Network::run(const float* parameters, float* gradient, const Batch& batch
     reserve(batch.size, mixes_examples_ ? batch.size : kGroup);
     const Pass pass{.kernels = kernels_,
                     .parameters = parameters,
+                    .frozen = frozen_.data,
                     .gradient = gradient,
                     .moved = moved,
                     .training = true,
@@ -213,9 +220,10 @@ double Network::run(const float* parameters, float* gradient, const Batch& batch
     }();
     const float* at_features = by_formula && formula_->reads_features() ? moved_features_.data() : nullptr;
     plan_.features.begin_backward(pass);
-    float* gradient_between = plan_.images.empty() ? nullptr : features_gradient_.data();
+    const bool trains_images = plan_.images.is_trained();
+    float* gradient_between = trains_images ? features_gradient_.data() : nullptr;
     plan_.features.backward(pass, between_, answers, gradient_between, {0, batch.size}, at_features);
-    if (!plan_.images.empty()) {
+    if (trains_images) {
         plan_.images.begin_backward(pass);
         const std::size_t group = group_of(pass, batch.size);
         for (std::size_t first = 0; first < batch.size; first += group)
@@ -229,7 +237,7 @@ double Network::run(const float* parameters, float* gradient, const Batch& batch
 
 void Network::evaluate(const float* parameters, const Batch& batch, EvaluationSums& sums, std::size_t at_once) {
     reserve(std::min(at_once, batch.size), kGroup);
-    const Pass pass{.kernels = kernels_, .parameters = parameters, .training = false};
+    const Pass pass{.kernels = kernels_, .parameters = parameters, .frozen = frozen_.data, .training = false};
     plan_.images.begin(pass);
     plan_.features.begin(pass);
     for (std::size_t first = 0; first < batch.size; first += at_once) {

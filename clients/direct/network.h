@@ -9,6 +9,7 @@
 #pragma once
 
 #include "aggregation/memory/layout.h"
+#include "aggregation/memory/param_span.h"
 #include "clients/direct/plan.h"
 #include "clients/models/catalog.h"
 #include "clients/tasks/evaluation_sums.h"
@@ -29,8 +30,10 @@ struct Batch {
 
 class Network {
 public:
-    /// Throws ConfigError for a model that misfit() names or that does not fit its data.
-    explicit Network(const ModelSpec& spec, const Kernels& kernels = direct::kernels());
+    /// frozen: [F], the frozen parameters, which must outlive the network. Throws ConfigError for a model that misfit() names or that
+    /// does not fit its data, Fault for frozen parameters of another size.
+    explicit Network(const ModelSpec& spec, const Kernels& kernels = direct::kernels(),
+                     aggregation::ConstParamSpan frozen = {});
     Network(const Network&) = delete;
     Network& operator=(const Network&) = delete;
 
@@ -97,6 +100,7 @@ private:
     Floats other_model_;     // [P], of an other model without buffers
     Floats moved_features_;  // the formula's gradient to the features, [B][features]
     aggregation::Layout layout_;
+    aggregation::ConstParamSpan frozen_;
     std::size_t inputs_;
     Plan plan_;
     std::vector<Range> stepped_last_;  // trainable parameters outside all fused_parameters()

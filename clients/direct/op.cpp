@@ -49,9 +49,9 @@ bool Chain::mixes_examples() const {
     return std::ranges::any_of(ops_, [](const auto& op) { return op->mixes_examples(); });
 }
 
-std::size_t Chain::first_with_parameters() const {
+std::size_t Chain::first_trained() const {
     std::size_t first = 0;
-    while (first < ops_.size() && !ops_[first]->has_parameters()) ++first;
+    while (first < ops_.size() && !ops_[first]->is_trained()) ++first;
     return first;
 }
 
@@ -75,7 +75,7 @@ std::size_t Chain::features() const {
 void Chain::backward(const Pass& pass, const float* x, float* y_gradient, float* x_gradient, Rows rows,
                      const float* features_gradient) {
     if (ops_.empty() && x_gradient != nullptr) std::copy_n(y_gradient, rows.count * inputs_, x_gradient);
-    const std::size_t first = x_gradient == nullptr ? first_with_parameters() : 0;
+    const std::size_t first = x_gradient == nullptr ? first_trained() : 0;
     const std::size_t tapped = features_gradient == nullptr ? ops_.size() : last_with_parameters();
     for (std::size_t i = ops_.size(); i-- > first;) {
         const Op& op = *ops_[i];

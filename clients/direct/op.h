@@ -30,6 +30,10 @@ struct Range {
 
 class Op;
 
+/// In an offset of a tensor: it is among the frozen parameters, [F], which nobody trains.
+inline constexpr std::size_t kFrozen = std::size_t{1} << 62;
+inline bool is_frozen(std::size_t offset) { return (offset & kFrozen) != 0; }
+
 /// The phases of a step that a profiler tells apart.
 enum class Part : std::uint8_t { Forward, DataGradient, WeightGradient, Loss, Optimizer };
 
@@ -48,12 +52,20 @@ public:
 struct Pass {
     const Kernels* kernels = nullptr;
     const float* parameters = nullptr;  // [P]
+    const float* frozen = nullptr;      // [F]
     float* gradient = nullptr;          // [trainable]; backward alone
     float* moved = nullptr;             // [P]: training moves its buffers; may be `parameters`; null: they stay
     bool training = true;               // dropout acts
     std::uint64_t dropout_key = 0;      // the batch's
     const Descent* descent = nullptr;   // backward steps the fused_parameters() instead of writing their gradient
     Profiler* profiler = nullptr;       // null: none
+
+    /// The values of a tensor.
+    const float* values(std::size_t offset) const {
+        return is_frozen(offset) ? frozen + (offset & ~kFrozen) : parameters + offset;
+    }
+    /// Where its gradient goes; null for a frozen one.
+    float* gradient_of(std::size_t offset) const { return is_frozen(offset) ? nullptr : gradient + offset; }
 };
 
 /// Tells the pass's profiler of a phase, from construction to destruction.
@@ -102,6 +114,10 @@ public:
     const std::vector<std::string>& layers() const { return layers_; }
     void does(std::vector<std::string> layers) { layers_ = std::move(layers); }
 
+    /// Whether some of its parameters are trained. Backward passes end at the first such operation.
+    bool is_trained() const { return trained_; }
+    void set_trained(bool trained) { trained_ = trained; }
+
     /// Allocates for batches of `examples`, at most `group` of them in one backward().
     virtual void reserve([[maybe_unused]] std::size_t examples, [[maybe_unused]] std::size_t group) {}
 
@@ -132,6 +148,7 @@ public:
 private:
     std::size_t inputs_, outputs_;
     std::vector<std::string> layers_;
+    bool trained_ = false;
 };
 
 /// Allocates memory aligned to cache lines: a vector load across two lines costs two.
@@ -171,7 +188,8 @@ public:
 
     void begin_backward(const Pass& pass);
 
-    bool has_parameters() const { return first_with_parameters() < ops_.size(); }
+    bool has_parameters() const { return last_with_parameters() < ops_.size(); }
+    bool is_trained() const { return first_trained() < ops_.size(); }
     bool mixes_examples() const;
 
     /// The input of the last operation with parameters, [count][features()], after forward() of the whole batch; x: the batch's. Null
@@ -179,15 +197,15 @@ public:
     const float* features_of(const float* x) const;
     std::size_t features() const;
 
-    /// x and y_gradient: at rows.first; x_gradient likewise. With null x_gradient, backward ends at the first operation with
-    /// parameters. features_gradient: null, or [count][features()], which is added to the gradient of features_of().
+    /// x and y_gradient: at rows.first; x_gradient likewise. With null x_gradient, backward ends at the first operation that is
+    /// trained. features_gradient: null, or [count][features()], which is added to the gradient of features_of().
     void backward(const Pass& pass, const float* x, float* y_gradient, float* x_gradient, Rows rows,
                   const float* features_gradient = nullptr);
     void end_backward(const Pass& pass);
     void fused_parameters(std::vector<Range>& ranges) const;
 
 private:
-    std::size_t first_with_parameters() const;
+    std::size_t first_trained() const;
     std::size_t last_with_parameters() const;
 
     std::size_t inputs_;

@@ -26,10 +26,19 @@ std::string misfit_of(Layers layers) {
     return "";
 }
 
+/// Whether some of the layer's parameters are trained, in a residual any layer's.
+bool is_trained(const PlannedLayer& layer) {
+    bool trained = std::ranges::any_of(layer.fit.parameters, [](const Parameter& each) { return !each.frozen; });
+    for_each_within(layer, [&](const PlannedLayer& inner) { trained = trained || is_trained(inner); });
+    return trained;
+}
+
 }  // namespace
 
-Planner::Planner(const aggregation::Layout& layout, const Kernels& kernels) : kernels_(kernels) {
+Planner::Planner(const aggregation::Layout& layout, const aggregation::Layout& frozen, const Kernels& kernels)
+    : kernels_(kernels) {
     for (const aggregation::LayoutEntry& entry : layout.entries()) offsets_[entry.name] = entry.offset;
+    for (const aggregation::LayoutEntry& entry : frozen.entries()) offsets_[entry.name] = entry.offset | kFrozen;
 }
 
 void Planner::append(Chain& chain, Layers layers, bool pixels) {
@@ -41,6 +50,7 @@ void Planner::append(Chain& chain, Layers layers, bool pixels) {
             std::vector<std::string> numbers;
             for (const PlannedLayer& each : layers.first(computed)) numbers.push_back(each.number);
             made.op->does(std::move(numbers));
+            made.op->set_trained(std::ranges::any_of(layers.first(computed), is_trained));
             chain.add(std::move(made.op));
         }
         layers = layers.subspan(computed);
@@ -58,13 +68,14 @@ std::size_t Planner::place_of(const PlannedLayer& layer, const std::string& tens
 
 std::string misfit(const ModelSpec& spec) { return misfit_of(plan_model(spec)); }
 
-Plan make_plan(const ModelSpec& spec, const aggregation::Layout& layout, const Kernels& kernels) {
+Plan make_plan(const ModelSpec& spec, const aggregation::Layout& layout, const aggregation::Layout& frozen,
+               const Kernels& kernels) {
     const std::vector<PlannedLayer> layers = plan_model(spec);
     if (const std::string missing = misfit_of(layers); !missing.empty())
         throw ConfigError(fmt::format("the direct engine has no {}", missing));
     const auto flat = std::find_if(layers.begin(), layers.end(), [](const auto& layer) { return layer.in.size() == 1; });
     Plan plan{Chain(size_of(layers.front().in)), Chain(size_of(flat == layers.end() ? layers.back().fit.out : flat->in))};
-    Planner planner(layout, kernels);
+    Planner planner(layout, frozen, kernels);
     const Layers images(layers.begin(), flat), features(flat, layers.end());
     // With flatten as the first layer, examples keep the data set's order.
     const bool only_flatten = images.size() == 1 && images.front().kind == LayerKind::Flatten;

@@ -18,6 +18,7 @@ struct Plan {
 };
 
 /// Operations for passes with these kernels. Throws ConfigError as Network does.
-Plan make_plan(const ModelSpec& spec, const aggregation::Layout& layout, const Kernels& kernels);
+Plan make_plan(const ModelSpec& spec, const aggregation::Layout& layout, const aggregation::Layout& frozen,
+               const Kernels& kernels);
 
 }  // namespace fedhive::clients::direct

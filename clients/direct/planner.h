@@ -17,13 +17,14 @@ namespace fedhive::clients::direct {
 /// Appends the operations of layers to chains. Numbers the dropout layers in the order of the list.
 class Planner {
 public:
-    Planner(const aggregation::Layout& layout, const Kernels& kernels);
+    /// frozen: the layout of the frozen parameters
+    Planner(const aggregation::Layout& layout, const aggregation::Layout& frozen, const Kernels& kernels);
 
     /// With `pixels` values are images stored [height][width][channels]; otherwise flat features.
     void append(Chain& chain, std::span<const PlannedLayer> layers, bool pixels);
 
     Place place_of(const PlannedLayer& layer) const;
-    /// Offset of one of the layer's tensors, which must have it.
+    /// Offset (kFrozen in it, if so) of one of the layer's tensors, which must have it.
     std::size_t place_of(const PlannedLayer& layer, const std::string& tensor) const;
     Drop next_drop(const PlannedLayer& layer) { return {layer.arguments.number("p"), num_drops_++}; }
     const Kernels& kernels() const { return kernels_; }

@@ -15,8 +15,9 @@ Way way_of(Engine engine, aggregation::MemorySpace space, Features asked) {
 
 Features honoured_by(Way way) {
     using enum Feature;
-    static constexpr Features kDirect{ProximalTerm, RateOfRound, OneClass,        Numbers,    IgnoredTargets,  Layers,
-                                      OwnParts,     Optimizer,   ClippedGradient, Correction, GradientFormula, LossFormula};
+    static constexpr Features kDirect{ProximalTerm, RateOfRound,      OneClass,   Numbers,   IgnoredTargets,
+                                      Layers,       FrozenParameters, OwnParts,   Optimizer, ClippedGradient,
+                                      Correction,   GradientFormula,  LossFormula};
 
     static constexpr Features kDirectOnGpu{ProximalTerm, RateOfRound, OneClass,        Numbers,    Layers,
                                            OwnParts,     Optimizer,   ClippedGradient, Correction, GradientFormula};

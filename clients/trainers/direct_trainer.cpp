@@ -20,9 +20,9 @@ void require_layout(const aggregation::Layout& layout, const WorkerPlan& plan) {
 
 class DirectTrainer final : public Trainer {
 public:
-    DirectTrainer(const WorkerPlan& plan, const SharedDataset& dataset)
+    DirectTrainer(const WorkerPlan& plan, const SharedDataset& dataset, aggregation::ConstParamSpan frozen)
         : loss_(plan.loss),
-          network_(plan.model),
+          network_(plan.model, direct::kernels(), frozen),
           step_(network_, dataset.train(), plan.normalization.get(), plan.optimizer),
           evaluation_(network_, plan.data.shape, plan.normalization.get()),
           formula_(output_loss_of(plan)) {
@@ -69,9 +69,11 @@ private:
 
 }  // namespace
 
-std::unique_ptr<Trainer> make_direct_trainer(const WorkerPlan& plan, const SharedDataset& dataset) {
-    if (plan.space == MemorySpace::Cuda) return std::make_unique<DeviceTrainer>(plan, dataset);
-    return std::make_unique<DirectTrainer>(plan, dataset);
+std::unique_ptr<Trainer> make_direct_trainer(const WorkerPlan& plan, const SharedDataset& dataset,
+                                             aggregation::ConstParamSpan frozen) {
+    if (plan.space == MemorySpace::Host) return std::make_unique<DirectTrainer>(plan, dataset, frozen);
+    FEDHIVE_CHECK_EQ(frozen.size, 0U);
+    return std::make_unique<DeviceTrainer>(plan, dataset);
 }
 
 }  // namespace fedhive::clients

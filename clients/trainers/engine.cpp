@@ -11,10 +11,7 @@ std::unique_ptr<Trainer> make_trainer(const WorkerPlan& plan, const SharedDatase
                                       aggregation::ConstParamSpan frozen) {
     FEDHIVE_CHECK(honoured_by(way_of(plan.engine, plan.space, plan.asked)).has_all(plan.asked),
                   "the run asks the engine {} for what it does not know", word_of(plan.engine));
-    if (plan.engine == Engine::Direct) {
-        FEDHIVE_CHECK_EQ(frozen.size, 0U);
-        return make_direct_trainer(plan, dataset);
-    }
+    if (plan.engine == Engine::Direct) return make_direct_trainer(plan, dataset, frozen);
     return libtorch_engine().make_trainer(plan, dataset, frozen);
 }
 

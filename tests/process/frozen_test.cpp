@@ -71,6 +71,17 @@ TEST_SUITE("FrozenRun") {
         CHECK(sha_with({"model={name: mlp, hidden: 32}"}) != two);
     }
 
+    TEST_CASE("BothEnginesTrainWhatIsLeftAlike") {
+        Finished direct(set(kFrozen + Options{"training.engine=direct"})),
+            libtorch(set(kFrozen + Options{"training.engine=libtorch"}));
+        const auto here = read_csv(direct.out() / "rounds.csv"), there = read_csv(libtorch.out() / "rounds.csv");
+        REQUIRE(here.size() == 3);
+        for (std::size_t row = 0; row < 3; ++row)
+            for (const char* column : {"train_loss", "test_loss"})
+                CHECK(std::abs(std::stod(here[row].at(column)) - std::stod(there[row].at(column))) < 1e-5);
+        CHECK(sha_with(kFrozen) == direct.manifest()["model_sha256"]);
+    }
+
     TEST_CASE("EveryModeThatDoesNotCutTheModelTrainsWhatIsLeft") {
         for (const Options& more :
              {Options{"mode={name: async}"}, Options{"mode={name: semi_async, quorum: 3}"},
@@ -115,7 +126,6 @@ TEST_SUITE("FrozenRun") {
         refused({"model={name: resnet18, frozen: [head]}", "data.shape=[3, 8, 8]"}, {"conv1.weight, ", " and 50 more"});
         refused({"model={name: mlp, hidden: 32, frozen: [\"*\"]}"}, {"model.frozen:"});
         refused({"model={name: mlp, hidden: 32, frozen: [\"\"]}"}, {"model.frozen", "a pattern is empty"});
-        refused(kFrozen + Options{"training.engine=direct"}, {"training.engine:"});
         refused(kFrozen + Options{"mode={name: split, cut: fc1}", "training.cohort=2"},
                 {"mode.name: mode 'split'", "model.frozen"});
     }

@@ -17,7 +17,7 @@ namespace {
 
 /// Offsets of the layer's tensors.
 struct BatchNormPlace {
-    Place trained;
+    Place affine;
     std::size_t mean = 0, variance = 0;
 };
 
@@ -46,12 +46,12 @@ public:
             take_statistics(pass, x, rows.count);
         else
             take_running(pass);
-        const float* weight = pass.parameters + place_.trained.weight;
+        const float* weight = pass.values(place_.affine.weight);
         for (std::size_t c = 0; c < in_.channels; ++c) first_[c] = inverse_[c] * weight[c];
         pass.kernels->norm_rows({.x = x,
                                  .mean = mean_.data(),
                                  .scale = first_.data(),
-                                 .shift = pass.parameters + place_.trained.bias,
+                                 .shift = pass.values(place_.affine.bias),
                                  .y = y,
                                  .pixels = rows.count * in_.pixels(),
                                  .channels = in_.channels,
@@ -71,11 +71,12 @@ public:
                                  .channels = in_.channels,
                                  .sums = sums_.data(),
                                  .along = along_.data()});
-        const float* weight = pass.parameters + place_.trained.weight;
+        const float* weight = pass.values(place_.affine.weight);
+        float *weight_gradient = pass.gradient_of(place_.affine.weight), *bias_gradient = pass.gradient_of(place_.affine.bias);
         for (std::size_t c = 0; c < in_.channels; ++c) {
             const double scale = static_cast<double>(inverse_[c]), of_batch = of_batch_ ? 1.0 : 0.0;
-            pass.gradient[place_.trained.weight + c] = static_cast<float>(along_[c] * scale);
-            pass.gradient[place_.trained.bias + c] = static_cast<float>(sums_[c]);
+            if (weight_gradient != nullptr) weight_gradient[c] = static_cast<float>(along_[c] * scale);
+            if (bias_gradient != nullptr) bias_gradient[c] = static_cast<float>(sums_[c]);
             first_[c] = inverse_[c] * weight[c];
             const double factor = of_batch * -scale * static_cast<double>(weight[c]) / static_cast<double>(pixels);
             second_[c] = static_cast<float>(factor * scale * scale * along_[c]);

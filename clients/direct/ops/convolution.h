@@ -86,9 +86,9 @@ class BiasOrZeros {
 public:
     explicit BiasOrZeros(const ConvolutionTerms& terms) : place_(terms.place), zeros_(there() ? 0 : terms.channels, 0.0F) {}
     bool there() const { return place_.bias != Place::kNone; }
-    const float* of(const Pass& pass) const { return there() ? pass.parameters + place_.bias : zeros_.data(); }
+    const float* of(const Pass& pass) const { return there() ? pass.values(place_.bias) : zeros_.data(); }
     void write_gradient(const Pass& pass, const Floats& sums) const {
-        if (there()) std::copy(sums.begin(), sums.end(), pass.gradient + place_.bias);
+        if (there() && !is_frozen(place_.bias)) std::copy(sums.begin(), sums.end(), pass.gradient_of(place_.bias));
     }
 
 private:

@@ -24,7 +24,7 @@ public:
 
     bool has_parameters() const override { return true; }
 
-    void begin(const Pass& pass) override { weights_.take(pass.parameters + t_.place.weight); }
+    void begin(const Pass& pass) override { weights_.take(pass.values(t_.place.weight)); }
 
     void forward(const Pass& pass, const float* x, float* y, Rows rows) override {
         for (std::size_t r = 0; r < rows.count; ++r) forward_image(pass, padded_.pad(x + r * inputs()), y + r * outputs());
@@ -33,7 +33,7 @@ public:
     void begin_backward(const Pass& pass) override {
         std::fill(weight_sums_.begin(), weight_sums_.end(), 0.0F);
         std::fill(bias_sums_.begin(), bias_sums_.end(), 0.0F);
-        back_.flip_weights(pass.parameters + t_.place.weight);
+        back_.flip_weights(pass.values(t_.place.weight));
     }
 
     void backward(const Pass& pass, const Flow& flow, Rows rows) override {
@@ -41,16 +41,18 @@ public:
             {
                 const ProfileScope scope(pass, this, Part::WeightGradient);
                 back_.take(*pass.kernels, flow.y + r * outputs(), flow.y_gradient + r * outputs(), bias_sums_.data());
-                back_.add_weight_gradient(*pass.kernels, padded_.pad(flow.x + r * inputs()), weight_sums_.data());
+                if (!is_frozen(t_.place.weight))
+                    back_.add_weight_gradient(*pass.kernels, padded_.pad(flow.x + r * inputs()), weight_sums_.data());
             }
             if (flow.x_gradient != nullptr) back_.input_gradient(*pass.kernels, flow.x_gradient + r * inputs());
         }
     }
 
     void end_backward(const Pass& pass) override {
-        for_each_weight(t_, [&](std::size_t tap, std::size_t in, std::size_t out, std::size_t place) {
-            pass.gradient[t_.place.weight + place] = weight_sums_[back_.place_of_sum(tap, in, out)];
-        });
+        if (float* to = pass.gradient_of(t_.place.weight))
+            for_each_weight(t_, [&](std::size_t tap, std::size_t in, std::size_t out, std::size_t place) {
+                to[place] = weight_sums_[back_.place_of_sum(tap, in, out)];
+            });
         bias_.write_gradient(pass, bias_sums_);
     }
 

@@ -19,16 +19,18 @@ public:
 
     /// Throws Fault for a token without a row in the table.
     void forward(const Pass& pass, const float* x, float* y, Rows rows) override {
+        const float* table = pass.values(weight_);
         for (std::size_t i = 0; i < rows.count * inputs(); ++i) {
             FEDHIVE_CHECK(x[i] >= 0.0F && x[i] < static_cast<float>(tokens_), "token {} of {}", x[i], tokens_);
-            std::copy_n(pass.parameters + weight_ + row(x[i]), dim_, y + i * dim_);
+            std::copy_n(table + row(x[i]), dim_, y + i * dim_);
         }
     }
 
     /// Writes no x_gradient: tokens are not differentiable, and no operation precedes this one.
     void backward(const Pass& pass, const Flow& flow, Rows rows) override {
         const ProfileScope scope(pass, this, Part::WeightGradient);
-        float* table = pass.gradient + weight_;
+        float* table = pass.gradient_of(weight_);
+        if (table == nullptr) return;
         std::fill_n(table, tokens_ * dim_, 0.0F);
         for (std::size_t i = 0; i < rows.count * inputs(); ++i) {
             float* to = table + row(flow.x[i]);

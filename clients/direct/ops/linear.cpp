@@ -15,9 +15,9 @@ public:
     void forward(const Pass& pass, const float* x, float* y, Rows rows) override {
         pass.kernels->dot({.x = x,
                            .x_row = static_cast<Stride>(inputs()),
-                           .w = pass.parameters + place_.weight,
+                           .w = pass.values(place_.weight),
                            .w_row = static_cast<Stride>(inputs()),
-                           .bias = pass.parameters + place_.bias,
+                           .bias = pass.values(place_.bias),
                            .y = y,
                            .y_row = static_cast<Stride>(outputs()),
                            .rows = rows.count,
@@ -27,21 +27,26 @@ public:
     }
 
     void backward(const Pass& pass, const Flow& flow, Rows rows) override {
-        float* bias_gradient = pass.gradient + place_.bias;
+        float* bias_gradient = pass.gradient_of(place_.bias);
+        if (bias_gradient == nullptr) {
+            unwanted_.resize(outputs());
+            bias_gradient = unwanted_.data();
+        }
         std::fill_n(bias_gradient, outputs(), 0.0F);
-        pass.kernels->bias_relu_backward({.gradient = flow.y_gradient,
-                                          .y = relu_ ? flow.y : nullptr,
-                                          .to = relu_ ? flow.y_gradient : nullptr,
-                                          .bias_sums = bias_gradient,
-                                          .pixels = rows.count,
-                                          .channels = outputs()});
+        if (relu_ || !is_frozen(place_.bias))
+            pass.kernels->bias_relu_backward({.gradient = flow.y_gradient,
+                                              .y = relu_ ? flow.y : nullptr,
+                                              .to = relu_ ? flow.y_gradient : nullptr,
+                                              .bias_sums = bias_gradient,
+                                              .pixels = rows.count,
+                                              .channels = outputs()});
         const auto in = static_cast<Stride>(inputs()), out = static_cast<Stride>(outputs());
         if (flow.x_gradient != nullptr)
             pass.kernels->gemm({.a = flow.y_gradient,
                                 .a_row = out,
                                 .a_outer = 0,
                                 .a_inner = 1,
-                                .m = pass.parameters + place_.weight,
+                                .m = pass.values(place_.weight),
                                 .m_outer = 0,
                                 .m_inner = in,
                                 .out = flow.x_gradient,
@@ -50,16 +55,17 @@ public:
                                 .columns = inputs(),
                                 .outer = 1,
                                 .inner = outputs()});
+        if (is_frozen(place_.weight)) return;
         const ProfileScope scope(pass, this, Part::WeightGradient);
         if (pass.descent != nullptr)
             descend(pass, flow, rows);
         else
             pass.kernels->gemm(
-                weight_gradient(flow, rows, {0, outputs()}, {0, inputs()}, pass.gradient + place_.weight, inputs()));
+                weight_gradient(flow, rows, {0, outputs()}, {0, inputs()}, pass.gradient_of(place_.weight), inputs()));
     }
 
     void fused_parameters(std::vector<Range>& ranges) const override {
-        ranges.push_back({place_.weight, inputs() * outputs()});
+        if (!is_frozen(place_.weight)) ranges.push_back({place_.weight, inputs() * outputs()});
     }
 
 private:
@@ -108,7 +114,7 @@ private:
 
     bool relu_;
     Place place_;
-    Floats block_;
+    Floats block_, unwanted_;  // unwanted_: a frozen bias's gradient
 };
 
 }  // namespace

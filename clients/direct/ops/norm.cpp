@@ -31,7 +31,7 @@ public:
     }
 
     void forward(const Pass& pass, const float* x, float* y, Rows rows) override {
-        const float* weight = pass.parameters + place_.weight;
+        const float* weight = pass.values(place_.weight);
         for (std::size_t r = 0; r < rows.count; ++r, x += inputs(), y += inputs()) {
             float *mean = mean_.data() + (rows.first + r) * groups_, *inverse = inverse_.data() + (rows.first + r) * groups_;
             ChannelSums sums{.x = x, .pixels = in_.pixels(), .channels = in_.channels, .sums = sums_.data()};
@@ -46,7 +46,7 @@ public:
             pass.kernels->norm_rows({.x = x,
                                      .mean = channel_mean_.data(),
                                      .scale = first_.data(),
-                                     .shift = pass.parameters + place_.bias,
+                                     .shift = pass.values(place_.bias),
                                      .y = y,
                                      .pixels = in_.pixels(),
                                      .channels = in_.channels,
@@ -80,7 +80,7 @@ public:
                 bias_sums_[c] += static_cast<float>(sums_[c]);
             });
             if (flow.x_gradient == nullptr) continue;
-            find_factors(pass.parameters + place_.weight, inverse);
+            find_factors(pass.values(place_.weight), inverse);
             pass.kernels->norm_back({.x = flow.x + at,
                                      .gradient = flow.y_gradient + at,
                                      .y = y,
@@ -95,8 +95,8 @@ public:
     }
 
     void end_backward(const Pass& pass) override {
-        std::copy(weight_sums_.begin(), weight_sums_.end(), pass.gradient + place_.weight);
-        std::copy(bias_sums_.begin(), bias_sums_.end(), pass.gradient + place_.bias);
+        if (float* to = pass.gradient_of(place_.weight)) std::copy(weight_sums_.begin(), weight_sums_.end(), to);
+        if (float* to = pass.gradient_of(place_.bias)) std::copy(bias_sums_.begin(), bias_sums_.end(), to);
     }
 
 private:

@@ -40,7 +40,7 @@ public:
     }
 
     void begin(const Pass& pass) override {
-        weights_.take(pass.parameters + t_.place.weight);
+        weights_.take(pass.values(t_.place.weight));
         forward_->begin(*pass.kernels, weights_);
     }
 
@@ -60,7 +60,7 @@ public:
 
     void begin_backward(const Pass& pass) override {
         weight_gradient_->begin();
-        input_gradient_.take_weights(pass.parameters + t_.place.weight);
+        input_gradient_.take_weights(pass.values(t_.place.weight));
     }
 
     void backward(const Pass& pass, const Flow& flow, Rows rows) override {
@@ -68,19 +68,20 @@ public:
             float* gradient = flow.y_gradient + r * outputs();
             const std::uint8_t* argmax = argmax_.data() + (rows.first + r) * outputs();
             if (scales(pass)) scale_gradient(gradient, scale_.data() + (rows.first + r) * t_.channels);
-            {
+            if (is_trained()) {
                 const ProfileScope scope(pass, this, Part::WeightGradient);
                 weight_gradient_->take(*pass.kernels, flow.x, gradient, argmax, r);
             }
             if (flow.x_gradient != nullptr)
                 input_gradient_.run(*pass.kernels, gradient, argmax, flow.x_gradient + r * inputs());
         }
+        if (!is_trained()) return;
         const ProfileScope scope(pass, this, Part::WeightGradient);
         weight_gradient_->end_group(*pass.kernels, flow.x);
     }
 
     void end_backward(const Pass& pass) override {
-        weight_gradient_->write(pass.gradient + t_.place.weight);
+        if (float* to = pass.gradient_of(t_.place.weight)) weight_gradient_->write(to);
         bias_.write_gradient(pass, weight_gradient_->bias_sums());
     }
 

@@ -26,7 +26,7 @@ public:
     bool has_parameters() const override { return true; }
 
     void begin(const Pass& pass) override {
-        const float* from = pass.parameters + t_.place.weight;
+        const float* from = pass.values(t_.place.weight);
         for_each_tap([&](std::size_t tap, std::size_t in, std::size_t out, std::size_t place) {
             taps_[(tap * t_.in.channels + in) * t_.channels + out] = from[place];
         });
@@ -35,7 +35,7 @@ public:
 
     void forward(const Pass& pass, const float* x, float* y, Rows rows) override {
         convolve(*pass.kernels, forward_, x, rows.count,
-                 {.bias = has_bias() ? pass.parameters + t_.place.bias : nullptr,
+                 {.bias = has_bias() ? pass.values(t_.place.bias) : nullptr,
                   .y = y,
                   .y_line = stride_of(out_.width * t_.channels),
                   .lines = out_.height,
@@ -47,7 +47,7 @@ public:
     void begin_backward(const Pass& pass) override {
         std::fill(weight_sums_.begin(), weight_sums_.end(), 0.0F);
         std::fill(bias_sums_.begin(), bias_sums_.end(), 0.0F);
-        const float* from = pass.parameters + t_.place.weight;
+        const float* from = pass.values(t_.place.weight);
         for_each_tap([&](std::size_t tap, std::size_t in, std::size_t out, std::size_t place) {
             taps_[((kTaps - 1 - tap) * t_.channels + out) * t_.in.channels + in] = from[place];
         });
@@ -58,7 +58,7 @@ public:
         {
             const ProfileScope scope(pass, this, Part::WeightGradient);
             finish_gradient(*pass.kernels, flow, rows.count);
-            add_weight_gradient(*pass.kernels, flow, rows.count);
+            if (!is_frozen(t_.place.weight)) add_weight_gradient(*pass.kernels, flow, rows.count);
         }
         if (flow.x_gradient == nullptr) return;
         convolve(*pass.kernels, backward_, flow.y_gradient, rows.count,
@@ -70,12 +70,14 @@ public:
     }
 
     void end_backward(const Pass& pass) override {
+        if (has_bias() && !is_frozen(t_.place.bias))
+            std::copy(bias_sums_.begin(), bias_sums_.end(), pass.gradient_of(t_.place.bias));
+        float* to = pass.gradient_of(t_.place.weight);
+        if (to == nullptr) return;
         pass.kernels->winograd_weight_gradient(weight_sums_.data(), taps_.data(), t_.in.channels * t_.channels);
-        float* to = pass.gradient + t_.place.weight;
         for_each_tap([&](std::size_t tap, std::size_t in, std::size_t out, std::size_t place) {
             to[place] = taps_[(tap * t_.in.channels + in) * t_.channels + out];
         });
-        if (has_bias()) std::copy(bias_sums_.begin(), bias_sums_.end(), pass.gradient + t_.place.bias);
     }
 
 private:

@@ -5,8 +5,7 @@
 #include "aggregation/base/random.h"
 #include "clients/direct/device/plan.h"
 #include "tests/clients/direct/kernel_sets.h"
-#include "tests/clients/direct/networks.h"
-#include "tests/support/sums_by_name.h"
+#include "tests/clients/direct/network_case.h"
 
 #include <doctest/doctest.h>
 
@@ -20,8 +19,10 @@ using namespace fedhive::clients;
 namespace {
 
 using direct::Floats;
+using Case = fedhive::testing::NetworkCase;
 using fedhive::testing::all_networks;
 using fedhive::testing::batch_norm_networks;
+using fedhive::testing::evaluation_of;
 using fedhive::testing::kInput;
 using fedhive::testing::listed_model;
 using fedhive::testing::networks;
@@ -31,42 +32,6 @@ ModelSpec wide_network() {
     LayerList layers;
     layers.add("flatten").add("linear", {1100}).add("relu").add("linear");
     return listed_model(layers, kInput, 5);
-}
-
-/// A network with random parameters, examples and targets.
-struct Case {
-    explicit Case(const ModelSpec& spec, const direct::Kernels& kernels = direct::kernels()) : network(spec, kernels) {
-        Stream stream(11, Purpose::ModelInit);
-        parameters.resize(network.layout().num_floats());
-        for (const auto& entry : network.layout().entries())
-            for (std::size_t i = 0; i < entry.size; ++i)
-                parameters[entry.offset + i] = fedhive::testing::draw_parameter(entry, 0.4, stream);
-        gradient.assign(network.layout().num_trainable(), 7.0F);  // old values must be overwritten
-        examples.resize(kBatch * network.inputs());
-        for (float& value : examples) value = fedhive::testing::draw_value(spec.input, stream);
-        if (spec.target.kind == TargetKind::Numbers)
-            for (std::size_t i = 0; i < kBatch * network.outputs(); ++i) numbers.push_back(static_cast<float>(stream.normal()));
-        else
-            for (std::size_t i = 0; i < kBatch; ++i) labels.push_back(static_cast<std::int64_t>(i % network.outputs()));
-    }
-    double loss() { return network.train(parameters.data(), gradient.data(), batch(), kKey); }
-    /// Moves buffers, too.
-    double train() { return network.train(parameters.data(), gradient.data(), batch(), kKey, parameters.data()); }
-    direct::Batch batch() const { return {examples.data(), labels.data(), kBatch, numbers.empty() ? nullptr : numbers.data()}; }
-
-    static constexpr std::size_t kBatch = 7;
-    static constexpr std::uint64_t kKey = 99;
-    direct::Network network;
-    Floats parameters, gradient, examples, numbers;  // labels or numbers
-    std::vector<std::int64_t> labels;
-};
-
-fedhive::testing::Evaluated evaluation_of(direct::Network& network, const Floats& parameters, const direct::Batch& batch,
-                                          std::size_t at_once = 64) {
-    const TargetKind kind = batch.numbers != nullptr ? TargetKind::Numbers : TargetKind::Class;
-    EvaluationSums sums = fedhive::testing::empty_sums(kind);
-    network.evaluate(parameters.data(), batch, sums, at_once);
-    return fedhive::testing::by_name(sums, kind);
 }
 
 }  // namespace
@@ -242,66 +207,6 @@ TEST_SUITE("DirectNetwork") {
             CHECK_THROWS_WITH_AS(network.train(parameters.data(), gradient.data(), batch, 0), doctest::Contains(" of 4"),
                                  Fault);
         }
-    }
-
-    /// Rows of two features, normalised; the targets make the gradient of each answer 1 / 8 of itself.
-    TEST_CASE("BatchNormNormalisesByTheBatchAndMovesItsStatisticsAsPyTorchsDoes") {
-        LayerList layers;
-        layers.add("flatten").add("batch_norm");
-        direct::Network network(fedhive::testing::listed_regression(layers, {2, 1, 1}, 2));
-        const auto& entries = network.layout().entries();
-        REQUIRE(entries.size() == 4);
-        const std::size_t weight = entries[0].offset, bias = entries[1].offset, mean = entries[2].offset,
-                          variance = entries[3].offset;
-        Floats parameters(network.layout().num_floats()), gradient(network.layout().num_trainable());
-        const auto set = [&](const Floats& values) {
-            for (std::size_t i = 0; i < 4; ++i)
-                std::copy_n(values.begin() + 2 * static_cast<int>(i), 2, &parameters[entries[i].offset]);
-        };
-        set({3, 1, 0, 2, 10, 20, 4, 8});  // weights, biases, running means, running variances
-        // First feature: mean 2, squares 1 + 1 + 9 + 9 = 20 about it, biased variance 5. Second: always 6.
-        const Floats examples{1, 6, 3, 6, -1, 6, 5, 6}, numbers(8, 0.0F);
-        const direct::Batch batch{examples.data(), nullptr, 4, numbers.data()};
-        const double inverse = 1.0 / std::sqrt(5.0 + 1e-5);
-        const double loss = network.train(parameters.data(), gradient.data(), batch, 0, parameters.data());
-        CHECK(loss == doctest::Approx((9.0 * 20.0 * inverse * inverse + 4 * 4.0) / 8.0).epsilon(1e-6));
-        // dy = y / 4: Σ dy · n = 3 · 20 · inverse² / 4, Σ dy = 0; the second feature's n is 0 and its y 2.
-        CHECK(gradient[weight] == doctest::Approx(15.0 * inverse * inverse).epsilon(1e-6));
-        CHECK(gradient[weight + 1] == 0.0F);
-        CHECK(gradient[bias] == doctest::Approx(0.0).epsilon(1e-6));
-        CHECK(gradient[bias + 1] == 4 * 2 / 4.0F);
-        CHECK(parameters[weight] == 3);
-        CHECK(parameters[bias + 1] == 2);
-        CHECK(parameters[mean] == static_cast<float>(0.9 * 10 + 0.1 * 2));
-        CHECK(parameters[mean + 1] == static_cast<float>(0.9 * 20 + 0.1 * 6));
-        CHECK(parameters[variance] == doctest::Approx(0.9 * 4 + 0.1 * 20 / 3).epsilon(1e-7));  // unbiased
-        CHECK(parameters[variance + 1] == static_cast<float>(0.9 * 8));
-
-        // An evaluation, and a batch of one value per channel, use the running statistics and leave them.
-        set({3, 1, 0, 2, 1, 4, 4, 16});
-        const Floats before = parameters;
-        const direct::Batch one{examples.data() + 2, nullptr, 1, numbers.data()};  // (3, 6)
-        const double of_first = 3 * (3 - 1) / std::sqrt(4 + 1e-5), of_second = (6 - 4) / std::sqrt(16 + 1e-5) + 2;
-        const double wanted = (of_first * of_first + of_second * of_second) / 2;
-        CHECK(network.train(parameters.data(), gradient.data(), one, 0, parameters.data()) ==
-              doctest::Approx(wanted).epsilon(1e-6));
-        CHECK(gradient[weight] == doctest::Approx(of_first * of_first / 3).epsilon(1e-6));
-        CHECK(gradient[bias + 1] == doctest::Approx(of_second).epsilon(1e-6));
-        CHECK(evaluation_of(network, parameters, one).loss_sum == doctest::Approx(wanted).epsilon(1e-6));
-        CHECK(parameters == before);
-    }
-
-    TEST_CASE("BatchNormOfHugeEqualValuesIsFinite") {
-        LayerList layers;
-        layers.add("batch_norm").add("flatten").add("linear");
-        direct::Network network(listed_model(layers, {1, 3, 5}, 2));
-        Floats parameters(network.layout().num_floats(), 0.5F), gradient(network.layout().num_trainable());
-        const Floats examples(7 * 15, 1.2345e7F);
-        const std::vector<std::int64_t> labels(7, 1);
-        CHECK(std::isfinite(
-            network.train(parameters.data(), gradient.data(), {examples.data(), labels.data(), 7}, 0, parameters.data())));
-        for (const float value : parameters) CHECK(std::isfinite(value));
-        for (const float value : gradient) CHECK(std::isfinite(value));
     }
 
     TEST_CASE("AClassIsAmongTheFiveWhereFewerThanFiveOthersAreAhead") {
