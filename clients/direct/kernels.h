@@ -226,6 +226,59 @@ struct NormBack {
     std::size_t pixels = 0, channels = 0;
 };
 
+/// y[r][c] = (x[r][c] − mean[r]) · inverse[r] · weight[c] + bias[c] with each row's mean and 1 / sqrt(variance + ε), which it writes.
+struct RowNorm {
+    const float* x = nullptr;  // [rows][features]
+    const float *weight = nullptr, *bias = nullptr;
+    float *y = nullptr, *mean = nullptr, *inverse = nullptr;
+    std::size_t rows = 0, features = 0;
+};
+
+/// weight_sums[c] += Σ_r g[r][c] · n[r][c] and bias_sums[c] += Σ_r g[r][c], rows in order, with n the normed x; x_gradient: RowNorm's.
+struct RowNormBack {
+    const float *x = nullptr, *gradient = nullptr;  // [rows][features]
+    const float *weight = nullptr, *mean = nullptr, *inverse = nullptr;
+    float *weight_sums = nullptr, *bias_sums = nullptr;
+    float* x_gradient = nullptr;  // null: not wanted
+    std::size_t rows = 0, features = 0;
+};
+
+/// scores[r] = softmax(scale · scores[r]); if causal over columns c <= r alone, and 0 in the others.
+struct Softmax {
+    float* scores = nullptr;  // [rows][columns]
+    std::size_t rows = 0, columns = 0;
+    float scale = 1.0F;
+    bool causal = false;
+};
+
+/// gradient[r] = scale · shares[r] · (gradient[r] − Σ_c shares[r][c] · gradient[r][c]): of Softmax's shares to its scores.
+struct SoftmaxGradient {
+    const float* shares = nullptr;  // [rows][columns]
+    float* gradient = nullptr;
+    std::size_t rows = 0, columns = 0;
+    float scale = 1.0F;
+};
+
+/// One position of an LSTM for one example: gates [4 · hidden], i f g o, become σ, σ, tanh, σ of themselves; cell = σ(i) tanh(g) +
+/// σ(f) before; bounded = tanh(cell); state = σ(o) bounded.
+struct LstmCell {
+    float* gates = nullptr;
+    const float* before = nullptr;  // the last position's cell; null: 0
+    float *cell = nullptr, *bounded = nullptr, *state = nullptr;
+    std::size_t hidden = 0;
+};
+
+/// LstmCell's gates become the gradients of what they were computed from. cell_gradient: in, of the cell by later positions; out, of
+/// `before`.
+struct LstmCellBack {
+    float* gates = nullptr;
+    const float *before = nullptr, *bounded = nullptr;
+    const float* gradient = nullptr;  // of the state
+    const float* later = nullptr;     // likewise, by the next position; null: 0
+    float* cell_gradient = nullptr;
+    std::size_t hidden = 0;
+};
+
 /// Returns Σ_r −ln softmax(scores[r])[labels[r]]; scores[r] becomes weight · (softmax(scores[r]) − one_hot(labels[r])), the
 /// gradient.
 struct SoftmaxLoss {
@@ -259,6 +312,12 @@ struct Kernels {
     void (*norm_rows)(const NormRows&);
     void (*norm_sums)(const NormSums&);
     void (*norm_back)(const NormBack&);
+    void (*row_norm)(const RowNorm&);
+    void (*row_norm_back)(const RowNormBack&);
+    void (*softmax)(const Softmax&);
+    void (*softmax_gradient)(const SoftmaxGradient&);
+    void (*lstm_cell)(const LstmCell&);
+    void (*lstm_cell_back)(const LstmCellBack&);
     double (*softmax_loss)(const SoftmaxLoss&);
     /// y[i] = relu(a[i] + b[i]), with the ReLU only where `relu`. y may be a or b.
     void (*add)(const float* a, const float* b, float* y, std::size_t size, bool relu);
@@ -267,6 +326,9 @@ struct Kernels {
     void (*relu_gradient)(const float* y, const float* gradient, float* out, std::size_t size);
     /// y[i] = tanh(x[i])
     void (*tanh)(const float* x, float* y, std::size_t size);
+    /// y[i] = x[i] · Φ(x[i]); gradient: out[i] = gradient[i] · (Φ(x[i]) + x[i] · φ(x[i])). In place or not.
+    void (*gelu)(const float* x, float* y, std::size_t size);
+    void (*gelu_gradient)(const float* x, const float* gradient, float* out, std::size_t size);
     /// y[i] = 0 if hash(key, first + i) < threshold, else scale · x[i]; the hash has 32 bits.
     void (*dropout)(const float* x, float* y, std::size_t size, std::uint64_t key, std::uint32_t first, std::uint32_t threshold,
                     float scale);

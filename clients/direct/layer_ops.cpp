@@ -17,11 +17,17 @@ LayerOp group_norm_op();
 LayerOp layer_norm_op();
 LayerOp residual_op();
 LayerOp embedding_op();
+LayerOp gelu_op();
+LayerOp position_op();
+LayerOp attention_op();
+LayerOp last_position_op();
+LayerOp lstm_op();
 
 const LayerTable<LayerOp>& layer_ops() {
-    static const LayerTable<LayerOp> table{linear_op(),     conv2d_op(),   max_pool_op(),  avg_pool_op(),  relu_op(),
-                                           tanh_op(),       dropout_op(),  dropout2d_op(), flatten_op(),   group_norm_op(),
-                                           layer_norm_op(), residual_op(), embedding_op(), batch_norm_op()};
+    static const LayerTable<LayerOp> table{
+        linear_op(),    conv2d_op(),   max_pool_op(),   avg_pool_op(),      relu_op(),     tanh_op(),      dropout_op(),
+        dropout2d_op(), flatten_op(),  group_norm_op(), layer_norm_op(),    residual_op(), embedding_op(), batch_norm_op(),
+        gelu_op(),      position_op(), attention_op(),  last_position_op(), lstm_op()};
     return table;
 }
 

@@ -33,6 +33,9 @@ struct Image {
     std::size_t size() const { return pixels() * channels; }
 };
 
+/// Layer norm of the features of each position of a sequence.
+std::unique_ptr<Op> make_position_norm(std::size_t positions, std::size_t features, Place place);
+
 /// [rows][columns] of an example to [columns][rows].
 std::unique_ptr<Op> make_transpose(std::size_t rows, std::size_t columns);
 

@@ -5,6 +5,8 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <map>
+#include <string>
 
 using namespace fedhive;
 using namespace fedhive::testing;
@@ -44,7 +46,7 @@ TEST_SUITE("TextRun") {
         CHECK(run.output().find("examples of tokens · 12 classes · left out 1 owner without a training example\n") !=
               std::string::npos);
         CHECK(std::stod(read_csv(run.out() / "rounds.csv").back().at("test_accuracy")) > 0.5);  // chance: 0.1
-        CHECK(run.manifest()["engine"] == "libtorch");
+        CHECK(run.manifest()["engine"] == "direct");
         const std::string two = run.manifest()["model_sha256"];
         for (const char* workers : {"workers=0", "workers=3"})
             CHECK(sha_with(play.config() + Options{"rounds=12", workers}) == two);
@@ -84,12 +86,13 @@ TEST_SUITE("TextRun") {
         const Play play;
         const Options config = play.config("model={name: char_transformer, width: 12, heads: 3}") +
                                Options{"task=next_token", "rounds=8", "training.optimizer.lr=0.2"};
-        for (const std::string targets : {"data.targets=last", "data.targets=every"}) {
+        for (const auto& [targets, engine] :
+             std::map<std::string, std::string>{{"data.targets=last", "direct"}, {"data.targets=every", "libtorch"}}) {
             CAPTURE(targets);
             FedhiveRun run(small_config(), set(config + Options{targets}));
             REQUIRE_MESSAGE(run.end() == "exited with status 0", run.output());
             CHECK(std::stod(read_csv(run.out() / "rounds.csv").back().at("test_accuracy")) > 0.5);  // chance: 0.1
-            CHECK(run.manifest()["engine"] == "libtorch");
+            CHECK(run.manifest()["engine"] == engine);
             CHECK(sha_with(config + Options{targets, "workers=0"}) == run.manifest()["model_sha256"]);
         }
         for (const std::string mode : {"{name: split, cut: attend0}", "{name: async}"})
@@ -98,9 +101,33 @@ TEST_SUITE("TextRun") {
         FedhiveRun together(small_config(), set(config + Options{"training.clients_at_once=4"}));
         REQUIRE_MESSAGE(together.end() == "exited with status 0", together.output());
         CHECK(std::stod(read_csv(together.out() / "rounds.csv").back().at("test_accuracy")) > 0.5);
-        FedhiveRun direct(small_config(), set(config + Options{"training.engine=direct"}));
+        FedhiveRun direct(small_config(), set(config + Options{"training.engine=direct", "data.targets=every"}));
         CHECK(direct.end() == "exited with status 2");
-        CHECK_MESSAGE(direct.output().find("position (layer 1)") != std::string::npos, direct.output());
+        CHECK_MESSAGE(direct.output().find("the direct engine supports one class per example, or numbers") != std::string::npos,
+                      direct.output());
+    }
+
+    TEST_CASE("NetworksOfTokensHaveTheSameBitsFromEveryKernelAfterAKillAndAfterAResumeAndTrainAsLibtorchs") {
+        const Play play;
+        for (const std::string model :
+             {"model={name: char_transformer, width: 12, heads: 3}", "model={name: char_lstm, units: 12, lstm_layers: 2}"}) {
+            CAPTURE(model);
+            const Options config = play.config(model) + Options{"training.optimizer.lr=0.2", "training.engine=direct"};
+            Finished run(set(config)), libtorch(set(config + Options{"training.engine=libtorch"}));
+            const std::string whole = run.manifest()["model_sha256"];
+            CHECK(sha_with(config + Options{"workers=3"}) == whole);
+            CHECK(sha_with(config, {{"FEDHIVE_KERNELS", "plain"}}) == whole);
+            CHECK(sha_with(config + Options{"failures={policy: retry}", "faults=[{kind: kill, round: 2, client: 1}]"}) ==
+                  whole);
+            const auto here = read_csv(run.out() / "rounds.csv"), there = read_csv(libtorch.out() / "rounds.csv");
+            REQUIRE(here.size() == 3);
+            REQUIRE(there.size() == 3);
+            for (const char* column : {"train_loss", "test_loss"})
+                for (std::size_t row = 0; row < 3; ++row)
+                    CHECK(std::abs(std::stod(here[row].at(column)) - std::stod(there[row].at(column))) < 1e-5);
+            REQUIRE_MESSAGE(run.resume(set({"rounds=4"})) == "exited with status 0", run.output());
+            CHECK(run.manifest()["model_sha256"] == sha_with(config + Options{"rounds=4"}));
+        }
     }
 
     TEST_CASE("WhatDoesNotGoWithTokensIsRefusedByName") {

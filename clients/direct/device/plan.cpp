@@ -38,6 +38,9 @@ using Append = void (*)(Planner& planner, const PlannedLayer& planned);
 struct DeviceLayer {
     LayerKind kind = LayerKind::Linear;
     Append append = nullptr;
+
+    /// What blocks lack for a layer of that kind; empty: nothing. Null: they compute all that the host does.
+    std::string_view (*lacks)(const PlannedLayer& layer) = nullptr;
 };
 const LayerTable<DeviceLayer>& device_layers();
 
@@ -178,8 +181,14 @@ void append_residual(Planner& planner, const PlannedLayer& planned) { planner.ap
 
 void append_nothing(Planner&, const PlannedLayer&) {}
 
+std::string_view linear_lacks(const PlannedLayer& layer) { return layer.in.size() == 2 ? "linear at each position" : ""; }
+
+std::string_view layer_norm_lacks(const PlannedLayer& layer) {
+    return layer.arguments.flag("each_position") ? "layer_norm of each position" : "";
+}
+
 const LayerTable<DeviceLayer>& device_layers() {
-    static const LayerTable<DeviceLayer> table{{LayerKind::Linear, append_product<Kind::Linear>},
+    static const LayerTable<DeviceLayer> table{{LayerKind::Linear, append_product<Kind::Linear>, linear_lacks},
                                                {LayerKind::Conv2d, append_convolution},
                                                {LayerKind::MaxPool, append_pool<Kind::MaxPool>},
                                                {LayerKind::AvgPool, append_pool<Kind::AveragePool>},
@@ -189,7 +198,7 @@ const LayerTable<DeviceLayer>& device_layers() {
                                                {LayerKind::Dropout2d, append_dropout<Kind::ChannelDropout>},
                                                {LayerKind::Flatten, append_nothing},
                                                {LayerKind::GroupNorm, append_group_norm},
-                                               {LayerKind::LayerNorm, append_layer_norm},
+                                               {LayerKind::LayerNorm, append_layer_norm, layer_norm_lacks},
                                                {LayerKind::Residual, append_residual},
                                                {LayerKind::Embedding, append_product<Kind::Embedding>}};
     return table;
@@ -200,23 +209,25 @@ std::uint64_t bytes_of(std::uint32_t floats) { return (std::uint64_t{floats} + 3
 
 std::uint64_t row_bytes(const Network& network) { return std::uint64_t{network.row} * sizeof(float) + sizeof(RowOutcome); }
 
-/// The first layer without a line in the table, also in residuals; null if there is none.
-const PlannedLayer* first_lacking(const Layers& layers) {
+/// What blocks lack for the first layer that they cannot compute, also in residuals: "batch_norm on a GPU (layer 1)"; empty: nothing.
+std::string first_lack(const Layers& layers) {
     for (const PlannedLayer& layer : layers) {
-        if (device_layers().find(layer.kind) == nullptr) return &layer;
+        const DeviceLayer* line = device_layers().find(layer.kind);
+        const std::string_view lacking = line == nullptr          ? name_of(layer.kind)
+                                         : line->lacks != nullptr ? line->lacks(layer)
+                                                                  : std::string_view();
+        if (!lacking.empty()) return fmt::format("{} on a GPU (layer {})", lacking, layer.number);
         for (const Layers* inner : {&layer.residual, &layer.shortcut})
-            if (const PlannedLayer* found = first_lacking(*inner)) return found;
+            if (std::string within = first_lack(*inner); !within.empty()) return within;
     }
-    return nullptr;
+    return "";
 }
 
 }  // namespace
 
 std::string misfit(const ModelSpec& spec) {
     if (std::string missing = direct::misfit(spec); !missing.empty()) return missing;
-    const Layers layers = plan_model(spec);
-    const PlannedLayer* lacking = first_lacking(layers);
-    return lacking == nullptr ? "" : fmt::format("{} on a GPU (layer {})", name_of(lacking->kind), lacking->number);
+    return first_lack(plan_model(spec));
 }
 
 Plan make_plan(const ModelSpec& spec) {

@@ -236,23 +236,26 @@ static double softmax_loss(const SoftmaxLoss& t) {
 }
 
 /// tanh by e^(-2|x|), which never overflows; near 0, where that loses digits, by a polynomial (Cephes, tanhf).
+FEDHIVE_INLINE Lanes hyperbolic(Lanes value) {
+    const Mask negative = not_above(value, zero());
+    const Lanes magnitude = choose(negative, sub(zero(), value), value);
+    const Lanes power = exponential(mul(magnitude, all(-2.0F)));
+    const Lanes far = div(sub(all(1.0F), power), add(all(1.0F), power));
+    const Lanes square = mul(value, value);
+    Lanes near = all(-5.70498872745e-3F);
+    near = fma(near, square, all(2.06390887954e-2F));
+    near = fma(near, square, all(-5.37397155531e-2F));
+    near = fma(near, square, all(1.33314422036e-1F));
+    near = fma(near, square, all(-3.33332819422e-1F));
+    near = fma(mul(near, square), value, value);
+    const Lanes signed_far = choose(negative, sub(zero(), far), far);
+    return choose(greater(magnitude, all(0.625F)), signed_far, near);
+}
+
 static void tanh(const float* x, float* y, std::size_t size) {
     for (std::size_t i = 0; i < size; i += kLanes) {
         const Mask there = first_lanes(size - i);
-        const Lanes value = load(x + i, there);
-        const Mask negative = not_above(value, zero());
-        const Lanes magnitude = choose(negative, sub(zero(), value), value);
-        const Lanes power = exponential(mul(magnitude, all(-2.0F)));
-        const Lanes far = div(sub(all(1.0F), power), add(all(1.0F), power));
-        const Lanes square = mul(value, value);
-        Lanes near = all(-5.70498872745e-3F);
-        near = fma(near, square, all(2.06390887954e-2F));
-        near = fma(near, square, all(-5.37397155531e-2F));
-        near = fma(near, square, all(1.33314422036e-1F));
-        near = fma(near, square, all(-3.33332819422e-1F));
-        near = fma(mul(near, square), value, value);
-        const Lanes signed_far = choose(negative, sub(zero(), far), far);
-        store(y + i, choose(greater(magnitude, all(0.625F)), signed_far, near), there);
+        store(y + i, hyperbolic(load(x + i, there)), there);
     }
 }
 

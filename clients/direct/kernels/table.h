@@ -5,6 +5,8 @@
 #include "clients/direct/kernels/norm.h"
 #include "clients/direct/kernels/pointwise.h"
 #include "clients/direct/kernels/pool2x2.h"
+#include "clients/direct/kernels/recurrent.h"
+#include "clients/direct/kernels/sequence.h"
 #include "clients/direct/kernels/winograd.h"
 
 namespace fedhive::clients::direct::FEDHIVE_LANES {
@@ -32,11 +34,19 @@ static constexpr Kernels table(std::string_view name) {
             .norm_rows = norm_rows,
             .norm_sums = norm_sums,
             .norm_back = norm_back,
+            .row_norm = row_norm,
+            .row_norm_back = row_norm_back,
+            .softmax = softmax,
+            .softmax_gradient = softmax_gradient,
+            .lstm_cell = lstm_cell,
+            .lstm_cell_back = lstm_cell_back,
             .softmax_loss = softmax_loss,
             .add = add_values,
             .relu = relu,
             .relu_gradient = relu_gradient,
             .tanh = tanh,
+            .gelu = gelu,
+            .gelu_gradient = gelu_gradient,
             .dropout = dropout};
 }
 

@@ -165,11 +165,13 @@ LayerOp group_norm_op() {
 LayerOp layer_norm_op() {
     return {.kind = LayerKind::LayerNorm,
             .lacks = [](const PlannedLayer& layer) -> std::string_view {
-                if (layer.arguments.flag("each_position")) return "layer_norm over each position";
                 return layer.in.size() == 3 ? "layer_norm over images" : "";
             },
             .make =
                 [](const Making& m) {
+                    if (m.layer.arguments.flag("each_position"))
+                        return Made{make_position_norm(static_cast<std::size_t>(m.layer.in[0]),
+                                                       static_cast<std::size_t>(m.layer.in[1]), m.planner.place_of(m.layer))};
                     return Made{
                         std::make_unique<GroupNorm>(Image{1, 1, size_of(m.layer.in)}, 1, false, m.planner.place_of(m.layer))};
                 }};

@@ -33,6 +33,18 @@ public:
     }
 };
 
+class Gelu final : public Op {
+public:
+    explicit Gelu(std::size_t size) : Op(size, size) {}
+    void forward(const Pass& pass, const float* x, float* y, Rows rows) override {
+        pass.kernels->gelu(x, y, rows.count * inputs());
+    }
+    void backward(const Pass& pass, const Flow& flow, Rows rows) override {
+        if (flow.x_gradient != nullptr)
+            pass.kernels->gelu_gradient(flow.x, flow.y_gradient, flow.x_gradient, rows.count * inputs());
+    }
+};
+
 class Dropout final : public Op {
 public:
     Dropout(std::size_t size, Drop drop) : Op(size, size), drop_(drop) {}
@@ -92,6 +104,10 @@ LayerOp relu_op() {
 
 LayerOp tanh_op() {
     return {.kind = LayerKind::Tanh, .make = [](const Making& m) { return Made{std::make_unique<Tanh>(size_of(m.layer.in))}; }};
+}
+
+LayerOp gelu_op() {
+    return {.kind = LayerKind::Gelu, .make = [](const Making& m) { return Made{std::make_unique<Gelu>(size_of(m.layer.in))}; }};
 }
 
 LayerOp dropout_op() {

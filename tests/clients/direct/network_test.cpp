@@ -8,6 +8,7 @@
 #include "tests/clients/direct/network_case.h"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -249,35 +250,43 @@ TEST_SUITE("DirectNetwork") {
     }
 
     TEST_CASE("WhatItHasNoOperationForIsNamed") {
-        LayerList grouped, wide, gelu, norm, within, beside, rows, oblong;
+        LayerList grouped, wide, norm, within, beside, rows, oblong;
         grouped.add("conv2d", {4, 3, 1, 0, 2}).add("flatten").add("linear");
         wide.add("conv2d", {4, 2, 1, 2}).add("flatten").add("linear");
-        gelu.add("flatten").add("linear", {4}).add("gelu").add("linear");
         norm.add("layer_norm").add("flatten").add("linear");
-        within.add("flatten").add("residual").add("gelu").end().add("linear");
-        beside.add("flatten").add("residual").add("tanh").shortcut().add("gelu").end().add("linear");
+        within.add("relu").add("residual").add("conv2d", {2, 1, 1, 0, 2}).end().add("flatten").add("linear");
+        beside.add("relu").add("residual").add("tanh").shortcut().add("conv2d", {2, 1, 1, 0, 2}).end();
+        beside.add("flatten").add("linear");
         rows.add("residual").add("flatten").shortcut().add("flatten").end().add("linear");
         oblong.add("avg_pool").add("flatten").add("linear");
-        CHECK(direct::misfit(listed_model(beside, kInput, 5)) == "gelu (layer 1.shortcut.0)");
+        CHECK(direct::misfit(listed_model(beside, kInput, 5)) == "conv2d with groups (layer 1.shortcut.0)");
+        CHECK(direct::misfit(listed_model(within, kInput, 5)) == "conv2d with groups (layer 1.0)");
         CHECK(direct::misfit(listed_model(rows, kInput, 5)) == "residual that turns images into rows (layer 0)");
         CHECK(direct::misfit(listed_model(oblong, kInput, 5)) == "avg_pool over a whole image that is not square (layer 0)");
         CHECK(direct::misfit(listed_model(oblong, {2, 8, 8}, 5)).empty());
         CHECK(direct::misfit(listed_model(grouped, kInput, 5)) == "conv2d with groups (layer 0)");
         CHECK(direct::misfit(listed_model(wide, kInput, 5)) == "conv2d with padding not smaller than its kernel (layer 0)");
-        CHECK(direct::misfit(listed_model(gelu, kInput, 5)) == "gelu (layer 2)");
         CHECK(direct::misfit(listed_model(norm, kInput, 5)) == "layer_norm over images (layer 0)");
-        CHECK(direct::misfit(listed_model(within, kInput, 5)) == "gelu (layer 1.0)");
-        LayerList each, lstm, by_position, attention;
-        each.add("embedding", {3, 0}).add("linear", {4}).add("flatten").add("linear");
-        lstm.add("embedding", {3, 0}).add("lstm", {4}).add("linear");
-        CHECK(direct::misfit(listed_model(each, fedhive::testing::kTokens, 5)) == "linear at each position (layer 1)");
-        CHECK(direct::misfit(listed_model(lstm, fedhive::testing::kTokens, 5)) == "lstm (layer 1)");
-        by_position.add("embedding", {3, 0}).add("layer_norm", {1}).add("flatten").add("linear");
-        attention.add("embedding", {4, 0}).add("attention", {2}).add("flatten").add("linear");
-        CHECK(direct::misfit(listed_model(by_position, fedhive::testing::kTokens, 5)) ==
-              "layer_norm over each position (layer 1)");
-        CHECK(direct::misfit(listed_model(attention, fedhive::testing::kTokens, 5)) == "attention (layer 1)");
-        CHECK_THROWS_WITH_AS(direct::Network{listed_model(gelu, kInput, 5)}, "the direct engine has no gelu (layer 2)",
-                             ConfigError);
+        CHECK_THROWS_WITH_AS(direct::Network{listed_model(grouped, kInput, 5)},
+                             "the direct engine has no conv2d with groups (layer 0)", ConfigError);
+    }
+
+    TEST_CASE("WhatThreadBlocksLackIsNamed") {
+        const auto lacking = [](std::initializer_list<std::pair<const char*, std::vector<float>>> kinds) {
+            LayerList layers;
+            for (const auto& [kind, arguments] : kinds) layers.add(kind, arguments);
+            const ModelSpec spec = listed_model(layers.add("flatten").add("linear"), fedhive::testing::kTokens, 5);
+            CHECK(direct::misfit(spec).empty());
+            return direct::device::misfit(spec);
+        };
+        const std::pair<const char*, std::vector<float>> table{"embedding", {4, 0}};
+        CHECK(lacking({table}).empty());
+        CHECK(lacking({table, {"layer_norm", {}}}).empty());
+        CHECK(lacking({table, {"layer_norm", {1}}}) == "layer_norm of each position on a GPU (layer 1)");
+        CHECK(lacking({table, {"linear", {4}}}) == "linear at each position on a GPU (layer 1)");
+        for (const char* kind : {"gelu", "position"})
+            CHECK(lacking({table, {kind, {}}}) == fmt::format("{} on a GPU (layer 1)", kind));
+        CHECK(lacking({table, {"lstm", {4, 1, 1}}}) == "lstm on a GPU (layer 1)");
+        CHECK(lacking({table, {"attention", {2}}}) == "attention on a GPU (layer 1)");
     }
 }

@@ -92,10 +92,39 @@ inline std::vector<clients::ModelSpec> batch_norm_networks() {
             listed_regression(rows, kInput, 17)};
 }
 
+/// Layers on sequences, and GELU: attention of one and of several heads, causal or not; features that fill lanes and some that do not.
+inline std::vector<clients::ModelSpec> sequence_networks() {
+    clients::LayerList transformer, plain, images;
+    const std::vector<float> each{1.0F}, causal{3.0F, 1.0F};
+    transformer.add("embedding", {18, 0})
+        .add("position")
+        .add("residual")
+        .add("layer_norm", each)
+        .add("attention", causal)
+        .end();
+    transformer.add("residual").add("layer_norm", each).add("linear", {40}).add("gelu").add("linear", {18}).end();
+    transformer.add("layer_norm", each).add("last_position").add("linear");
+    plain.add("embedding", {16, 0})
+        .add("attention", {1})
+        .add("linear", {5})
+        .add("relu")
+        .add("position")
+        .add("layer_norm", each);
+    plain.add("attention", {5, 1}).add("dropout", {0.3F}).add("flatten").add("gelu").add("linear");
+    images.add("gelu").add("conv2d", {16, 3, 1, 1}).add("gelu").add("max_pool", {2}).add("flatten").add("linear");
+    clients::LayerList deep, one;
+    deep.add("embedding", {5, 0}).add("lstm", {17, 2, 1}).add("residual").add("lstm", {17, 1, 1}).end().add("lstm", {16, 2});
+    deep.add("linear");
+    one.add("embedding", {16, 0}).add("dropout", {0.3F}).add("lstm", {7}).add("relu").add("linear");
+    return {listed_model(deep, kTokens, 5),  listed_regression(one, kTokens, 3), listed_model(transformer, kTokens, 5),
+            listed_model(plain, kTokens, 5), listed_model(images, kInput, 5),    listed_regression(transformer, kTokens, 3)};
+}
+
 /// All networks above.
 inline std::vector<clients::ModelSpec> all_networks() {
     std::vector<clients::ModelSpec> all = block_networks();
     for (clients::ModelSpec& spec : batch_norm_networks()) all.push_back(std::move(spec));
+    for (clients::ModelSpec& spec : sequence_networks()) all.push_back(std::move(spec));
     return all;
 }
 

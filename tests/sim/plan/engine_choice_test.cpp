@@ -17,7 +17,8 @@ using namespace fedhive::sim;
 
 namespace {
 
-constexpr const char* kLayers = "model={layers: [flatten, {linear: 4}, gelu, linear]}";
+constexpr const char* kLayers =
+    "model={layers: [{conv2d: {out: 4, kernel: 3}}, {conv2d: {out: 4, kernel: 3, groups: 2}}, flatten, linear]}";
 
 struct Outcome {
     std::string engine, why, plan;
@@ -71,7 +72,7 @@ TEST_SUITE("EngineChoice") {
 
     TEST_CASE("WhereItIsAskedForItSaysWhatItCannotDo") {
         for (const auto& [change, reason] : std::vector<std::pair<std::string, std::string>>{
-                 {kLayers, "the direct engine has no gelu (layer 2); allowed here: auto, libtorch"},
+                 {kLayers, "the direct engine has no conv2d with groups (layer 1); allowed here: auto, libtorch"},
                  {"threads=2", "the direct engine uses one thread per worker, but threads is 2; allowed here: auto, libtorch"},
                  {"training.precision=bf16", "but training.precision is bf16"},
                  {"training.clients_at_once=4", "but training.clients_at_once is 4"},
@@ -85,8 +86,7 @@ TEST_SUITE("EngineChoice") {
 
     TEST_CASE("PlanSaysWhoTrainsAndWhy") {
         for (const auto& [change, why] : std::vector<std::pair<std::string, std::string>>{
-                 {"model={layers: [{conv2d: {out: 4, kernel: 3}}, gelu, flatten, linear]}",
-                  "the direct engine has no gelu (layer 1)"},
+                 {kLayers, "the direct engine has no conv2d with groups (layer 1)"},
                  {"threads=2", "the direct engine uses one thread per worker, but threads is 2"},
                  {"training.engine=libtorch", "training.engine asks for it"}}) {
             const Outcome chosen = chosen_with({change});

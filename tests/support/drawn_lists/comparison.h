@@ -16,9 +16,9 @@ namespace fedhive::testing {
 /// rounding errors scale with these.
 double difference(const aggregation::Layout& layout, std::span<const double> found, const Reference::Result& expected);
 
-/// Bound for rounding errors in float. Of ten thousand lists four exceed 1e-4 (successive norms of nearly equal values); a
-/// wrong slope or value is off by a hundredth or more.
-inline constexpr double kMostInFloat = 1e-3;
+/// Bound for rounding errors in float. Successive norms of nearly equal values magnify them, batch norm of a few examples most: of
+/// 1,500 lists one exceeds 1e-3. A wrong slope or value is off by a hundredth or more.
+inline constexpr double kMostInFloat = 3e-3;
 
 struct Comparison {
     std::string fault;       // description of a difference; empty: none

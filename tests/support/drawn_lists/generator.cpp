@@ -22,7 +22,7 @@ constexpr std::size_t kMostEntries = 40;
 
 class Drawing {
 public:
-    Drawing(const Choose& choose, bool dropout) : choose_(choose), dropout_(dropout), batch_norms_(choose(3) == 0) {}
+    Drawing(const Choose& choose, bool dropout) : choose_(choose), dropout_(dropout) {}
 
     clients::ModelSpec draw() {
         clients::ModelSpec spec;
@@ -45,20 +45,24 @@ private:
     std::int64_t side(std::uint64_t most) { return 1 + static_cast<std::int64_t>(choose_(most)); }
     bool is_image() const { return shape_.size() == 3; }
     bool is_row() const { return shape_.size() == 1; }
+    bool is_sequence() const { return shape_.size() == 2; }
     float channels() const { return static_cast<float>(shape_[0]); }
+    float features() const { return static_cast<float>(shape_.back()); }
 
     void draw_input(clients::ExampleShape& input) {
-        switch (choose_(4)) {
+        switch (choose_(5)) {
             case 0:
                 input = {side(20), 1, 1, 0};
                 break;
             case 1:
+            case 2:
                 input = {side(6), 1, 1, side(9)};
                 break;
             default:
                 input = {choose_(3) == 0 ? std::int64_t{16} : side(3), side(9), side(9), 0};
         }
         shape_ = clients::input_shape(input);
+        of_host_ = input.vocabulary > 0 ? choose_(4) > 0 : choose_(3) == 0;
         if (input.vocabulary > 0)
             add("embedding", {static_cast<float>(side(6)), some({0, static_cast<float>(input.vocabulary + 1)})});
     }
@@ -106,9 +110,18 @@ private:
     bool draw_kind(const std::string& kind, int depth, bool keeps) {
         if (kind == "residual") return depth < 2 && draw_residual(depth + 1, keeps);
         if (kind == "flatten" && keeps && !is_row()) return false;
-        if (kind == "batch_norm") return batch_norms_ && add(kind);  // not in all lists: thread blocks have none
-        if (kind == "linear") return is_row() && add(kind, {keeps ? channels() : some({1, 2, 5, 16, 17, 40})});
-        if (kind == "layer_norm") return !is_image() && add(kind);  // the direct engine has none for images
+        if (kind == "batch_norm") return of_host_ && add(kind);
+        if (kind == "linear")
+            return (is_row() || (is_sequence() && of_host_)) && add(kind, {keeps ? features() : some({1, 2, 5, 16, 17, 40})});
+        if (kind == "layer_norm")
+            return !is_image() && add(kind, {is_row() || !of_host_ ? 0.0F : some({0, 1})});  // of images: LibTorch alone
+        if (kind == "gelu") return of_host_ && add(kind);
+        if (kind == "attention") return of_host_ && is_sequence() && add(kind, {some({1, 2, 3, features()}), some({0, 1})});
+        if (kind == "lstm")
+            return of_host_ && is_sequence() &&
+                   add(kind, {keeps ? features() : some({1, 5, 16, 17}), some({1, 2}), keeps ? 1.0F : some({0, 1})});
+        if (kind == "position") return of_host_ && is_sequence() && add(kind);
+        if (kind == "last_position") return of_host_ && is_sequence() && !keeps && add(kind);
         if (kind == "dropout" || kind == "dropout2d") return add(kind, {dropout_ ? some({0, 0.25, 0.5}) : 0.0F});
         if (kind == "group_norm") return is_image() && add(kind, {some({1, 2, 3, channels()})});
         if (kind == "max_pool") return add(kind, {keeps ? 1.0F : some({2, 1, 2, 3})});
@@ -168,12 +181,15 @@ private:
         return false;
     }
 
-    const Kinds any_{"flatten",   "relu",       "tanh",       "conv2d",   "linear",   "max_pool", "avg_pool",  "dropout",
-                     "dropout2d", "group_norm", "layer_norm", "residual", "residual", "conv2d",   "batch_norm"};
-    const Kinds keeping_{"flatten", "relu",      "tanh",       "conv2d",     "linear",   "max_pool",  "avg_pool",
-                         "dropout", "dropout2d", "group_norm", "layer_norm", "residual", "batch_norm"};
+    const Kinds any_{"flatten",    "relu",      "tanh",       "conv2d",     "linear",        "max_pool", "avg_pool",
+                     "dropout",    "dropout2d", "group_norm", "layer_norm", "residual",      "residual", "conv2d",
+                     "batch_norm", "gelu",      "position",   "attention",  "last_position", "lstm"};
+    const Kinds keeping_{"flatten",    "relu",    "tanh",      "conv2d",     "linear",     "max_pool",
+                         "avg_pool",   "dropout", "dropout2d", "group_norm", "layer_norm", "residual",
+                         "batch_norm", "gelu",    "position",  "attention",  "lstm"};
     const Choose& choose_;
-    bool dropout_, batch_norms_;
+    bool dropout_;
+    bool of_host_ = false;  // kinds that thread blocks have not, too
     LayerList list_;
     Shape shape_;
     double flops_ = kMostFlops;

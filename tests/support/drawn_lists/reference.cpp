@@ -106,7 +106,10 @@ Reference::Numbers Reference::of_example(const Layer& layer, const Numbers& x) {
     if (kind == "conv2d") return convolution(layer, x);
     if (kind == "max_pool" || kind == "avg_pool") return pool(layer, x, kind == "max_pool");
     if (kind == "group_norm") return norm(layer, x, argument(layer, "groups"), x.size() / size(layer.in[0]));
-    if (kind == "layer_norm" && !layer.arguments.flag("each_position")) return norm(layer, x, 1, 1);
+    if (kind == "layer_norm")
+        return layer.arguments.flag("each_position") ? norm(layer, x, size(layer.in[0]), 0) : norm(layer, x, 1, 1);
+    if (kind == "position" || kind == "attention" || kind == "last_position" || kind == "gelu" || kind == "lstm")
+        return of_sequence(layer, x);
     if (kind == "embedding") return embedding(layer, x);
     if (kind == "dropout" || kind == "dropout2d") return dropout(layer, x, kind == "dropout2d");
     if (kind == "tanh")
@@ -121,7 +124,7 @@ Reference::Numbers Reference::of_example(const Layer& layer, const Numbers& x) {
         x, [](double v) { return std::max(v, 0.0); }, above, above);
 }
 
-std::size_t Reference::place_of(const Layer& layer, const char* tensor) const {
+std::size_t Reference::place_of(const Layer& layer, const std::string& tensor) const {
     const auto& entries = layout_.entries();
     return std::ranges::find(entries, layer.name + "." + tensor, &aggregation::LayoutEntry::name)->offset;
 }
@@ -154,42 +157,8 @@ Reference::Numbers Reference::sum(const Numbers& a, const Numbers& b) {
     return y;
 }
 
-namespace {
-
-/// bias + Σ weights[i] · x[i] over pairs (x, weight), in order of arrival.
-class Product {
-public:
-    Product(Tape& tape, std::optional<std::size_t> bias) : tape_(tape), bias_(bias) {}
-    void add(Tape::Number x, std::size_t weight) { pairs_.emplace_back(x, static_cast<Tape::Number>(weight)); }
-    Tape::Number made() const {
-        double value = bias_ ? tape_[static_cast<Tape::Number>(*bias_)] : 0.0;
-        for (const auto& [x, weight] : pairs_) value += tape_[x] * tape_[weight];
-        const Tape::Number number = tape_.add(value);
-        if (bias_) tape_.depends(static_cast<Tape::Number>(*bias_), 1.0);
-        for (const auto& [x, weight] : pairs_) {
-            tape_.depends(x, tape_[weight]);
-            tape_.depends(weight, tape_[x]);
-        }
-        return number;
-    }
-
-private:
-    Tape& tape_;
-    std::optional<std::size_t> bias_;
-    std::vector<std::pair<Tape::Number, Tape::Number>> pairs_;
-};
-
-}  // namespace
-
 Reference::Numbers Reference::linear(const Layer& layer, const Numbers& x) {
-    const std::size_t weight = weight_of(layer), bias = *bias_of(layer);
-    Numbers y;
-    for (std::size_t o = 0; o < size(layer.fit.out.back()); ++o) {
-        Product product(tape_, bias + o);
-        for (std::size_t i = 0; i < x.size(); ++i) product.add(x[i], weight + o * x.size() + i);
-        y.push_back(product.made());
-    }
-    return y;
+    return project(x, size(layer.in.back()), size(layer.fit.out.back()), weight_of(layer), *bias_of(layer));
 }
 
 Reference::Numbers Reference::convolution(const Layer& layer, const Numbers& x) {
@@ -249,7 +218,8 @@ Tape::Number Reference::largest_of(const Numbers& square) {
     return largest;
 }
 
-/// Normalises groups of equal size to mean 0 and variance 1; value i has scale and shift i / of_scale.
+/// Normalises groups of equal size to mean 0 and variance 1; value i has scale and shift i / of_scale, with of_scale 0 its number in
+/// the group.
 Reference::Numbers Reference::norm(const Layer& layer, const Numbers& x, std::size_t groups, std::size_t of_scale) {
     const std::size_t weight = weight_of(layer), bias = *bias_of(layer), width = x.size() / groups;
     const double share = 1.0 / static_cast<double>(width);
@@ -265,7 +235,8 @@ Reference::Numbers Reference::norm(const Layer& layer, const Numbers& x, std::si
         for (std::size_t i = g * width; i < (g + 1) * width; ++i)
             tape_.depends(x[i], -std::pow(scale, 3) * share * (tape_[x[i]] - tape_[mean]));
         for (std::size_t i = g * width; i < (g + 1) * width; ++i) {
-            const auto w = static_cast<Number>(weight + i / of_scale), b = static_cast<Number>(bias + i / of_scale);
+            const std::size_t at = of_scale > 0 ? i / of_scale : i % width;
+            const auto w = static_cast<Number>(weight + at), b = static_cast<Number>(bias + at);
             const double off = tape_[x[i]] - tape_[mean];
             y.push_back(tape_.add(off * scale * tape_[w] + tape_[b]));
             tape_.depends(x[i], scale * tape_[w]);

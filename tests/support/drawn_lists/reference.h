@@ -50,6 +50,29 @@ private:
     std::vector<Term> terms_;
 };
 
+/// bias + Σ weights[i] · x[i] over pairs (x, weight), in order of arrival.
+class Product {
+public:
+    Product(Tape& tape, std::optional<std::size_t> bias) : tape_(tape), bias_(bias) {}
+    void add(Tape::Number x, std::size_t weight) { pairs_.emplace_back(x, static_cast<Tape::Number>(weight)); }
+    Tape::Number made() const {
+        double value = bias_ ? tape_[static_cast<Tape::Number>(*bias_)] : 0.0;
+        for (const auto& [x, weight] : pairs_) value += tape_[x] * tape_[weight];
+        const Tape::Number number = tape_.add(value);
+        if (bias_) tape_.depends(static_cast<Tape::Number>(*bias_), 1.0);
+        for (const auto& [x, weight] : pairs_) {
+            tape_.depends(x, tape_[weight]);
+            tape_.depends(weight, tape_[x]);
+        }
+        return number;
+    }
+
+private:
+    Tape& tape_;
+    std::optional<std::size_t> bias_;
+    std::vector<std::pair<Tape::Number, Tape::Number>> pairs_;
+};
+
 class Reference {
 public:
     explicit Reference(const clients::ModelSpec& spec);
@@ -80,6 +103,14 @@ private:
     Numbers of_example(const Layer& layer, const Numbers& x);
     Batch batch_norm(const Layer& layer, const Batch& x);
     Numbers linear(const Layer& layer, const Numbers& x);
+    /// Rows of `in` numbers times weights [out][in].
+    Numbers project(const Numbers& x, std::size_t in, std::size_t out, std::size_t weight, std::size_t bias);
+    Numbers of_sequence(const Layer& layer, const Numbers& x);
+    Numbers attention(const Layer& layer, const Numbers& x);
+    Numbers lstm(const Layer& layer, const Numbers& x);
+    Numbers lstm_layer(const Layer& layer, const std::string& number, std::size_t in, const Numbers& x);
+    Numbers product_of_each(const Numbers& a, const Numbers& b);
+    Numbers softmax(const Numbers& scores);
     Numbers convolution(const Layer& layer, const Numbers& x);
     Numbers pool(const Layer& layer, const Numbers& x, bool largest);
     Number largest_of(const Numbers& square);
@@ -91,7 +122,7 @@ private:
     Number class_loss(const Numbers& scores, std::size_t label);
     Number numbers_loss(const Numbers& answers, const float* wanted, double& absolute);
 
-    std::size_t place_of(const Layer& layer, const char* tensor) const;
+    std::size_t place_of(const Layer& layer, const std::string& tensor) const;
     std::size_t weight_of(const Layer& layer) const;
     std::optional<std::size_t> bias_of(const Layer& layer) const;
 

@@ -1,0 +1,167 @@
+// Self-attention over the positions of a sequence, with several heads (arXiv:1706.03762); tensors as nn.MultiheadAttention's.
+//
+//   q, k, v = x · inᵀ + b         [positions][features] each, a head has features / heads of them, d
+//   p       = softmax(q · kᵀ / sqrt(d)), over earlier positions alone if causal
+//   y       = (p · v) · outᵀ + b
+#include "clients/direct/ops/dense.h"
+#include "clients/direct/planner.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace fedhive::clients::direct {
+
+namespace {
+
+class Attention final : public Op {
+public:
+    Attention(std::size_t positions, std::size_t features, std::size_t heads, bool causal, Place in, Place out)
+        : Op(positions * features, positions * features),
+          positions_(positions),
+          features_(features),
+          heads_(heads),
+          width_(features / heads),
+          causal_(causal),
+          scale_(static_cast<float>(std::sqrt(1.0 / static_cast<double>(width_)))),
+          in_(features, 3 * features, in),
+          out_(features, features, out),
+          turned_(width_ * positions),
+          scores_gradient_(positions * positions) {}
+
+    bool has_parameters() const override { return true; }
+    void reserve(std::size_t examples, std::size_t group) override {
+        projected_.resize(examples * 3 * inputs());
+        shares_.resize(examples * heads_ * positions_ * positions_);
+        seen_.resize(examples * inputs());
+        projected_gradient_.resize(group * 3 * inputs());
+        seen_gradient_.resize(group * inputs());
+    }
+    void begin(const Pass& pass) override {
+        in_.begin(pass);
+        out_.begin(pass);
+    }
+
+    void forward(const Pass& pass, const float* x, float* y, Rows rows) override {
+        float *projected = projected_.data() + rows.first * 3 * inputs(), *seen = seen_.data() + rows.first * inputs();
+        in_.forward_many(pass, x, projected, rows.count * positions_);
+        for_each_head(rows, [&](std::size_t r, std::size_t head, float* shares) {
+            const float *queries = part(projected, r, head, 0), *keys = part(projected, r, head, 1);
+            multiply_turned(pass, queries, 3 * features_, keys, shares);
+            pass.kernels->softmax(
+                {.scores = shares, .rows = positions_, .columns = positions_, .scale = scale_, .causal = causal_});
+            multiply(pass, shares, positions_, 1, part(projected, r, head, 2), 3 * features_,
+                     seen + r * inputs() + head * width_, features_);
+        });
+        out_.forward_many(pass, seen, y, rows.count * positions_);
+    }
+
+    void backward(const Pass& pass, const Flow& flow, Rows rows) override {
+        const std::size_t count = rows.count * positions_;
+        float *projected = projected_.data() + rows.first * 3 * inputs(), *seen = seen_.data() + rows.first * inputs();
+        out_.finish_gradient(pass, nullptr, flow.y_gradient, count);
+        out_.input_gradient(pass, flow.y_gradient, seen_gradient_.data(), count);
+        {
+            const ProfileScope scope(pass, this, Part::WeightGradient);
+            out_.weight_gradient(pass, seen, flow.y_gradient, count);
+        }
+        for_each_head(rows, [&](std::size_t r, std::size_t head, const float* shares) {
+            float* to = projected_gradient_.data();
+            const float* gradient = seen_gradient_.data() + r * inputs() + head * width_;
+            const float *queries = part(projected, r, head, 0), *keys = part(projected, r, head, 1),
+                        *values = part(projected, r, head, 2);
+            multiply(pass, shares, 1, positions_, gradient, features_, part(to, r, head, 2), 3 * features_);
+            multiply_turned(pass, gradient, features_, values, scores_gradient_.data());
+            pass.kernels->softmax_gradient({.shares = shares,
+                                            .gradient = scores_gradient_.data(),
+                                            .rows = positions_,
+                                            .columns = positions_,
+                                            .scale = scale_});
+            multiply(pass, scores_gradient_.data(), positions_, 1, keys, 3 * features_, part(to, r, head, 0), 3 * features_);
+            multiply(pass, scores_gradient_.data(), 1, positions_, queries, 3 * features_, part(to, r, head, 1), 3 * features_);
+        });
+        in_.finish_gradient(pass, nullptr, projected_gradient_.data(), count);
+        if (flow.x_gradient != nullptr) in_.input_gradient(pass, projected_gradient_.data(), flow.x_gradient, count);
+        const ProfileScope scope(pass, this, Part::WeightGradient);
+        in_.weight_gradient(pass, flow.x, projected_gradient_.data(), count);
+    }
+
+    void fused_parameters(std::vector<Range>& ranges) const override {
+        in_.fused_parameters(ranges);
+        out_.fused_parameters(ranges);
+    }
+
+private:
+    /// visit(example in the rows, head, the head's shares [positions][positions])
+    template <typename Visit>
+    void for_each_head(Rows rows, const Visit& visit) {
+        const std::size_t square = positions_ * positions_;
+        for (std::size_t r = 0; r < rows.count; ++r)
+            for (std::size_t head = 0; head < heads_; ++head)
+                visit(r, head, shares_.data() + ((rows.first + r) * heads_ + head) * square);
+    }
+
+    /// A head's queries (0), keys (1) or values (2) of an example, [positions] rows of 3 · features.
+    template <typename Float>
+    Float* part(Float* projected, std::size_t r, std::size_t head, std::size_t which) const {
+        return projected + r * 3 * inputs() + which * features_ + head * width_;
+    }
+
+    /// out[positions][positions] = a · bᵀ; a: rows of `a_row`, b: of 3 · features floats.
+    void multiply_turned(const Pass& pass, const float* a, std::size_t a_row, const float* b, float* out) {
+        for (std::size_t p = 0; p < positions_; ++p)
+            for (std::size_t i = 0; i < width_; ++i) turned_[i * positions_ + p] = b[p * 3 * features_ + i];
+        pass.kernels->gemm({.a = a,
+                            .a_row = stride_of(a_row),
+                            .a_inner = 1,
+                            .m = turned_.data(),
+                            .m_inner = stride_of(positions_),
+                            .out = out,
+                            .out_row = stride_of(positions_),
+                            .rows = positions_,
+                            .columns = positions_,
+                            .outer = 1,
+                            .inner = width_});
+    }
+
+    /// out[positions][width] = a · m with a[row · a_row + inner · a_inner].
+    void multiply(const Pass& pass, const float* a, std::size_t a_row, std::size_t a_inner, const float* m, std::size_t m_row,
+                  float* out, std::size_t out_row) const {
+        pass.kernels->gemm({.a = a,
+                            .a_row = stride_of(a_row),
+                            .a_inner = stride_of(a_inner),
+                            .m = m,
+                            .m_inner = stride_of(m_row),
+                            .out = out,
+                            .out_row = stride_of(out_row),
+                            .rows = positions_,
+                            .columns = width_,
+                            .outer = 1,
+                            .inner = positions_});
+    }
+
+    std::size_t positions_, features_, heads_, width_;
+    bool causal_;
+    float scale_;
+    Dense in_, out_;
+    Floats projected_;                           // queries, keys, values: [examples][positions][3 · features]
+    Floats shares_;                              // [examples][heads][positions][positions]
+    Floats seen_;                                // weighted values: [examples][positions][features]
+    Floats projected_gradient_, seen_gradient_;  // of the rows
+    Floats turned_, scores_gradient_;            // of one head
+};
+
+}  // namespace
+
+LayerOp attention_op() {
+    return {.kind = LayerKind::Attention, .make = [](const Making& m) {
+                const auto place = [&](const char* weight, const char* bias) {
+                    return Place{m.planner.place_of(m.layer, weight), m.planner.place_of(m.layer, bias)};
+                };
+                return Made{std::make_unique<Attention>(
+                    static_cast<std::size_t>(m.layer.in[0]), static_cast<std::size_t>(m.layer.in[1]),
+                    argument(m.layer, "heads"), m.layer.arguments.flag("causal"), place("in_proj_weight", "in_proj_bias"),
+                    place("out_proj.weight", "out_proj.bias"))};
+            }};
+}
+
+}  // namespace fedhive::clients::direct

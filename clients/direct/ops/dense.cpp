@@ -1,0 +1,132 @@
+#include "clients/direct/ops/dense.h"
+
+#include <algorithm>
+
+namespace fedhive::clients::direct {
+
+void Dense::forward(const Pass& pass, const float* x, float* y, std::size_t rows) const {
+    pass.kernels->dot({.x = x,
+                       .x_row = stride_of(in_),
+                       .w = pass.values(place_.weight),
+                       .w_row = stride_of(in_),
+                       .bias = pass.values(place_.bias),
+                       .y = y,
+                       .y_row = stride_of(out_),
+                       .rows = rows,
+                       .outputs = out_,
+                       .length = in_});
+}
+
+void transpose(const float* from, std::size_t rows, std::size_t columns, float* to) {
+    constexpr std::size_t kTile = 16;  // a cache line of what is written
+    for (std::size_t r = 0; r < rows; r += kTile)
+        for (std::size_t c = 0; c < columns; ++c)
+            for (std::size_t k = r; k < std::min(r + kTile, rows); ++k) to[c * rows + k] = from[k * columns + c];
+}
+
+void Dense::begin(const Pass& pass) {
+    transposed_.resize(in_ * out_);
+    transpose(pass.values(place_.weight), out_, in_, transposed_.data());
+}
+
+void Dense::forward_many(const Pass& pass, const float* x, float* y, std::size_t rows, const float* bias) const {
+    if (bias == nullptr) bias = pass.values(place_.bias);
+    for (std::size_t r = 0; r < rows; ++r) std::copy_n(bias, out_, y + r * out_);
+    pass.kernels->gemm({.a = x,
+                        .a_row = stride_of(in_),
+                        .a_inner = 1,
+                        .m = transposed_.data(),
+                        .m_inner = stride_of(out_),
+                        .out = y,
+                        .out_row = stride_of(out_),
+                        .rows = rows,
+                        .columns = out_,
+                        .outer = 1,
+                        .inner = in_,
+                        .add = true});
+}
+
+void Dense::finish_gradient(const Pass& pass, const float* y, float* y_gradient, std::size_t rows) {
+    float* bias_gradient = pass.gradient_of(place_.bias);
+    if (bias_gradient == nullptr) {
+        if (y == nullptr) return;
+        unwanted_.resize(out_);
+        bias_gradient = unwanted_.data();
+    }
+    std::fill_n(bias_gradient, out_, 0.0F);
+    pass.kernels->bias_relu_backward({.gradient = y_gradient,
+                                      .y = y,
+                                      .to = y != nullptr ? y_gradient : nullptr,
+                                      .bias_sums = bias_gradient,
+                                      .pixels = rows,
+                                      .channels = out_});
+}
+
+void Dense::input_gradient(const Pass& pass, const float* y_gradient, float* x_gradient, std::size_t rows) const {
+    pass.kernels->gemm({.a = y_gradient,
+                        .a_row = stride_of(out_),
+                        .a_inner = 1,
+                        .m = pass.values(place_.weight),
+                        .m_inner = stride_of(in_),
+                        .out = x_gradient,
+                        .out_row = stride_of(in_),
+                        .rows = rows,
+                        .columns = in_,
+                        .outer = 1,
+                        .inner = out_});
+}
+
+void Dense::weight_gradient(const Pass& pass, const float* x, const float* y_gradient, std::size_t rows) {
+    if (is_frozen(place_.weight)) return;
+    if (pass.descent != nullptr)
+        descend(pass, x, y_gradient, rows);
+    else
+        pass.kernels->gemm(weight_product(x, y_gradient, rows, {0, out_}, {0, in_}, pass.gradient_of(place_.weight), in_));
+}
+
+void Dense::fused_parameters(std::vector<Range>& ranges) const {
+    if (!is_frozen(place_.weight)) ranges.push_back({place_.weight, in_ * out_});
+}
+
+/// dw[o][i] = Σ_r dy[r][o] · x[r][i] for some outputs and inputs, to `to` with `row` floats per output.
+Gemm Dense::weight_product(const float* x, const float* y_gradient, std::size_t rows, Range of_outputs, Range of_inputs,
+                           float* to, std::size_t row) const {
+    return {.a = y_gradient + of_outputs.first,
+            .a_row = 1,
+            .a_outer = 0,
+            .a_inner = stride_of(out_),
+            .m = x + of_inputs.first,
+            .m_outer = 0,
+            .m_inner = stride_of(in_),
+            .out = to,
+            .out_row = stride_of(row),
+            .rows = of_outputs.size,
+            .columns = of_inputs.size,
+            .outer = 1,
+            .inner = rows};
+}
+
+/// Steps the weights without a gradient in memory: there are many, and each is used once per step. Plain SGD: the gradient
+/// stays in registers. Optimizers with state: it is computed block by block and stays in the L1 cache.
+void Dense::descend(const Pass& pass, const float* x, const float* y_gradient, std::size_t rows) {
+    const Descent& descent = *pass.descent;
+    if (const aggregation::SgdOptions* sgd = descent.optimizer->plain_sgd()) {
+        Gemm update = weight_product(x, y_gradient, rows, {0, out_}, {0, in_}, descent.parameters + place_.weight, in_);
+        update.descend = true;
+        update.from = descent.before() + place_.weight;
+        update.rate = sgd->lr;
+        update.decay = sgd->weight_decay;
+        return pass.kernels->gemm(update);
+    }
+    constexpr std::size_t kOutputs = 12, kInputs = 1024;
+    block_.resize(kOutputs * kInputs);
+    for (std::size_t o = 0; o < out_; o += kOutputs)
+        for (std::size_t i = 0; i < in_; i += kInputs) {
+            const Range of_outputs{o, std::min(kOutputs, out_ - o)}, of_inputs{i, std::min(kInputs, in_ - i)};
+            pass.kernels->gemm(weight_product(x, y_gradient, rows, of_outputs, of_inputs, block_.data(), of_inputs.size));
+            for (std::size_t r = 0; r < of_outputs.size; ++r)
+                step(descent, {place_.weight + (o + r) * in_ + i, of_inputs.size}, block_.data() + r * of_inputs.size);
+        }
+}
+
+}  // namespace fedhive::clients::direct
