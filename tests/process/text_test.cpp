@@ -139,7 +139,7 @@ TEST_SUITE("TextRun") {
             CHECK_FALSE(std::filesystem::exists(run.out()));
         };
         refused({"data.normalize={mean: [0.5], std: [1]}"}, "data.normalize:");
-        refused({"training.engine=direct"}, "training.engine:");
+        refused({"training.engine=direct", "task=next_token", "data.targets=every"}, "training.engine:");
         refused({"model={name: mlp}"}, "model.name:");
         refused({"model={layers: [flatten, linear]}"}, "model.layers[0]:");
         refused({"data.partition.clients=5"}, "data.partition: clients is 5, but the data have 4 owners; write clients: 4");

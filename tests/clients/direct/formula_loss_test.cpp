@@ -65,7 +65,8 @@ struct TaughtCase {
         Stream stream(seed, Purpose::ModelInit);
         Floats values(network.layout().num_floats());
         for (const auto& entry : network.layout().entries())
-            for (std::size_t i = 0; i < entry.size; ++i) values[entry.offset + i] = static_cast<float>(0.4 * stream.normal());
+            for (std::size_t i = 0; i < entry.size; ++i)
+                values[entry.offset + i] = fedhive::testing::draw_parameter(entry, 0.4, stream);
         return values;
     }
     direct::Batch batch() const { return {examples.data(), labels.data(), kBatchSize}; }
@@ -327,5 +328,24 @@ TEST_SUITE("FormulaLoss") {
         mlp.add("flatten").add("linear", {6}).add("relu").add("linear", {5}).add("tanh");
         CHECK_EQ(problem(mlp), "");
         CHECK_EQ(feature_layer(small_mlp()).features, 16U);
+    }
+
+    TEST_CASE("AnotherModelWithoutBuffersHasThoseOfTheGlobalModel") {
+        LayerList layers;
+        layers.add("flatten").add("linear", {16}).add("batch_norm").add("relu").add("linear");
+        TaughtCase one(listed_model(layers, kInput, static_cast<std::int64_t>(kNumClasses)), kTaught);
+        const std::size_t trainable = one.network.layout().num_trainable();
+        aggregation::ConstParamSpan& model = one.loss->others().front().model;
+        const double by_its_own = one.train();
+        model = {one.sent.data(), trainable};
+        one.network.set_global(one.sent.data());
+        CHECK(one.train() == by_its_own);
+        one.network.set_global(one.last.data());
+        const double by_others = one.train();
+        CHECK(by_others != by_its_own);
+        Floats mixed = one.last;
+        std::copy_n(one.sent.begin(), trainable, mixed.begin());
+        model = {mixed.data(), mixed.size()};
+        CHECK(one.train() == by_others);
     }
 }
