@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -67,13 +68,18 @@ public:
     explicit Bench(const sim::Experiment& run)
         : run_(run),
           plan_(clients::plan_model(run.model.spec)),
-          network_(run.model.spec),
+          frozen_(run.model.frozen.num_floats()),
+          network_(run.model.spec, clients::direct::kernels(), frozen_),
           direct_(network_, run.data.dataset.train(), run.worker_plan.normalization.get(), run.worker_plan.optimizer),
-          model_(run.model.spec, aggregation::MemorySpace::Host),
+          model_(run.model.spec, aggregation::MemorySpace::Host, frozen_),
           libtorch_(model_, run.data.dataset.train(), run.worker_plan.normalization.get(), run.worker_plan.optimizer),
           global_(run.model.layout.num_floats()) {
         add_by_number(plan_, by_number_);
-        clients::initial_parameters(run.model.spec, run.model.layout, run.config.seed, global_);
+        const aggregation::Layout whole = clients::whole_layout(run.model.spec);
+        std::vector<float> first(whole.num_floats());
+        clients::initial_parameters(run.model.spec, whole, run.config.seed, first);
+        std::ranges::copy(aggregation::part_of(whole, first, run.model.layout), global_.begin());
+        std::ranges::copy(aggregation::part_of(whole, first, run.model.frozen), frozen_.begin());
         const std::size_t there = run.data.dataset.train().size();
         for (std::size_t i = 0; i < run.worker_plan.training.batch_size; ++i)
             batch_.push_back(static_cast<std::uint32_t>(i % there));
@@ -205,6 +211,7 @@ private:
     const sim::Experiment& run_;
     std::vector<PlannedLayer> plan_;
     std::map<std::string, const PlannedLayer*> by_number_;
+    std::vector<float> frozen_;  // [F]
     clients::direct::Network network_;
     clients::DirectStep direct_;
     clients::FlatModel model_;

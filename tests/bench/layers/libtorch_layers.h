@@ -5,6 +5,7 @@
 #include "clients/models/forward.h"
 #include "clients/models/model_plan.h"
 
+#include <ATen/ops/ones.h>
 #include <ATen/ops/randn.h>
 #include <torch/csrc/autograd/autograd.h>
 
@@ -23,9 +24,12 @@ public:
         double forward = kNever, data_gradient = kNever, weight_gradient = kNever;
     };
 
-    /// Whether LibTorch can time the layers one by one: not for a residual, which contains layers.
+    /// Whether LibTorch can time the layers one by one: not for a residual, which contains layers, nor for tokens, of which there is no
+    /// gradient.
     static bool has(const Layers& layers) {
-        return !layers.empty() && std::ranges::none_of(layers, [](const auto* layer) { return layer->spec().holds_layers; });
+        return !layers.empty() && std::ranges::none_of(layers, [](const auto* layer) {
+            return layer->spec().holds_layers || layer->spec().takes_tokens;
+        });
     }
 
     /// The layers in sequence, with random inputs of `batch` examples; the input gradient is timed only if `asked_for`.
@@ -40,6 +44,7 @@ public:
                 one.parameters.push_back(at::randn(parameter.shape).mul_(0.1).set_requires_grad(true));
                 parameters_.push_back(one.parameters.back());
             }
+            for (const clients::Parameter& buffer : layer->fit.buffers) one.parameters.push_back(at::ones(buffer.shape));
         }
         y_gradient_ = at::randn(forward().sizes());
     }
@@ -64,7 +69,7 @@ private:
 
     struct One {
         clients::Forward forward;
-        std::vector<at::Tensor> parameters;
+        std::vector<at::Tensor> parameters;  // then buffers
     };
 
     at::Tensor forward() const {
