@@ -60,7 +60,7 @@ public:
     }
 
 private:
-    float sums_[element::kMaxTreeDepth][kBlockColumns];
+    float sums_[element::kMaxTreeDepth][kBlockColumns]{};
     std::size_t depth_ = 0;
 };
 
@@ -79,7 +79,7 @@ inline __attribute__((always_inline)) const float* sum_between(TreeSums& sums, c
     }
     const float* sum = sums.finish();
     std::int32_t more = 0;
-    for (std::size_t c = 0; c < kBlockColumns; ++c) more |= found[c] ^ static_cast<std::int32_t>(kept);
+    for (const std::int32_t in_column : found) more |= in_column ^ static_cast<std::int32_t>(kept);
     return more == 0 ? sum : nullptr;
 }
 
@@ -121,7 +121,7 @@ FEDHIVE_CLONES void trimmed_mean_on_host(float* out, const std::vector<const flo
                                          std::size_t size) {
     const std::size_t count = updates.size(), left_out = trim.below + trim.above, kept = count - left_out;
     TreeSums sums;
-    Block block;
+    Block block{};
     block.keys = keys;
     for (std::size_t first = 0; first < size; first += kBlockColumns) {
         const std::size_t width = std::min(kBlockColumns, size - first);

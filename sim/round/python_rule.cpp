@@ -84,7 +84,7 @@ public:
             if (written < 0 && errno != EINTR) throw Fault(how_it_ended());
             if (written > 0) at += static_cast<std::size_t>(written);
         }
-        const json answer = json::parse(line_of_answer());
+        json answer = json::parse(line_of_answer());
         if (answer.contains("error")) throw ConfigError(fmt::format("strategy.rule: {}", answer["error"].get<std::string>()));
         return answer;
     }
@@ -175,6 +175,7 @@ private:
             return reinterpret_cast<std::uintptr_t>(update.values.data) - reinterpret_cast<std::uintptr_t>(base);
         };
         std::vector<std::size_t> offsets;
+        offsets.reserve(updates.size());
         for (const Update& update : updates) offsets.push_back(offset_of(update));
         if (std::all_of(offsets.begin(), offsets.end(), [&](std::size_t offset) { return offset < bytes; }))
             return {arena_.descriptor(), offsets};

@@ -52,7 +52,7 @@ static void gelu_gradient(const float* x, const float* gradient, float* out, std
 }
 
 static void row_norm(const RowNorm& t) {
-    const double size = static_cast<double>(t.features);
+    const auto size = static_cast<double>(t.features);
     for (std::size_t r = 0; r < t.rows; ++r) {
         const float* x = t.x + r * t.features;
         float* y = t.y + r * t.features;
@@ -60,7 +60,7 @@ static void row_norm(const RowNorm& t) {
         over_channels(
             t.features, [&](std::size_t c, std::size_t, Mask there)
                             __attribute__((always_inline)) { sums = add(sums, load(x + c, there)); });
-        const float mean = static_cast<float>(static_cast<double>(sum(sums)) / size);
+        const auto mean = static_cast<float>(static_cast<double>(sum(sums)) / size);
         Lanes squares = zero();
         over_channels(
             t.features, [&](std::size_t c, std::size_t, Mask there) __attribute__((always_inline)) {
@@ -68,7 +68,7 @@ static void row_norm(const RowNorm& t) {
                 squares = fma(off, off, squares);
             });
         const double variance = static_cast<double>(sum(squares)) / size;
-        const float inverse = static_cast<float>(1.0 / __builtin_sqrt(variance + shared::kNormEpsilon));
+        const auto inverse = static_cast<float>(1.0 / __builtin_sqrt(variance + shared::kNormEpsilon));
         t.mean[r] = mean;
         t.inverse[r] = inverse;
         over_channels(
@@ -80,7 +80,7 @@ static void row_norm(const RowNorm& t) {
 }
 
 static void row_norm_back(const RowNormBack& t) {
-    const double size = static_cast<double>(t.features);
+    const auto size = static_cast<double>(t.features);
     for (std::size_t r = 0; r < t.rows; ++r) {
         const float *x = t.x + r * t.features, *gradient = t.gradient + r * t.features;
         const Lanes mean = all(t.mean[r]), inverse = all(t.inverse[r]);
