@@ -126,7 +126,8 @@ FEDHIVE_CLONES void trimmed_mean_on_host(float* out, const std::vector<const flo
     for (std::size_t first = 0; first < size; first += kBlockColumns) {
         const std::size_t width = std::min(kBlockColumns, size - first);
         write_keys(keys, updates, first, width);
-        write_keys(sorted, updates, first, width);  // not a copy: where both are a page apart, its loads would wait for its stores
+        write_keys(sorted, updates, first,
+                   width);  // not a copy: where both are a page apart, its loads would wait for its stores
         for (const Comparator& step : network) exchange(sorted + step.low * kBlockColumns, sorted + step.high * kBlockColumns);
         if (trim.around_median)
             windows(block.begin, sorted, count, kept);
