@@ -1,6 +1,6 @@
 # MR-MTL, mean-regularised multi-task learning: Liu, Hu, Wu and Smith 2022 (arXiv:2206.07902), Algorithm 1.
-# A client goes on with its own model, on F_k(w) + lambda/2 * |w - w_t|^2; w_t is the mean of the own models, of which evaluation.clients.personalized
-# judges the client's.
+# A client trains its own model, on F_k(w) + lambda/2 * |w - w_t|^2; w_t is the mean of all clients' own models.
+# evaluation.clients.personalized judges each client's own model.
 # For: personal.
 import fedhive as fh
 

@@ -7,6 +7,7 @@
 #include "sim/plan/client_states_plan.h"
 #include "sim/plan/reports.h"
 #include "sim/plan/upload_plan.h"
+#include "sim/round/python_rule.h"
 
 #include <algorithm>
 #include <deque>
@@ -20,6 +21,7 @@ ServerSide ServerSide::make(const LoadedConfig& loaded, const ModelSetup& model,
                             const std::filesystem::path& folder) {
     const RunConfig& run = loaded.run;
     Strategy strategy = make_mode_strategy(run, arena, model.layout, model.memories, num_clients);
+    if (run.strategy.parts.rule != nullptr) take_rule(strategy, *run.strategy.parts.rule, arena, model.travels);
     const std::uint64_t least =
         std::max<std::uint64_t>(static_cast<std::uint64_t>(run.failures.min_updates), sim::least_updates(run.strategy.parts));
     const aggregation::LocalSteps local{run.training.optimizer.values.number_or("lr", 1.0),

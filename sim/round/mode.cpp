@@ -3,7 +3,6 @@
 #include "aggregation/math/buffers_mean.h"
 #include "aggregation/math/client_optimizer.h"
 #include "sim/modes/mode_spec.h"
-#include "sim/round/python_rule.h"
 
 #include <utility>
 
@@ -38,7 +37,6 @@ Strategy make_mode_strategy(const RunConfig& run, const aggregation::Arena& aren
     else if (layout.num_trainable() < layout.num_floats())
         strategy.server_optimizer =
             aggregation::make_buffers_mean(std::move(strategy.server_optimizer), layout.num_trainable());
-    if (run.strategy.parts.rule != nullptr) take_rule(strategy, *run.strategy.parts.rule, arena, layout);
     if (strategy.around_server != nullptr)
         strategy.server_optimizer = strategy.around_server(std::move(strategy.server_optimizer), memories, num_clients);
     return strategy;

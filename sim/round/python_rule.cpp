@@ -15,10 +15,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <csignal>
+#include <array>
+#include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -127,8 +131,8 @@ json tensors_of(const aggregation::Layout& layout) {
 
 class PythonRule {
 public:
-    PythonRule(RuleFile file, const Arena& arena, const aggregation::Layout& layout)
-        : file_(std::move(file)), arena_(arena), tensors_(tensors_of(layout)) {}
+    PythonRule(RuleFile file, const Arena& arena, const aggregation::Layout& travels)
+        : file_(std::move(file)), arena_(arena), travels_(travels), tensors_(tensors_of(travels)) {}
 
     void note(const RoundUpdates& updates) {
         senders_.assign(updates.senders.begin(), updates.senders.end());
@@ -149,7 +153,9 @@ public:
                        {"out", result_->descriptor()},
                        {"tensors", tensors_},
                        {"clients", clients_of()}});
-        return {reinterpret_cast<float*>(result_->data()), floats, MemorySpace::Host};
+        const ParamSpan aggregate{reinterpret_cast<float*>(result_->data()), floats, MemorySpace::Host};
+        zero_padding(aggregate.host());
+        return aggregate;
     }
 
     std::string state() { return process_ ? process().ask({{"do", "state"}})["state"].get<std::string>() : restored_; }
@@ -165,6 +171,16 @@ private:
             if (!restored_.empty()) process_->ask({{"do", "restore"}, {"state", restored_}});
         }
         return *process_;
+    }
+
+    void zero_padding(std::span<float> values) const {
+        std::size_t end = 0;
+        for (const aggregation::LayoutEntry& entry : travels_.entries()) {
+            std::fill(values.begin() + static_cast<std::ptrdiff_t>(end),
+                      values.begin() + static_cast<std::ptrdiff_t>(entry.offset), 0.0F);
+            end = entry.offset + entry.size;
+        }
+        std::fill(values.begin() + static_cast<std::ptrdiff_t>(end), values.end(), 0.0F);
     }
 
     /// [descriptor, [offset in bytes of each row]]
@@ -203,6 +219,7 @@ private:
 
     RuleFile file_;
     const Arena& arena_;
+    aggregation::Layout travels_;
     json tensors_;
     std::optional<RuleProcess> process_{};
     std::string restored_{};
@@ -245,10 +262,10 @@ private:
 
 }  // namespace
 
-void take_rule(Strategy& strategy, const RuleFile& file, const Arena& arena, const aggregation::Layout& layout) {
+void take_rule(Strategy& strategy, const RuleFile& file, const Arena& arena, const aggregation::Layout& travels) {
     if (arena.space() != MemorySpace::Host)
         throw ConfigError(fmt::format("strategy.rule: {} reads updates in host memory; set device: cpu", file.file.string()));
-    auto rule = std::make_shared<PythonRule>(file, arena, layout);
+    auto rule = std::make_shared<PythonRule>(file, arena, travels);
     strategy.weight_rule = std::make_unique<RuleWeights>(rule);
     strategy.aggregator = std::make_unique<RuleAggregator>(rule);
 }

@@ -19,11 +19,12 @@ inline constexpr double kLongestRule = 600.0;
 
 /// Replaces the strategy's aggregator and weight rule by the file's function. Its process starts with the first round.
 ///
-/// Shapes   updates: K × [P], one client a slot, in host memory. The aggregate is what the function returns, [P].
+/// Shapes   updates: K × [P] of the layout `travels`, one client a slot, in host memory. The aggregate is what the function returns,
+///          [P], with 0 in the padding.
 /// Memory   [P] that both processes map; updates outside of `arena`, as those of other ranks, are copied to K · [P] more.
 /// Bits     the function's own; each rank calls it with all updates.
 /// Throws   ConfigError for a GPU, for what the function raises and for what it returns that is no finite [P]; Fault if its process
 ///          ends or takes longer than kLongestRule.
-void take_rule(Strategy& strategy, const RuleFile& file, const aggregation::Arena& arena, const aggregation::Layout& layout);
+void take_rule(Strategy& strategy, const RuleFile& file, const aggregation::Arena& arena, const aggregation::Layout& travels);
 
 }  // namespace fedhive::sim

@@ -71,6 +71,21 @@ TEST_SUITE("PythonRule") {
               sha_with(Options{"strategy={name: fedadam, aggregator: median}"} + odd));
     }
 
+    TEST_CASE("WhatItWritesBetweenTensorsIsLeftOut") {
+        if (!may_run_python()) return;
+        const WrittenRule rule(
+            "def aggregate(updates, tensors):\n    median = np.median(updates, axis=0)\n    result = np.full_like(median, 7)\n"
+            "    for place, shape in tensors.values():\n        assert median[place].size == np.prod(shape)\n"
+            "        result[place] = median[place]\n    return result\n");
+        // Weight decay would move what is between tensors, and the norm of an update would show it.
+        const Options odd{"training.cohort=5", "training.optimizer={name: sgd, lr: 0.05, weight_decay: 0.125}"};
+        FedhiveRun by_rule(small_config(), set(rule.options(odd)));
+        rule_ended_well(by_rule);
+        FedhiveRun in_cpp(small_config(), set(Options{"strategy={name: median}"} + odd));
+        rule_ended_well(in_cpp);
+        CHECK(comparable(by_rule.out() / "clients.csv") == comparable(in_cpp.out() / "clients.csv"));
+    }
+
     TEST_CASE("ItsStateIsInTheCheckpointAndRanksAgree") {
         if (!may_run_python()) return;
         FEDHIVE_NEEDS_RANKS();

@@ -24,8 +24,7 @@ public:
         double forward = kNever, data_gradient = kNever, weight_gradient = kNever;
     };
 
-    /// Whether LibTorch can time the layers one by one: not for a residual, which contains layers, nor for tokens, of which there is no
-    /// gradient.
+    /// Whether LibTorch can time the layers one by one. A residual contains layers, and tokens have no gradient: it cannot time these.
     static bool has(const Layers& layers) {
         return !layers.empty() && std::ranges::none_of(layers, [](const auto* layer) {
             return layer->spec().holds_layers || layer->spec().takes_tokens;
