@@ -2,8 +2,13 @@
 
 #include "aggregation/formulas/cohort_products.h"
 #include "aggregation/math/dispatch.h"
+#include "aggregation/math/vector_ops.h"
+#include "aggregation/memory/param_buffer.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
+#include <functional>
 #include <utility>
 
 namespace fedhive::aggregation::formulas {
@@ -21,6 +26,11 @@ double folded(std::array<double, kLanes>& lanes) {
     for (std::size_t half = kLanes / 2; half > 0; half /= 2)
         for (std::size_t lane = 0; lane < half; ++lane) lanes[lane] += lanes[lane + half];
     return std::exchange(lanes, {})[0];
+}
+
+/// Their order is that of the magnitudes; a NaN is the largest.
+void append_magnitudes(std::vector<std::uint32_t>& to, std::span<const float> values) {
+    for (const float value : values) to.push_back(std::bit_cast<std::uint32_t>(std::fabs(value)));
 }
 
 std::size_t number_bit(const Operand& operand, std::size_t place) {
@@ -161,9 +171,13 @@ void Executor::sum_host(const Pass& pass, const Range& range, std::span<double> 
             const std::size_t width = std::min(kChunk, block_end - first);
             run_host(pass, first, width);
             for (std::size_t r = 0; r < totals.size(); ++r) {
-                const auto& [node, a, b] = pass.reductions[r];
-                tables_->add_products(lanes[r].data(), spread(a, first, 0),
-                                      b.kind == Kind::None ? nullptr : spread(b, first, 1), width);
+                const Reduction& one = pass.reductions[r];
+                const float* a = spread(one.a, first, 0);
+                if (one.is_threshold)
+                    append_magnitudes(magnitudes_[r], {a, width});
+                else
+                    tables_->add_products(lanes[r].data(), a, one.b.kind == Kind::None ? nullptr : spread(one.b, first, 1),
+                                          width);
             }
         }
         for (std::size_t r = 0; r < totals.size(); ++r) totals[r] += folded(lanes[r]);
@@ -183,6 +197,7 @@ DevicePass Executor::on_device(const Pass& pass) const {
 void Executor::sum_cuda(const Pass& pass, const Range& range, std::span<double> totals) const {
     const DevicePass device = on_device(pass);
     for (std::size_t r = 0; r < totals.size(); ++r) {
+        if (pass.reductions[r].is_threshold) continue;
         double sum = 0.0;
         dispatch(
             space(), [] {},
@@ -194,17 +209,57 @@ void Executor::sum_cuda(const Pass& pass, const Range& range, std::span<double> 
     }
 }
 
+/// Copies the values of the pass's thresholds to the host: the pass with one more target for each.
+void Executor::gather_cuda(const Pass& pass, const Range& range) {
+    for (std::size_t r = 0; r < pass.reductions.size(); ++r) {
+        if (!pass.reductions[r].is_threshold) continue;
+        DevicePass device = on_device(pass);
+        FEDHIVE_CHECK(device.instructions < kMostInstructions && targets_.size() < kMostTargets, "no room for a threshold");
+        const ParamBuffer room(range.first + range.width, space());
+        const Operand from = pass.reductions[r].a;
+        device.targets[targets_.size()] = room.span().data;
+        device.code[device.instructions++] = {
+            .op = Op::Minimum, .a = from, .b = from, .out = {Kind::Target, static_cast<std::uint8_t>(targets_.size())}};
+        dispatch(
+            space(), [] {}, [&] { return kernels::run_pass(device, range.first, range.width); });
+        std::vector<float> values(range.width);
+        copy(ParamSpan(values), ConstParamSpan(room.span()).part(range.first, range.width));
+        synchronize(space());
+        append_magnitudes(magnitudes_[r], values);
+    }
+}
+
+/// The smallest of the largest `share` of these magnitudes, of at least one.
+double Executor::threshold_of(std::vector<std::uint32_t>& magnitudes, double share) const {
+    if (magnitudes.empty()) return 0.0;
+    const double all = static_cast<double>(magnitudes.size());
+    const double wanted = share > 0.0 ? std::min(std::round(share * all), all) : 0.0;
+    const auto last = magnitudes.begin() + static_cast<std::ptrdiff_t>(std::max(wanted, 1.0)) - 1;
+    std::nth_element(magnitudes.begin(), last, magnitudes.end(), std::greater<>());
+    return static_cast<double>(std::bit_cast<float>(*last));
+}
+
 void Executor::reduce(const Pass& pass, std::span<const Range> ranges) {
     std::vector<double> totals(pass.reductions.size(), 0.0);
+    magnitudes_.resize(std::max(magnitudes_.size(), totals.size()));
+    for (std::vector<std::uint32_t>& of_threshold : magnitudes_) of_threshold.clear();
     std::size_t elements = 0;
     for (const Range& range : ranges) {
         elements += range.width;
-        space() == MemorySpace::Host ? sum_host(pass, range, totals) : sum_cuda(pass, range, totals);
+        if (space() == MemorySpace::Host) {
+            sum_host(pass, range, totals);
+        } else {
+            sum_cuda(pass, range, totals);
+            gather_cuda(pass, range);
+        }
     }
     for (std::size_t r = 0; r < totals.size(); ++r) {
-        const std::size_t node = pass.reductions[r].node;
-        const bool is_mean = program_.formulas.nodes[node].op == Op::Mean;
-        values_[node] = Numbers{is_mean ? totals[r] / static_cast<double>(elements) : totals[r]};
+        const Node& node = program_.formulas.nodes[pass.reductions[r].node];
+        if (node.op == Op::Threshold)
+            totals[r] = threshold_of(magnitudes_[r], values_[node.args[1]]->front());
+        else if (node.op == Op::Mean)
+            totals[r] /= static_cast<double>(elements);
+        values_[pass.reductions[r].node] = Numbers{totals[r]};
     }
 }
 

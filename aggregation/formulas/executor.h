@@ -3,6 +3,7 @@
 //   Order    an element's operations round one by one, as written; a number is rounded to f32 where it meets a vector. A sum over
 //            elements adds f64 products by 32 lanes in blocks of 1,024 elements of a range, blocks and ranges in order. So the bits
 //            depend on no processor, no memory space and no chunk.
+//   Memory   4 bytes an element for each threshold.
 #pragma once
 
 #include "aggregation/formulas/device_formulas.h"
@@ -14,6 +15,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -66,6 +68,8 @@ private:
     void evaluate_numbers(std::size_t level);
     void run_last(const Range& range);
     void reduce(const Pass& pass, std::span<const Range> ranges);
+    void gather_cuda(const Pass& pass, const Range& range);
+    double threshold_of(std::vector<std::uint32_t>& magnitudes, double share) const;
     void sum_host(const Pass& pass, const Range& range, std::span<double> totals);
     void sum_cuda(const Pass& pass, const Range& range, std::span<double> totals) const;
     void run_host(const Pass& pass, std::size_t first, std::size_t width);
@@ -87,6 +91,7 @@ private:
     bool is_new_ = true;            // numbers have changed since the last run
     std::vector<float> registers_;  // [registers][kChunk]
     std::array<std::array<float, kChunk>, 2> spread_{};
+    std::vector<std::vector<std::uint32_t>> magnitudes_{};  // of each reduction of a pass: bits of |a|, for its threshold
 };
 
 }  // namespace fedhive::aggregation::formulas

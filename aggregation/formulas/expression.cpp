@@ -225,9 +225,12 @@ private:
         if (op == Op::Power && node.shape == Shape::Vector) return power_of_vector(args[0], args[1]);
         if (op == Op::Remainder && node.shape == Shape::Vector) fail("% is of numbers, not of vectors");
         if (is_reduction(op)) {
-            for (const std::size_t arg : args)
+            const bool has_share = op == Op::Threshold;
+            if (has_share && formulas_.nodes[args[1]].shape != Shape::Number)
+                fail(fmt::format("the share of threshold is a number; here is {}", text_of(formulas_.nodes[args[1]].shape)));
+            for (const std::size_t arg : has_share ? args.first(1) : args)
                 if (formulas_.nodes[arg].shape != Shape::Vector)
-                    fail(fmt::format("sum, mean, norm, dot and cos are of vectors; here is {}",
+                    fail(fmt::format("sum, mean, norm, dot, cos and threshold are of vectors; here is {}",
                                      text_of(formulas_.nodes[arg].shape)));
             node.shape = Shape::Number;
         }

@@ -1,6 +1,7 @@
 #include "aggregation/formulas/formula_server.h"
 
 #include "aggregation/base/error.h"
+#include "aggregation/formulas/cohort_values.h"
 #include "aggregation/math/moments.h"
 #include "aggregation/math/vector_ops.h"
 
@@ -12,54 +13,30 @@ namespace fedhive::aggregation::formulas {
 
 namespace {
 
-void set_keys(Executor& executor, const MethodFormulas& method) {
-    for (const auto& [name, value] : method.keys) executor.set(name, value);
-}
-
 class FormulaWeights final : public WeightRule {
 public:
     FormulaWeights(const MethodFormulas& method, std::shared_ptr<CohortNumbers> numbers)
-        : executor_(method.parsed(Place::Cohort)), reports_(method.reports), numbers_(std::move(numbers)) {
+        : executor_(method.parsed(Place::Cohort)),
+          reports_(method.reports),
+          sets_weights_(method.sets(Place::Cohort, "weight")),
+          numbers_(std::move(numbers)) {
         set_keys(executor_, method);
     }
 
     Coefficients weigh(const RoundUpdates& updates) override {
-        const auto each = [&](const auto& value) {
-            Numbers values;
-            for (const Sender& sender : updates.senders) values.push_back(value(sender));
-            return values;
-        };
-        executor_.set("k.n", each([](const Sender& one) { return static_cast<double>(one.num_examples); }));
-        executor_.set("k.steps", each([](const Sender& one) { return static_cast<double>(one.steps); }));
-        executor_.set("k.loss", each([](const Sender& one) { return one.train_loss; }));
-        executor_.set("k.norm", each([](const Sender& one) { return one.update_norm; }));
-        executor_.set("k.sent_loss", each([](const Sender& one) { return one.sent_loss; }));
-        for (std::size_t r = 0; r < reports_.size(); ++r)
-            executor_.set("k." + reports_[r], each([&](const Sender& one) { return one.reports.at(r); }));
-        executor_.set("round", static_cast<double>(updates.round));
-        executor_.set("clients", static_cast<double>(updates.num_clients));
-        executor_.set("received", static_cast<double>(updates.size()));
-        executor_.set_products(updates.products);
+        set_cohort(executor_, reports_, updates);
         executor_.run({});
         Coefficients result;
         for (const Sender& sender : updates.senders) result.of_updates.push_back(sender.weight);
-        numbers_->clear();
-        for (const Target& target : executor_.program().formulas.targets) {
-            if (target.name != "weight")
-                numbers_->emplace(target.name, executor_.number(target.name));
-            else
-                result.of_updates = spread(executor_.numbers("weight"), updates.size());
-        }
+        *numbers_ = numbers_beside_weights(executor_);
+        if (sets_weights_) result.of_updates = weights_of(executor_, updates.size());
         return result;
     }
 
 private:
-    static Numbers spread(const Numbers& weights, std::size_t count) {
-        return weights.size() == count ? weights : Numbers(count, weights.front());
-    }
-
     Executor executor_;
     std::vector<std::string> reports_;
+    bool sets_weights_;
     std::shared_ptr<CohortNumbers> numbers_;
 };
 

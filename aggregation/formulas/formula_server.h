@@ -2,18 +2,14 @@
 #pragma once
 
 #include "aggregation/cohort/weight_rule.h"
+#include "aggregation/formulas/cohort_values.h"
 #include "aggregation/formulas/method_formulas.h"
 #include "aggregation/math/server_optimizer.h"
 
 #include <cstdint>
-#include <map>
 #include <memory>
-#include <string>
 
 namespace fedhive::aggregation::formulas {
-
-/// The numbers that `cohort` gives in a round, by name, for `server` to read.
-using CohortNumbers = std::map<std::string, double>;
 
 /// u = Σ weight_k u_k, undivided, with the weights of `cohort`, for an aggregator that sums; if it gives none, the updates keep
 /// theirs. Its numbers go to `numbers`.

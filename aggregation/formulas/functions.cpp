@@ -23,6 +23,7 @@ constexpr std::array kFunctions = {
     Function{"sum", Op::Sum, 1},
     Function{"mean", Op::Mean, 1},
     Function{"dot", Op::Dot, 2},
+    Function{"threshold", Op::Threshold, 2},
     Function{"sum_k", Op::SumK, 1},
     Function{"mean_k", Op::MeanK, 1},
     Function{"max_k", Op::MaxK, 1},

@@ -27,6 +27,8 @@ MethodMemory memory_of(std::istringstream& words) {
     FEDHIVE_CHECK(!words.fail(), "a memory of a method");
     memory.owner = owner == "server" ? MemoryOwner::Server : owner == "client" ? MemoryOwner::Client : MemoryOwner::Visit;
     memory.first = std::strtod(first.c_str(), nullptr);
+    std::string drawn;
+    memory.drawn = static_cast<bool>(words >> drawn);
     return memory;
 }
 
@@ -42,21 +44,32 @@ bool MethodFormulas::sets(Place place, std::string_view name) const {
     });
 }
 
-MemorySpec MethodMemory::spec() const {
+MemorySpec MethodMemory::spec(bool mixed) const {
     const bool client = owner == MemoryOwner::Client;
     return {.name = name,
             .owner = owner,
-            .first = begins_as_model && client ? FirstValue::SentModel : FirstValue::Zero,
+            .first = begins_as_model && client ? FirstValue::SentModel
+                     : drawn                   ? FirstValue::Drawn
+                                               : FirstValue::Zero,
             .down = down,
             .up = up,
-            .change = client ? MemoryChange::Set : MemoryChange::Nothing};
+            .change = !client ? MemoryChange::Nothing
+                      : mixed ? MemoryChange::Mixed
+                              : MemoryChange::Set};
+}
+
+/// The numbers that a place's formulas give beside the weights.
+void MethodFormulas::add_numbers_of(Place place, Scope& scope) const {
+    for (const Target& target : parsed(place).targets)
+        if (target.name != "weight") scope.given.emplace(target.name, Shape::Number);
 }
 
 Scope MethodFormulas::scope(Place place) const {
     Scope scope;
     for (const auto& [name, value] : keys) scope.given.emplace(name, Shape::Number);
-    if (place == Place::Cohort) {
+    if (place == Place::Cohort || place == Place::Peers) {
         add(scope.given, Shape::Cohort, {"k.n", "k.steps", "k.loss", "k.norm", "k.sent_loss"});
+        if (place == Place::Peers) add(scope.given, Shape::Cohort, {"k.me", "k.id"});
         for (const std::string& report : reports) scope.given.emplace("k." + report, Shape::Cohort);
         add(scope.given, Shape::Number, {"round", "clients", "received"});
         scope.targets.emplace("weight", Shape::Cohort);
@@ -72,9 +85,18 @@ Scope MethodFormulas::scope(Place place) const {
             scope.given.emplace(memory.name, Shape::Vector);
             if (memory.owner == MemoryOwner::Server) scope.targets.emplace(memory.name, Shape::Vector);
         }
-        if (!has(Place::Cohort)) return scope;
-        for (const Target& target : parsed(Place::Cohort).targets)
-            if (target.name != "weight") scope.given.emplace(target.name, Shape::Number);
+        if (has(Place::Cohort)) add_numbers_of(Place::Cohort, scope);
+        return scope;
+    }
+    if (place == Place::Mix) {
+        add(scope.given, Shape::Vector, {"w_t", "u"});
+        add(scope.given, Shape::Number, {"round", "clients", "received"});
+        for (const MethodMemory& memory : memories) {
+            if (memory.owner != MemoryOwner::Client && !memory.up) continue;
+            scope.given.emplace(memory.name, Shape::Vector);
+            if (memory.owner == MemoryOwner::Client) scope.targets.emplace(memory.name, Shape::Vector);
+        }
+        if (has(Place::Peers)) add_numbers_of(Place::Peers, scope);
         return scope;
     }
     add(scope.given, Shape::Number, {"lr", "round", "n"});
@@ -91,7 +113,10 @@ Scope MethodFormulas::scope(Place place) const {
         return scope;
     }
     add(scope.given, Shape::Vector, {"w_t", "local"});
-    if (place != Place::Judge) add(scope.given, Shape::Vector, {"g_t"});
+    if (place != Place::Judge) {
+        add(scope.given, Shape::Vector, {"g_t"});
+        for (const LossAt& loss : losses_at) scope.given.emplace(loss.name, Shape::Number);
+    }
     const bool in_steps = place == Place::Second || place == Place::Gradient;
     for (const MethodMemory& memory : memories) {
         const bool of_visit = changes_in_steps(memory) && (in_steps || place == Place::End);
@@ -127,10 +152,11 @@ std::string MethodFormulas::text() const {
     std::string text;
     for (const auto& [name, value] : keys) text += fmt::format("key {} {:a}\n", name, value);
     for (const MethodMemory& memory : memories)
-        text += fmt::format("memory {} {} {:d} {:d} {:d} {:a}\n", memory.name, word_of_owner(memory.owner), memory.down,
-                            memory.up, memory.begins_as_model, memory.first);
+        text += fmt::format("memory {} {} {:d} {:d} {:d} {:a}{}\n", memory.name, word_of_owner(memory.owner), memory.down,
+                            memory.up, memory.begins_as_model, memory.first, memory.drawn ? " drawn" : "");
     for (const std::string& report : reports) text += fmt::format("report {}\n", report);
     if (second_on_next) text += "second_on_next\n";
+    for (const LossAt& loss : losses_at) text += fmt::format("loss_at {} {}\n", loss.name, loss.at);
     for (const OtherAnswers& other : also_at) text += fmt::format("at {} {}\n", other.name, other.at);
     for (const auto& [place, list] : lines)
         for (const std::string& line : list) text += fmt::format("{} {}\n", word_of(place), line);
@@ -154,6 +180,9 @@ MethodFormulas MethodFormulas::of(std::string_view text) {
             method.reports.push_back(name);
         } else if (kind == "second_on_next") {
             method.second_on_next = true;
+        } else if (kind == "loss_at") {
+            words >> name >> value;
+            method.losses_at.push_back({name, value});
         } else if (kind == "at") {
             words >> name >> value;
             method.also_at.push_back({name, value});

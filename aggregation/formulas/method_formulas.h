@@ -7,6 +7,8 @@
 //   end       memory = …     what the client keeps and sends when it has trained
 //   cohort    weight = …     when all updates of a round are there: numbers of the cohort
 //   server    w = …          the next model, and what the server keeps
+//   peers     weight = …     for each client of the round in turn: how much of each update it gets
+//   mix       memory = …     what that client keeps of Σ weight_j u_j
 //   judge     w = …          a client's own model, for an evaluation
 #pragma once
 
@@ -24,9 +26,9 @@
 
 namespace fedhive::aggregation::formulas {
 
-enum class Place { Start, Loss, Second, Gradient, End, Cohort, Server, Judge };
+enum class Place { Start, Loss, Second, Gradient, End, Cohort, Server, Peers, Mix, Judge };
 constexpr auto all_words(Place) {
-    return std::array{"start", "loss", "second", "gradient", "end", "cohort", "server", "judge"};
+    return std::array{"start", "loss", "second", "gradient", "end", "cohort", "server", "peers", "mix", "judge"};
 }
 
 /// A vector that the method remembers. One of the server that does not go down never leaves the coordinator.
@@ -36,16 +38,24 @@ struct MethodMemory {
     bool down = false;
     bool up = false;
     bool begins_as_model = false;  // a client's: as the model that it is sent first; a visit's: as the model that is sent
+    bool drawn = false;            // a server's that goes down: at first as another model, drawn by a seed of its own
     double first = 0.0;            // of each element, of a server's that does not go down
 
     /// It travels, or a client keeps it: the arena and the records have room for it (memories.h).
     bool is_declared() const { return owner == MemoryOwner::Client || down || up; }
-    /// Views `name`.
-    MemorySpec spec() const;
+    /// Views `name`. mixed: the server's `mix` sets it.
+    MemorySpec spec(bool mixed = false) const;
 };
 
 /// `NAME.logits` and `NAME.z` in the loss are those at the vector `at`: w_t, w_0 or a memory that a client reads.
 struct OtherAnswers {
+    std::string name;
+    std::string at;
+};
+
+/// A number that a client's formulas read: the mean loss of its training examples at the vector `at`, before it trains: w_t, or a
+/// memory that it reads.
+struct LossAt {
     std::string name;
     std::string at;
 };
@@ -57,6 +67,7 @@ struct MethodFormulas {
     std::vector<MethodMemory> memories;
     std::vector<std::string> reports;   // numbers that `end` gives
     std::vector<OtherAnswers> also_at;  // of `loss`
+    std::vector<LossAt> losses_at;
     std::map<Place, Lines> lines;
     bool second_on_next = false;  // the second gradient is the next batch's, else the same batch's
 
@@ -71,6 +82,9 @@ struct MethodFormulas {
         return memory.owner != MemoryOwner::Server && sets(Place::Gradient, memory.name);
     }
 
+    /// A client's memory that the server mixes of the updates of a round.
+    bool is_mixed(const MethodMemory& memory) const { return sets(Place::Mix, memory.name); }
+
     /// Throws FormulaError.
     Formulas parsed(Place place) const;
     /// What a place's formulas may read and set.
@@ -79,6 +93,9 @@ struct MethodFormulas {
     /// One line each, for a worker. of() reads it back; it throws Fault for text that text() did not write.
     std::string text() const;
     static MethodFormulas of(std::string_view text);
+
+private:
+    void add_numbers_of(Place place, Scope& scope) const;
 };
 
 inline constexpr std::size_t kLongestMethod = kLongestText + 2048;  // bytes of text()

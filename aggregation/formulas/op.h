@@ -43,6 +43,7 @@ enum class Op : std::uint8_t {
     Sum,
     Mean,
     Dot,
+    Threshold,  // and a share of its elements
     // of cohort numbers: to a number, then to cohort numbers
     SumK,
     MeanK,
@@ -78,7 +79,7 @@ inline constexpr std::size_t kOpsOfTwo = index_of(Op::Negative);
 inline constexpr std::size_t kOpsOfOne = index_of(Op::Where) - kOpsOfTwo;
 FEDHIVE_HOST_DEVICE constexpr bool is_of_two(Op op) { return op < Op::Negative; }
 FEDHIVE_HOST_DEVICE constexpr bool is_of_one(Op op) { return op >= Op::Negative && op < Op::Where; }
-FEDHIVE_HOST_DEVICE constexpr bool is_reduction(Op op) { return op >= Op::Sum && op <= Op::Dot; }
+FEDHIVE_HOST_DEVICE constexpr bool is_reduction(Op op) { return op >= Op::Sum && op <= Op::Threshold; }
 constexpr bool is_of_cohort(Op op) { return op >= Op::SumK && op <= Op::SimplexK; }
 constexpr bool is_of_products(Op op) { return op >= Op::DotK && op <= Op::NearestK; }
 

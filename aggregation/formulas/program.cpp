@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <utility>
 
 namespace fedhive::aggregation::formulas {
@@ -77,16 +78,21 @@ private:
         }
     }
 
+    static std::span<const std::size_t> vectors_of(const Node& reduction) {
+        return reduction.arguments().first(reduction.op == Op::Dot ? 2 : 1);
+    }
+
     void reduce(std::size_t level) {
         std::vector<std::size_t> found, roots;
         for (std::size_t i = 0; i < nodes().size(); ++i)
             if (needed_[i] && is_reduction(nodes()[i].op) && program_.levels[i] == level) found.push_back(i);
         for (const std::size_t i : found)
-            for (const std::size_t arg : nodes()[i].arguments()) roots.push_back(arg);
+            for (const std::size_t arg : vectors_of(nodes()[i])) roots.push_back(arg);
         begin_pass(roots);
         for (const std::size_t i : found) {
             Reduction reduction{.node = i, .a = place(nodes()[i].args[0])};
-            if (nodes()[i].num_args == 2) reduction.b = place(nodes()[i].args[1]);
+            reduction.is_threshold = nodes()[i].op == Op::Threshold;
+            if (vectors_of(nodes()[i]).size() == 2) reduction.b = place(nodes()[i].args[1]);
             pass().reductions.push_back(reduction);  // its registers stay until the chunk's end
         }
     }

@@ -10,10 +10,11 @@
 
 namespace fedhive::aggregation::formulas {
 
-/// Σ a[i] b[i], the value of `node`; without b: Σ a[i].
+/// Σ a[i] b[i], the value of `node`; without b: Σ a[i]. A threshold: of |a[i]|, whose share is the node's second argument.
 struct Reduction {
     std::size_t node = 0;
     Operand a{}, b{};
+    bool is_threshold = false;
 };
 
 struct Pass {

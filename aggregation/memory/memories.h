@@ -31,12 +31,14 @@ enum class MemoryOwner : std::uint32_t { Server, Client, Visit };
 /// as wide as the input of the model's last layer.
 enum class MemoryShape : std::uint32_t { Trainable, Named, Classes, ClassesByFeatures, Scalar };
 
-/// A client's memory before its first accepted update.
-enum class FirstValue : std::uint32_t { Zero, SentModel };
+/// A client's memory before its first accepted update; the server's before the first round. Drawn: as another model, of a seed of its
+/// own.
+enum class FirstValue : std::uint32_t { Zero, SentModel, Drawn };
 
 /// What happens to a client's memory when its update is accepted. Add: memory += what the visit wrote; Set: memory = that; AddUpdate:
-/// memory += the update's parameters, as they are in the slot then.
-enum class MemoryChange : std::uint32_t { Nothing, Add, Set, AddUpdate };
+/// memory += the update's parameters, as they are in the slot then; Mixed: memory = what the server mixes for the client of the
+/// updates of the round (formula_mix.h), and the visit writes nothing.
+enum class MemoryChange : std::uint32_t { Nothing, Add, Set, AddUpdate, Mixed };
 
 /// The sum of a client's accepted updates, for a rule that weighs clients by it.
 inline constexpr std::string_view kHistory = "history";
@@ -103,6 +105,8 @@ struct Memory {
     bool travels() const { return down || up; }
     bool in_record() const { return owner == MemoryOwner::Client; }
     bool is_of_update() const { return change == MemoryChange::AddUpdate; }
+    /// The server sets it, not the visit.
+    bool is_mixed() const { return change == MemoryChange::Mixed; }
 };
 
 class Memories {
@@ -119,8 +123,12 @@ public:
                       "memory '{}': a client's changes with its update, and no other does", spec.name);
         FEDHIVE_CHECK(spec.owner != MemoryOwner::Server || spec.down, "memory '{}' of the server does not go down", spec.name);
         FEDHIVE_CHECK(spec.owner != MemoryOwner::Visit || !spec.down, "memory '{}' of a visit goes down", spec.name);
-        FEDHIVE_CHECK(spec.first == FirstValue::Zero || spec.change == MemoryChange::Set,
-                      "memory '{}' begins as the model that was sent, so it is set", spec.name);
+        FEDHIVE_CHECK(
+            spec.first != FirstValue::SentModel || spec.change == MemoryChange::Set || spec.change == MemoryChange::Mixed,
+            "memory '{}' begins as the model that was sent, so it is set", spec.name);
+        FEDHIVE_CHECK(
+            spec.first != FirstValue::Drawn || (spec.owner == MemoryOwner::Server && spec.shape == MemoryShape::Trainable),
+            "memory '{}' is drawn as a model, so it is the server's and as long", spec.name);
         FEDHIVE_CHECK(
             spec.change != MemoryChange::AddUpdate || (spec.shape == MemoryShape::Trainable && !spec.down && !spec.up),
             "memory '{}' grows by the update, so it has its shape and does not travel", spec.name);

@@ -41,9 +41,27 @@ void FormulaVisit::take_gradient(TrainingStep& step, const LocalTraining& traini
     mean_gradient(step, training, {}, client.round, client.client_id, client.shard, sent, vectors_.mean_gradient());
 }
 
-ConstParamSpan FormulaVisit::begin(const aggregation::VisitMemories& memories, ConstParamSpan sent, const VisitFacts& facts) {
+/// What the client keeps for itself, and buffers, are those of `sent`.
+void FormulaVisit::take_losses(ConstParamSpan sent, const LossOfModel& loss_of) {
+    for (const aggregation::formulas::LossAt& loss : method_.losses_at) {
+        if (loss.at == "w_t") {
+            vectors_.set_number(loss.name, loss_of(sent));
+            continue;
+        }
+        if (model_room_.span().size == 0) model_room_ = ParamBuffer(sent.size, space_);
+        aggregation::copy(model_room_, sent);
+        const ConstParamSpan values = values_of(loss.at);
+        for (const auto& range : shared_ranges_)
+            aggregation::copy(model_room_.span().part(range.first, range.width), values.part(range.first, range.width));
+        vectors_.set_number(loss.name, loss_of(model_room_));
+    }
+}
+
+ConstParamSpan FormulaVisit::begin(const aggregation::VisitMemories& memories, ConstParamSpan sent, const VisitFacts& facts,
+                                   const LossOfModel& loss_of) {
     vectors_.begin(memories, sent, facts);
     began_ = sent;
+    take_losses(sent, loss_of);
     if (start_) {
         if (start_room_.span().size == 0) start_room_ = ParamBuffer(sent.size, space_);
         aggregation::copy(start_room_, sent);

@@ -14,6 +14,7 @@
 #include "clients/visit/visit_vectors.h"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,6 +24,9 @@ namespace fedhive::clients {
 
 /// The method's text in fixed size, for a worker's plan; empty: no method.
 using MethodText = FixedText<aggregation::formulas::kLongestMethod>;
+
+/// The mean loss of the client's training examples for a model, [P]; without draws.
+using LossOfModel = std::function<double(aggregation::ConstParamSpan model)>;
 
 class FormulaVisit {
 public:
@@ -37,10 +41,11 @@ public:
     void take_gradient(TrainingStep& step, const LocalTraining& training, const MeasuredClient& client,
                        aggregation::ConstParamSpan sent);
 
-    /// Before the client's first step. sent: [P], the model that it was sent, with its own local part. The result is where it
-    /// begins: `sent`, or what `start` gives; valid until the next visit.
+    /// Before the client's first step. sent: [P], the model that it was sent, with its own local part. loss_of: called for each
+    /// loss_at() of the method; may be empty if there is none. The result is where it begins: `sent`, or what `start` gives; valid
+    /// until the next visit.
     aggregation::ConstParamSpan begin(const aggregation::VisitMemories& memories, aggregation::ConstParamSpan sent,
-                                      const VisitFacts& facts);
+                                      const VisitFacts& facts, const LossOfModel& loss_of = {});
 
     /// After its last step, if has_end(): writes the client's memories and what comes up, where they are wanted, and its reports.
     /// local: [P], the trained model. What the client does not share is 0 in what comes up. loss: of the visit.
@@ -59,6 +64,7 @@ private:
     void run_end(const aggregation::VisitMemories& memories, aggregation::ConstParamSpan local, const ClientResult& result,
                  double loss, ReportValues& reports);
     void keep_stepped(const aggregation::VisitMemories& memories);
+    void take_losses(aggregation::ConstParamSpan sent, const LossOfModel& loss_of);
 
     aggregation::formulas::MethodFormulas method_;
     aggregation::MemorySpace space_;
@@ -71,7 +77,7 @@ private:
     std::vector<std::size_t> report_places_{};
     // Of the present visit:
     aggregation::ConstParamSpan began_{};
-    aggregation::ParamBuffer start_room_{}, update_room_{};
+    aggregation::ParamBuffer start_room_{}, update_room_{}, model_room_{};
     std::vector<aggregation::ParamBuffer> unwanted_{};  // for what a replay does not keep, by target
 };
 

@@ -17,6 +17,13 @@ EvaluationSums sums_over(Evaluation& evaluation, const ExamplesView& from, std::
     return sums;
 }
 
+double mean_loss_of_model(Evaluation& evaluation, const MeasureOptions& options, aggregation::ConstParamSpan model,
+                          std::span<const std::uint32_t> examples, const std::function<void()>& after_piece) {
+    evaluation.begin(model);
+    const EvaluationSums sums = sums_over(evaluation, options.train, examples, options.chunk, options.sums, after_piece);
+    return mean_loss_of(sums.loss(), sums.counted_examples(examples.size(), options.train.target.width));
+}
+
 MeasurePass::MeasurePass(Evaluation& evaluation, TrainingStep& step, const MeasureOptions& options, const Reports& reports)
     : evaluation_(evaluation),
       step_(step),

@@ -20,6 +20,12 @@ namespace fedhive::clients {
 EvaluationSums sums_over(Evaluation& evaluation, const ExamplesView& from, std::span<const std::uint32_t> indices,
                          std::uint64_t chunk, const SumsPlan& plan, const std::function<void()>& after_piece = {});
 
+struct MeasureOptions;
+
+/// The mean loss of a model, [P], on these training examples, at least one, as an evaluation has it.
+double mean_loss_of_model(Evaluation& evaluation, const MeasureOptions& options, aggregation::ConstParamSpan model,
+                          std::span<const std::uint32_t> examples, const std::function<void()>& after_piece = {});
+
 /// What a pass needs to know of a run.
 struct MeasureOptions {
     ExamplesView train;

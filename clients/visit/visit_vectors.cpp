@@ -108,6 +108,7 @@ void VisitVectors::set_all(Executor& executor) const {
     executor.set("n", static_cast<double>(facts_.num_examples));
     executor.set("steps", static_cast<double>(facts_.steps));
     executor.set("lr", facts_.lr);
+    for (const auto& [name, value] : numbers_) executor.set(name, value);
     each([&](std::string_view name, ConstParamSpan values) { executor.set(name, values); });
 }
 

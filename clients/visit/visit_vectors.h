@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -73,6 +74,9 @@ public:
     }
     const VisitFacts& facts() const { return facts_; }
 
+    /// A number of this visit, by name, that formulas read beside the facts.
+    void set_number(const std::string& name, double value) { numbers_[name] = value; }
+
 private:
     struct Bound {
         aggregation::MemoryOwner owner = aggregation::MemoryOwner::Visit;
@@ -92,6 +96,7 @@ private:
     aggregation::ParamBuffer mask_{};           // [trainable]: 1 in the client's own part, else 0; empty: no formula reads it
     aggregation::ConstParamSpan sent_{};
     VisitFacts facts_{};
+    std::map<std::string, double> numbers_{};
 };
 
 }  // namespace fedhive::clients

@@ -187,7 +187,15 @@ aggregation::ConstParamSpan TrainTask::begin_formulas(const Task& task, const Lo
     const std::size_t examples = first.shard.size();
     const VisitFacts facts =
         VisitFacts::of(task.round, examples, training.steps_of(examples), worker_.plan.optimizer, task.objective);
-    const aggregation::ConstParamSpan began = formulas_->begin(worker_.memories_of(task, first.client_id), sent, facts);
+    const auto loss_of = [&](aggregation::ConstParamSpan model) {
+        const auto after_piece = [&] {
+            worker_.supervision.beat();
+            worker_.supervision.throw_if_stopping();
+        };
+        return mean_loss_of_model(worker_.trainer.evaluation(), worker_.measure_options(), model, first.shard, after_piece);
+    };
+    const aggregation::ConstParamSpan began =
+        formulas_->begin(worker_.memories_of(task, first.client_id), sent, facts, loss_of);
     if (OutputLoss* const loss = worker_.trainer.output_loss())
         begin_loss(*loss, *formulas_, facts, worker_.dataset.train(), first.shard);
     return began;

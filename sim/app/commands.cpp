@@ -316,7 +316,7 @@ int evaluate_command(const std::filesystem::path& run_folder, bool json) {
     const Experiment run = Experiment::to_evaluate(loaded, [&](const Experiment& begun) {
         found = parted(begun.model.spec, read_model(run_folder / "model.safetensors", clients::whole_layout(begun.model.spec),
                                                     clients::other_tensors(begun.model.spec)));
-        begun.server.begin_with(found.parameters, found.frozen);
+        begun.server.begin_with(found);
     });
     Fleet fleet(run.fleet_options(), run.worker_plan, *run.resources.arena, run.data.dataset);
     const Metrics metrics = evaluate(fleet, run);

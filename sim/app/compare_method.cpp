@@ -83,7 +83,9 @@ Drawn of_client(const MethodFormulas& method, Draws& draws) {
     for (std::size_t i = 0; i < kElements; ++i) drawn.vectors["local"].push_back(i % 3 == 0 ? 1.0F : 0.0F);
     for (const MethodMemory& memory : method.memories)
         drawn.vectors[memory.name] = draws.vector(memory.owner == MemoryOwner::Server);
-    drawn.numbers = {{"lr", {0.0625}}, {"round", {7}}, {"step", {3}}, {"steps", {6}}, {"n", {48}}, {"loss", {0.75}}};
+    for (const auto& loss : method.losses_at) drawn.numbers[loss.name] = {draws.number(true)};
+    drawn.numbers.merge(std::map<std::string, Numbers>{
+        {"lr", {0.0625}}, {"round", {7}}, {"step", {3}}, {"steps", {6}}, {"n", {48}}, {"loss", {0.75}}});
     return drawn;
 }
 
@@ -92,7 +94,13 @@ Drawn of_server(const MethodFormulas& method, Draws& draws) {
     drawn.vectors["w"] = draws.vector();
     drawn.numbers = {{"round", {7}}, {"clients", {12}}, {"received", {static_cast<double>(kUpdates)}}};
     for (std::size_t k = 0; k < kUpdates; ++k) drawn.of_updates["u"].push_back(draws.vector());
+    if (method.has(Place::Mix)) {
+        drawn.vectors["w_t"] = draws.vector();
+        drawn.numbers["k.me"] = {0, 0, 1, 0, 0};
+        drawn.numbers["k.id"] = {1, 4, 5, 6, 9};
+    }
     for (const MethodMemory& memory : method.memories) {
+        if (method.has(Place::Mix) && memory.owner == MemoryOwner::Client) drawn.vectors[memory.name] = draws.vector();
         if (memory.owner == MemoryOwner::Server) drawn.vectors[memory.name] = draws.vector(true);
         for (std::size_t k = 0; memory.up && k < kUpdates; ++k) drawn.of_updates[memory.name].push_back(draws.vector());
     }
@@ -203,6 +211,15 @@ MethodComparison compare_with_python(const Method& method) {
     if (method.has(Place::Cohort)) ours["cohort"] = evaluated(method.formulas, Place::Cohort, server);
     aggregate(method, ours["cohort"], server);
     if (method.has(Place::Server)) ours["server"] = evaluated(method.formulas, Place::Server, server);
+
+    if (method.has(Place::Mix)) {
+        Drawn mixed = server;
+        for (const auto& [name, value] : evaluated(method.formulas, Place::Peers, server))
+            if (name != "weight") mixed.numbers[name] = value;
+        const Numbers weights = evaluated(method.formulas, Place::Peers, server).at("weight");
+        for (const auto& [name, vectors] : server.of_updates) mixed.vectors[name] = weighted(vectors, weights);
+        ours["mix"] = evaluated(method.formulas, Place::Mix, mixed);
+    }
 
     const TemporaryFile inputs;
     std::ofstream(inputs.path()) << json{

@@ -157,17 +157,20 @@ clients::LocalTraining training_here(const Experiment& run) {
     return training;
 }
 
+clients::MeasureOptions measure_options(const Experiment& run, aggregation::MemorySpace space) {
+    return {.train = run.data.dataset.train(space),
+            .sums = run.worker_plan.sums.of_client(),
+            .chunk = run.worker_plan.evaluation_chunk,
+            .training = training_here(run)};
+}
+
 /// What the client measures of the model that it is sent.
 clients::ReportValues measured_again(const Experiment& run, clients::Trainer& trainer, aggregation::ConstParamSpan sent,
                                      std::uint32_t round, std::uint32_t client_id) {
     clients::ReportValues values{};
     const clients::WorkerPlan& plan = run.worker_plan;
     if (!clients::any_measured(plan.reports)) return values;
-    const clients::MeasureOptions options{.train = run.data.dataset.train(sent.space),
-                                          .sums = plan.sums.of_client(),
-                                          .chunk = plan.evaluation_chunk,
-                                          .training = training_here(run)};
-    clients::MeasurePass pass(trainer.evaluation(), trainer.step(), options, plan.reports);
+    clients::MeasurePass pass(trainer.evaluation(), trainer.step(), measure_options(run, sent.space), plan.reports);
     pass.begin(sent);
     pass.measure({round, client_id, run.data.dataset.shard(client_id)}, values, [] { clients::throw_if_interrupted(); });
     return values;
@@ -208,7 +211,10 @@ clients::ClientResult train_recorded(const Experiment& run, const std::vector<Re
         const std::size_t examples = rows[row].shard.size();
         const auto facts =
             clients::VisitFacts::of(round, examples, training.steps_of(examples), run.worker_plan.optimizer, objective);
-        began = formulas->begin(memories, global, facts);
+        began = formulas->begin(memories, global, facts, [&](aggregation::ConstParamSpan model) {
+            return clients::mean_loss_of_model(trainer->evaluation(), measure_options(run, global.space), model,
+                                               rows[row].shard, [] { clients::throw_if_interrupted(); });
+        });
         if (clients::OutputLoss* const loss = trainer->output_loss())
             clients::begin_loss(*loss, *formulas, facts, run.data.dataset.train(), rows[row].shard);
     }

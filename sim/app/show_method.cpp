@@ -16,7 +16,8 @@ std::string line(const std::string& what, const std::string& text) { return fmt:
 
 std::string memory_text(const MethodMemory& memory) {
     if (memory.owner == MemoryOwner::Server)
-        return fmt::format("{}: at the server{}", memory.name, memory.down ? ", sent down with the model" : "");
+        return fmt::format("{}: at the server{}{}", memory.name, memory.drawn ? ", at first drawn as a model" : "",
+                           memory.down ? ", sent down with the model" : "");
     if (memory.owner == MemoryOwner::Client)
         return fmt::format("{}: at each client{}", memory.name,
                            memory.begins_as_model ? ", at first the model that it is sent" : "");
@@ -57,6 +58,9 @@ std::string method_text(const Method& method) {
     for (const aggregation::formulas::OtherAnswers& other : method.formulas.also_at)
         text += line("also at",
                      fmt::format("{0}.logits, {0}.z: of the same batch at {1}, in evaluation mode", other.name, other.at));
+    for (const aggregation::formulas::LossAt& loss : method.formulas.losses_at)
+        text +=
+            line("loss at", fmt::format("{}: of {}, on the client's training examples, before it trains", loss.name, loss.at));
     for (const auto& [place, lines] : method.formulas.lines)
         for (const std::string& formula : lines) text += line(&formula == lines.data() ? word_of(place) : "", formula);
     return text;

@@ -19,15 +19,16 @@ namespace fs = std::filesystem;
 using aggregation::MemoryOwner;
 using aggregation::formulas::FormulaError;
 using aggregation::formulas::Lines;
+using aggregation::formulas::LossAt;
 using aggregation::formulas::MethodMemory;
 using aggregation::formulas::OtherAnswers;
 using aggregation::formulas::Place;
 
 namespace {
 
-constexpr std::array kParts = {"version",  "method",  "doc",    "weighting", "keys",   "memories",
-                               "reports",  "also_at", "start",  "loss",      "second", "second_batch",
-                               "gradient", "end",     "cohort", "server",    "judge",  "source_sha256"};
+constexpr std::array kParts = {"version", "method",    "doc",    "weighting", "keys",   "memories",     "reports",
+                               "also_at", "losses_at", "start",  "loss",      "second", "second_batch", "gradient",
+                               "end",     "cohort",    "server", "peers",     "mix",    "judge",        "source_sha256"};
 constexpr const char* kServerRate = "server_lr";
 
 [[noreturn]] void refuse(const Node& node, const std::string& problem) {
@@ -125,12 +126,13 @@ MethodMemory memory_of(const Node& item, Method& method) {
     if (first.empty() || first == "0") return memory;
     if (first == "w_t" && memory.owner != MemoryOwner::Server) {
         memory.begins_as_model = true;
+    } else if (first == "drawn" && memory.down) {
+        memory.drawn = true;
     } else if (memory.owner == MemoryOwner::Server && !memory.down && first != "w_t") {
         method.first[memory.name] = first;
     } else {
-        refuse(item, fmt::format("memory '{}': first: '{}'; allowed: 0, for a client's or a visit's w_t, and for a server's "
-                                 "that does not go down "
-                                 "a formula of keys",
+        refuse(item, fmt::format("memory '{}': first: '{}'; allowed: 0; of a client or a visit also w_t; of the server also "
+                                 "drawn if it goes down, else a formula of keys",
                                  memory.name, first));
     }
     return memory;
@@ -156,6 +158,8 @@ const char* target_of(Place place) {
             return "loss";
         case Place::Second:
             return "w_2";
+        case Place::Peers:
+            return "weight";
         case Place::Start:
         case Place::Judge:
             return "w";
@@ -193,10 +197,16 @@ void check_use(const Method& method, const Node& root) {
     const auto sets = [&](Place place, const std::string& name) { return method.formulas.sets(place, name); };
     const auto is_read = [&](const std::string& name) {
         if (std::ranges::find(method.formulas.also_at, name, &OtherAnswers::at) != method.formulas.also_at.end()) return true;
+        if (std::ranges::find(method.formulas.losses_at, name, &LossAt::at) != method.formulas.losses_at.end()) return true;
         return std::any_of(method.formulas.lines.begin(), method.formulas.lines.end(),
                            [&](const auto& of_place) { return method.formulas.parsed(of_place.first).reads(name); });
     };
     for (const MethodMemory& memory : method.formulas.memories) {
+        const bool is_mixed = method.formulas.is_mixed(memory);
+        if (is_mixed && (sets(Place::End, memory.name) || method.formulas.changes_in_steps(memory)))
+            refuse(*root.find("mix"),
+                   fmt::format("memory '{}' is set by `mix` and by its client's visit; only one of them sets it", memory.name));
+        if (is_mixed && is_read(memory.name)) continue;
         const Place place = memory.owner == MemoryOwner::Server                ? Place::Server
                             : memory.owner == MemoryOwner::Visit && !memory.up ? Place::Gradient
                                                                                : Place::End;
@@ -205,6 +215,9 @@ void check_use(const Method& method, const Node& root) {
                                                        memory.name, word_of(place), memory.name));
         if (!is_read(memory.name)) refuse(*root.find("memories"), fmt::format("memory '{}' is never read", memory.name));
     }
+    for (const LossAt& loss : method.formulas.losses_at)
+        if (!is_read(loss.name))
+            refuse(*root.find("losses_at"), fmt::format("losses_at: '{}', the loss at {}, is never read", loss.name, loss.at));
     for (const std::string& report : method.formulas.reports)
         if (!sets(Place::End, report))
             refuse(*root.find("reports"),
@@ -216,6 +229,10 @@ void check_places(const Method& method, const Node& root) {
     for (const auto& [place, lines] : method.formulas.lines)
         if (const std::string target = target_of(place); !target.empty() && !method.formulas.sets(place, target))
             refuse(*root.find(word_of(place)), fmt::format("{0}: no formula '{1} = …'", word_of(place), target));
+    for (const auto& [one, other] : {std::pair(Place::Peers, Place::Mix), std::pair(Place::Mix, Place::Peers)})
+        if (method.has(one) && !method.has(other))
+            refuse(*root.find(word_of(one)), fmt::format("{0}: there is no `{1}`; `peers` gives the weights of u in `mix`",
+                                                         word_of(one), word_of(other)));
     const Node* second = root.find("second");
     if (second != nullptr && !(method.has(Place::Gradient) && method.formulas.parsed(Place::Gradient).reads("g_2")))
         refuse(*second, "second: `gradient` does not read g_2, the gradient that is taken there");
@@ -226,21 +243,21 @@ void check_places(const Method& method, const Node& root) {
         refuse(*batch, fmt::format("second_batch: '{}'; allowed: same, next", batch->text));
 }
 
-/// `also_at: {sent: w_t}`: names, and vectors that a client reads.
-std::vector<OtherAnswers> also_at_of(const Node& map, const Method& method) {
+/// `also_at: {sent: w_t}`, `losses_at: {F: m}`: names, and vectors that a client reads, of `given` or memories.
+template <typename Named>
+std::vector<Named> named_at(const Node& map, const Method& method, std::vector<std::string> given) {
     check_kind(map, Node::Kind::Map, "a map {name: vector}");
-    std::vector<std::string> vectors{"w_t", "w_0"};
     for (const MethodMemory& memory : method.formulas.memories)
-        if (memory.owner == MemoryOwner::Client || memory.down) vectors.push_back(memory.name);
-    std::vector<OtherAnswers> others;
+        if (memory.owner == MemoryOwner::Client || memory.down) given.push_back(memory.name);
+    std::vector<Named> all;
     for (const Node& one : map.children) {
-        if (!is_name(one.key)) refuse(one, fmt::format("also_at: '{}' is not a name", one.key));
-        if (std::ranges::find(vectors, one.text) == vectors.end())
-            refuse(one, fmt::format("also_at: {}: '{}' is no vector that a client has; there are: {}", one.key, one.text,
-                                    fmt::join(vectors, ", ")));
-        others.push_back({one.key, one.text});
+        if (!is_name(one.key)) refuse(one, fmt::format("{}: '{}' is not a name", map.key, one.key));
+        if (std::ranges::find(given, one.text) == given.end())
+            refuse(one, fmt::format("{}: {}: '{}' is no vector that a client has; there are: {}", map.key, one.key, one.text,
+                                    fmt::join(given, ", ")));
+        all.push_back({one.key, one.text});
     }
-    return others;
+    return all;
 }
 
 /// The loss depends on the model, and reads what `also_at` gives.
@@ -313,7 +330,9 @@ std::shared_ptr<Method> read_method(const std::string& box, const std::string& o
         method->reports.push_back({name, word_at(item, "doc")});
         method->formulas.reports.push_back(name);
     });
-    if (const Node* node = root.find("also_at")) method->formulas.also_at = also_at_of(*node, *method);
+    if (const Node* node = root.find("also_at"))
+        method->formulas.also_at = named_at<OtherAnswers>(*node, *method, {"w_t", "w_0"});
+    if (const Node* node = root.find("losses_at")) method->formulas.losses_at = named_at<LossAt>(*node, *method, {"w_t"});
     for (const std::string& word : words_of<Place>())
         if (const Node* node = root.find(word)) {
             const Place place = from_word<Place>(word).value();

@@ -20,6 +20,8 @@ std::string needs_of(const Method& method) {
     if (method.client.client_state()) needs.emplace_back("its clients remember");
     if (method.formulas.changes_visits()) needs.emplace_back("its clients do more than steps on the loss");
     if (method.has(aggregation::formulas::Place::Cohort)) needs.emplace_back("it takes numbers of a round's cohort");
+    if (method.has(aggregation::formulas::Place::Mix))
+        needs.emplace_back("its server mixes the updates of a round's cohort for each client");
     if (method.has(aggregation::formulas::Place::Server)) needs.emplace_back("it has the server's step");
     return fmt::format("{}", fmt::join(needs, " and "));
 }

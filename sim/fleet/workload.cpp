@@ -34,8 +34,8 @@ std::uint64_t Workload::examples_of(const Flight& flight, std::uint32_t client_i
 std::uint64_t Workload::examples_to_measure(const clients::Reports& measures, std::uint32_t client_id) const {
     constexpr std::uint64_t kPassesOfAStep = 3;
     const std::uint64_t examples = num_examples(client_id);
-    return (clients::measures_outputs(measures) ? divide_up(examples, kPassesOfAStep) : 0) +
-           (clients::place_of_gradient_norm(measures) ? examples : 0);
+    const std::uint64_t passes = (clients::measures_outputs(measures) ? 1 : 0) + plan_.loss_passes;
+    return divide_up(passes * examples, kPassesOfAStep) + (clients::place_of_gradient_norm(measures) ? examples : 0);
 }
 
 std::uint64_t Workload::examples_in_time(const Flight& flight, std::uint32_t client_id) const {

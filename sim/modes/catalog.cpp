@@ -53,7 +53,8 @@ bool runs(const ModeSpec& mode, const aggregation::ServerOptimizerSpec& server) 
 /// discount.
 bool runs(const ModeSpec& mode, const Method& method) {
     return (!method.formulas.changes_visits() || trains_alone(mode)) && (!method.reads_sent_loss() || trains_alone(mode)) &&
-           (!method.has(aggregation::formulas::Place::Cohort) || !mode.discounts);
+           (!method.has(aggregation::formulas::Place::Cohort) || !mode.discounts) &&
+           (!method.has(aggregation::formulas::Place::Mix) || mode.whole_cohort);
 }
 
 }  // namespace

@@ -191,10 +191,7 @@ Experiment Experiment::to_inspect(const LoadedConfig& loaded, Ranks& ranks, std:
     return run;
 }
 
-void Experiment::begin_anew(const LoadedConfig& loaded) const {
-    const FirstModel first = model.first(loaded);
-    server.begin_with(first.parameters, first.frozen);
-}
+void Experiment::begin_anew(const LoadedConfig& loaded) const { server.begin_with(model.first(loaded)); }
 
 std::vector<std::string> Experiment::warnings() const {
     std::vector<std::string> lines = all_warnings(data.warnings, model.spec);

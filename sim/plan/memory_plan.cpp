@@ -31,6 +31,10 @@ std::uint64_t vectors_of_method(const Method& method) {
     std::uint64_t vectors = 3;  // where a visit begins, its update, the mask of a client's own part
     if (method.has(aggregation::formulas::Place::Second)) vectors += 2;  // the first gradient, and the model
     if (method.has(aggregation::formulas::Place::Judge)) vectors += 1;
+    if (!method.formulas.losses_at.empty()) vectors += 1;
+    for (const auto& [place, lines] : method.formulas.lines)  // the magnitudes that a threshold is found among
+        vectors += static_cast<std::uint64_t>(
+            std::ranges::count_if(lines, [](const std::string& line) { return line.find("threshold(") != std::string::npos; }));
     return vectors + method.formulas.memories.size() + method.formulas.also_at.size();  // and other models of the loss
 }
 

@@ -137,11 +137,18 @@ ModelSetup ModelSetup::make(const LoadedConfig& loaded, const clients::DataShape
 FirstModel ModelSetup::first(const LoadedConfig& loaded) const {
     const aggregation::Layout whole = clients::whole_layout(spec);
     const std::filesystem::path& init = loaded.run.model.init;
-    if (!init.empty())
-        return parted(spec, blame(loaded, "model.init", [&] { return read_model(init, whole, clients::other_tensors(spec)); }));
-    std::vector<float> first(whole.num_floats(), 0.0F);
-    clients::initial_parameters(spec, whole, loaded.run.all_seeds().model, first);
-    return parted(spec, first);
+    const auto drawn = [&](std::uint64_t seed) {
+        std::vector<float> values(whole.num_floats(), 0.0F);
+        clients::initial_parameters(spec, whole, seed, values);
+        return parted(spec, values);
+    };
+    std::uint64_t seed = loaded.run.all_seeds().model;
+    FirstModel model = init.empty() ? drawn(seed) : parted(spec, blame(loaded, "model.init", [&] {
+                                                               return read_model(init, whole, clients::other_tensors(spec));
+                                                           }));
+    for (const aggregation::Memory& memory : memories.all())
+        if (memory.first == aggregation::FirstValue::Drawn) model.drawn.push_back(drawn(++seed).parameters);
+    return model;
 }
 
 }  // namespace fedhive::sim

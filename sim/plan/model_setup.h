@@ -20,6 +20,7 @@ namespace fedhive::sim {
 struct FirstModel {
     std::vector<float> parameters;
     std::vector<float> frozen;
+    std::vector<std::vector<float>> drawn{};  // of the memories that begin as another model, in their order
 };
 
 struct ModelSetup {

@@ -36,6 +36,7 @@ clients::WorkerPlan plan_workers(const RunConfig& config, const Mode& mode, cons
     plan.training.takes_next = method.second_on_next;
     if (method.has(aggregation::formulas::Place::Second)) plan.passes_of_a_step = 2;
     if (clients::loss_needs(method).features) plan.features = clients::feature_layer(model.spec).features;
+    plan.loss_passes = method.losses_at.size();
     plan.mean_gradient = config.strategy.parts.method != nullptr && config.strategy.parts.method->reads_mean_gradient();
     plan.states_descriptor = server.client_states.descriptor();
     plan.arena = resources.arena->geometry();

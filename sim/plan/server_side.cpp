@@ -28,6 +28,7 @@ ServerSide ServerSide::make(const LoadedConfig& loaded, const ModelSetup& model,
                                         run.training.optimizer.values.number_or("momentum", 0.0),
                                         static_cast<double>(strategy.objective.proximal_mu)};
     const Weighing weighing(strategy, local, reports_of(run), arena, num_clients, run.all_seeds().sampling);
+    Mixing mixing(strategy.method, {model.layout, model.memories, num_clients});
     const bool keeps_last = aggregation::aggregator_spec(run.strategy.parts.aggregator.name).keeps_last;
     const std::size_t extra_slot = arena.geometry().num_slots - 1 - (keeps_last ? 1 : 0);
     Attackers attackers(run.attack, {.sampling_seed = run.all_seeds().sampling, .num_clients = num_clients}, arena, extra_slot,
@@ -44,16 +45,22 @@ ServerSide ServerSide::make(const LoadedConfig& loaded, const ModelSetup& model,
             .clip = clip,
             .attackers = std::move(attackers),
             .weighing = weighing,
+            .mixing = std::move(mixing),
             .least_updates = least,
             .accountant =
                 run.privacy.wanted() ? std::optional(PrivacyAccountant(mechanism_of(run), *run.privacy.delta)) : std::nullopt};
 }
 
-void ServerSide::begin_with(aggregation::ConstParamSpan parameters, aggregation::ConstParamSpan frozen) const {
+void ServerSide::begin_with(const FirstModel& first) const {
     aggregation::set_zero(state.region());
-    aggregation::copy(state.model(), parameters);
-    aggregation::copy(state.arena.frozen(), frozen);
-    aggregation::synchronize(state.arena.space());  // before `parameters` are freed, and before a worker reads them
+    aggregation::copy(state.model(), first.parameters);
+    aggregation::copy(state.arena.frozen(), first.frozen);
+    std::size_t drawn = 0;
+    for (const aggregation::Memory& memory : state.memories.all())
+        if (memory.first == aggregation::FirstValue::Drawn && drawn < first.drawn.size())
+            aggregation::copy(state.memories.of(state.region(), memory.name()),
+                              aggregation::ConstParamSpan(first.drawn[drawn++]).part(0, memory.floats));
+    aggregation::synchronize(state.arena.space());  // before the model is freed, and before a worker reads it
 }
 
 std::vector<aggregation::Moment> ServerSide::moments() const {
@@ -92,7 +99,7 @@ Histories ServerSide::histories_of(std::span<const std::uint32_t> clients) const
     return histories;
 }
 
-void ServerSide::keep_states(const Arrivals& arrived) {
+void ServerSide::keep_states(const Arrivals& arrived, aggregation::ConstParamSpan sent) {
     if (client_states.floats() == 0) return;
     for (const ClientReport& client : arrived.clients) {
         if (client.failure || client.elsewhere) continue;
@@ -103,10 +110,16 @@ void ServerSide::keep_states(const Arrivals& arrived) {
                                                .beside = state.arena.kept(client.slot)};
         std::deque<aggregation::HostView> written;
         std::vector<aggregation::RecordChange> changes;
-        for (const aggregation::Memory& memory : state.memories.all())
-            if (memory.in_record())
+        for (const aggregation::Memory& memory : state.memories.all()) {
+            if (!memory.in_record()) continue;
+            const bool begins = memory.is_mixed() && memory.first == aggregation::FirstValue::SentModel &&
+                                !client_states.keeps(client.client_id);
+            if (begins)
+                changes.push_back({memory.record_offset, written.emplace_back(sent.part(0, memory.floats)), false});
+            else if (!memory.is_mixed())
                 changes.push_back({memory.record_offset, written.emplace_back(visit.written(memory.name())),
                                    memory.change != aggregation::MemoryChange::Set});
+        }
         client_states.change(client.client_id, changes);
     }
 }

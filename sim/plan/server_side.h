@@ -13,6 +13,7 @@
 #include "sim/round/flight.h"
 #include "sim/round/histories.h"
 #include "sim/round/missing_noise.h"
+#include "sim/round/mixing.h"
 #include "sim/round/mode.h"
 #include "sim/round/server_state.h"
 #include "sim/round/tree_noise.h"
@@ -36,6 +37,7 @@ struct ServerSide {
     ClipNorm clip;
     Attackers attackers;
     Weighing weighing;
+    Mixing mixing;
     std::uint64_t least_updates = 1;                // with fewer of them a round makes no server step
     std::optional<PrivacyAccountant> accountant{};  // with `privacy`
 
@@ -45,12 +47,18 @@ struct ServerSide {
                            const aggregation::Arena& arena, std::uint64_t num_clients, const Ranks& ranks = Ranks::alone(),
                            const std::filesystem::path& folder = {});
 
-    /// Publishes the first model: [P], and the frozen values, [F].
-    void begin_with(aggregation::ConstParamSpan parameters, aggregation::ConstParamSpan frozen = {}) const;
+    /// Publishes the first model, and memories that begin as another one.
+    void begin_with(const FirstModel& first) const;
 
     /// Call after a server step and before the slots are freed: on the rank that trains it, each accepted client's memories are
-    /// changed by what its visit wrote.
-    void keep_states(const Arrivals& arrived);
+    /// changed by what its visit wrote. A memory that the server mixes gets its first value where the client had none; sent: the
+    /// region that they got.
+    void keep_states(const Arrivals& arrived, aggregation::ConstParamSpan sent);
+
+    /// Call behind keep_states(): each accepted client's memories that the server mixes. sent: the region that they got.
+    void mix(const Arrivals& arrived, aggregation::ConstParamSpan sent, const TakeProducts& products, const Combine& combine) {
+        if (mixing.any()) mixing.mix(arrived, state.round, sent, weighing, products, combine, client_states);
+    }
 
     /// `mean` with the noise that is missing (missing_noise.h), and that of a tree (tree_noise.h). Where a tree begins, the moments
     /// of the server's optimiser become 0.

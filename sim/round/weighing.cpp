@@ -17,24 +17,6 @@ using aggregation::Update;
 
 namespace {
 
-/// The clients of the updates; each slot has one.
-std::vector<Sender> senders_of(const Arrivals& arrived, std::optional<std::size_t> sent_loss,
-                               const std::vector<std::size_t>& of_method) {
-    std::vector<Sender> senders;
-    for (const Update& update : arrived.updates) {
-        const ClientReport& report = arrived.clients[arrived.sender_of(update)];
-        senders.push_back({.client_id = report.client_id,
-                           .steps = report.result.steps,
-                           .update_norm = report.result.update_norm,
-                           .weight = update.weight,
-                           .sent_loss = sent_loss ? report.result.reports[*sent_loss] : 0.0,
-                           .num_examples = report.num_examples,
-                           .train_loss = report.result.train_loss});
-        for (const std::size_t place : of_method) senders.back().reports.push_back(report.result.reports[place]);
-    }
-    return senders;
-}
-
 std::vector<double> norms_of(std::span<const Sender> senders) {
     std::vector<double> norms;
     for (const Sender& sender : senders) norms.push_back(sender.update_norm);
@@ -79,6 +61,22 @@ Weighing::Weighing(const Strategy& strategy, const aggregation::LocalSteps& loca
     aggregation::set_zero(arena.slot(*last_slot_));
 }
 
+std::vector<Sender> Weighing::senders_of(const Arrivals& arrived) const {
+    std::vector<Sender> senders;
+    for (const Update& update : arrived.updates) {
+        const ClientReport& report = arrived.clients[arrived.sender_of(update)];
+        senders.push_back({.client_id = report.client_id,
+                           .steps = report.result.steps,
+                           .update_norm = report.result.update_norm,
+                           .weight = update.weight,
+                           .sent_loss = sent_loss_ ? report.result.reports[*sent_loss_] : 0.0,
+                           .num_examples = report.num_examples,
+                           .train_loss = report.result.train_loss});
+        for (const std::size_t place : of_method_) senders.back().reports.push_back(report.result.reports[place]);
+    }
+    return senders;
+}
+
 Coefficients Weighing::weighed(const std::vector<Sender>& senders, const InnerProducts* products, std::int64_t round) const {
     if (rule_ == nullptr) return {.of_updates = std::vector<double>(senders.size(), 1.0)};
     aggregation::LocalSteps local = local_;
@@ -109,7 +107,7 @@ std::vector<Update> Weighing::of_groups(const std::vector<Update>& rows, const s
 std::vector<Update> Weighing::weighed(const Arrivals& arrived, std::int64_t round, const TakeProducts& products) const {
     const bool groups = grouping_.groups != nullptr;
     if (rule_ == nullptr && !groups) return arrived.updates;
-    std::vector<Sender> senders = senders_of(arrived, sent_loss_, of_method_);
+    std::vector<Sender> senders = senders_of(arrived);
     if (!label_discrepancies_.empty())
         for (Sender& sender : senders) sender.label_discrepancy = label_discrepancies_.at(sender.client_id);
     const std::size_t base = needs_root_ ? senders.size() : aggregation::base_row(norms_of(senders));

@@ -41,6 +41,9 @@ public:
     /// for a coefficient that is not finite.
     std::vector<aggregation::Update> weighed(const Arrivals& arrived, std::int64_t round, const TakeProducts& products) const;
 
+    /// The clients of the updates, in their order; each slot has one.
+    std::vector<aggregation::Sender> senders_of(const Arrivals& arrived) const;
+
     /// How far each client's labels are from evenly spread, by client, for a rule that asks for it.
     void set_label_discrepancies(std::vector<double> discrepancies) { label_discrepancies_ = std::move(discrepancies); }
 

@@ -52,9 +52,11 @@ void take_in(Experiment& run, Fleet& fleet, Arrivals& arrived, RoundRecord& roun
     const aggregation::Aggregate aggregate = run.server.noised(combine(*strategy.aggregator, updates), arrived);
     run.server.weighing.keep(aggregate);
     round.lap(Phase::Aggregate);
+    const aggregation::ConstParamSpan sent = server.region();
     server.server_step(*strategy.server_optimizer, aggregate);  // theta <- theta + eta * delta; ++version
     round.stepped = true;
-    run.server.keep_states(arrived);  // client state changes with what the server has accepted
+    run.server.keep_states(arrived, sent);  // client state changes with what the server has accepted
+    run.server.mix(arrived, sent, products, combine);
     run.server.adapt_clip(arrived);
     round.lap(Phase::ServerStep);
 }

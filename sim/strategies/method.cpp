@@ -36,7 +36,7 @@ LocalRuleSpec client_of(const Method& method) {
     spec.client_term = method.formulas.changes_visits();
     for (const MethodMemory& memory : method.formulas.memories) {
         if (!memory.is_declared()) continue;
-        spec.memories.push_back(memory.spec());
+        spec.memories.push_back(memory.spec(method.formulas.is_mixed(memory)));
         if (memory.owner == MemoryOwner::Visit) spec.sends_beside = "memory " + memory.name + " (strategy.file)";
     }
     return spec;
@@ -57,8 +57,10 @@ MethodFormulas Method::with(const Values& values) const {
 }
 
 bool Method::trains_alone() const {
-    if (reads_mean_gradient()) return true;
-    if (has(Place::Start) || has(Place::Second) || has(Place::End) || has(Place::Cohort) || client.client_state()) return true;
+    if (reads_mean_gradient() || !formulas.losses_at.empty()) return true;
+    if (has(Place::Start) || has(Place::Second) || has(Place::End) || has(Place::Cohort) || has(Place::Mix) ||
+        client.client_state())
+        return true;
     if (changes_memories_in_steps()) return true;
     return has(Place::Gradient) && (place_reads(formulas, Place::Gradient, "n") || formulas.parsed(Place::Gradient).reduces());
 }
@@ -68,9 +70,14 @@ bool Method::changes_memories_in_steps() const {
                        [&](const MethodMemory& memory) { return formulas.changes_in_steps(memory); });
 }
 
-bool Method::reads_sent_loss() const { return place_reads(formulas, Place::Cohort, "k.sent_loss"); }
+bool Method::reads_sent_loss() const {
+    return place_reads(formulas, Place::Cohort, "k.sent_loss") || place_reads(formulas, Place::Peers, "k.sent_loss");
+}
 
-bool Method::takes_products() const { return has(Place::Cohort) && formulas.parsed(Place::Cohort).takes_products(); }
+bool Method::takes_products() const {
+    const auto takes = [&](Place place) { return has(place) && formulas.parsed(place).takes_products(); };
+    return takes(Place::Cohort) || takes(Place::Peers);
+}
 
 bool Method::reads(std::string_view value) const {
     return std::any_of(formulas.lines.begin(), formulas.lines.end(),

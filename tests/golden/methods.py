@@ -8,7 +8,7 @@ evaluator below, which shares nothing with the tracer; many a third time, by the
 the program fails. A test in C++ can evaluate the same lines. Needs NumPy alone.
 
 {FILE: {"box": {…}, "inputs": {"keys", "client", "server", "cohort", "examples"}, "expected": {"first", "gradient", "second", "start", "end",
-"judge", "cohort", "aggregates", "server", "loss"}}}. Vectors have 37 elements, the cohort 5 clients. aggregates: u, and what else comes up, by the box's weights; by
+"judge", "cohort", "aggregates", "server", "peers", "mix", "loss"}}}. Vectors have 37 elements, the cohort 5 clients. aggregates: u, and what else comes up, by the box's weights; by
 k.n if it has none. loss: of each of 19 examples, and its gradients to logits [19, 10] and z [19, 12], which every method with a loss has from
 tests/methods/loss_papers.py.
 """
@@ -50,13 +50,15 @@ KEYS = {"fedadagrad": {"beta1": 0.5}, "fednova": {"rho": 0.375}, "qfedavg": {"q"
         "fedsplit": {"s": 0.5}, "feddr": {"eta": 0.5}, "meta_sgd": {"alpha": 0.25}, "l2gd": {"mix": 0.25}, "mr_mtl": {"lambda": 0.25},
         "fedrecon": {"head": 0.25}, "ef21_sgdm": {"eta": 0.25}, "rsa": {"lambda": 0.5}, "delta_fl": {"tail": 0.4}, "fedcostwavg": {"alpha": 0.25},
         "fedlesam_s": {"rho": 0.5}, "fedlesam_d": {"rho": 0.5, "alpha": 0.25}, "logit_adjustment": {"tau": 0.75}, "class_balanced": {"beta": 0.75},
-        "propfair": {"M": 2.5, "eps": 0.5}}
+        "propfair": {"M": 2.5, "eps": 0.5}, "fedamp": {"alpha": 8.0, "sigma": 64.0, "lambda": 2.0}, "pfedgraph": {"lambda": 0.25},
+        "dgc": {"kept": 0.2}, "sparsefed": {"L": 6.5, "kept": 0.2}}
 OF_PRESENT_CLASSES = {"balanced_softmax", "fedir", "class_balanced"}  # a label that a client lacks has no loss
 NOT_NEGATIVE = {"v", "v_max", "rate", "grown", "loss_before"}  # memories that stand under a root, or are rates
 FUNCTIONS = {
     "sqrt": np.sqrt, "abs": np.abs, "sign": np.sign, "exp": np.exp, "log": np.log, "tanh": np.tanh, "floor": np.floor,
     "sigmoid": lambda x: 1 / (1 + np.exp(-x)), "relu": lambda x: np.where(x > 0, x, 0), "minimum": np.minimum, "maximum": np.maximum,
     "where": lambda c, a, b: np.where(c, a, b), "sum": np.sum, "mean": np.mean, "norm": np.linalg.norm, "dot": np.dot,
+    "threshold": lambda x, share: sorted(abs(x), reverse=True)[max(1, int(share * len(x) + 0.5)) - 1],
     "cos": lambda a, b: np.dot(a, b) / (np.linalg.norm(a) * np.linalg.norm(b)), "sum_k": np.sum, "mean_k": np.mean, "max_k": np.max,
     "min_k": np.min, "median_k": np.median, "softmax_k": lambda x: np.exp(x) / np.exp(x).sum(), "sort_k": np.sort,
     "rank_k": lambda x: (x[None] < x[:, None]).sum(1),
@@ -178,13 +180,24 @@ class Inputs:
         self.client.update({name: memories[name] for name, m in vectors.items() if m["owner"] == "client" or m.get("down") or name in in_steps})
         more = np.random.default_rng([ord(letter) for letter in box["method"]] + [2])
         self.client.update(g_2=grid(more, P), local=more.integers(0, 2, P).astype(float))
+        self.client.update({name: draws.integers(8, 64) / 32 for name in box.get("losses_at", {})})
         self.server = {"w": grid(draws, P), "server_lr": 0.5, "round": 7, "clients": CLIENTS, "received": K}
         self.server.update({name: memories[name] for name, m in vectors.items() if m["owner"] == "server"})
         self.cohort = {"n": draws.integers(20, 90, K), "steps": draws.integers(3, 12, K), "loss": draws.integers(8, 64, K) / 32,
                        "sent_loss": draws.integers(8, 64, K) / 32, "u": grid(draws, K, P)}
+        if "mix" in box:
+            self.server["w_t"] = self.client["w_t"]
+            self.server.update({name: memories[name] for name, m in vectors.items() if m["owner"] == "client"})
+            self.cohort.update(me=np.eye(K)[2], id=np.array([1, 4, 5, 6, 9]))
         self.cohort["norm"] = np.linalg.norm(self.cohort["u"], axis=1)
         self.cohort.update({report["name"]: draws.integers(8, 64, K) / 32 for report in box.get("reports", [])})
         self.cohort.update({name: grid(draws, K, P) for name, m in vectors.items() if m.get("up")})
+        if box["method"] == "ifca":  # each client has trained one of the models
+            chosen = np.array([0, 2, 0, 0, 2])
+            self.client["mine"] = np.full(P, 2.0)
+            for j in range(3):
+                self.cohort[f"took_{j + 1}"] = (chosen == j) * 1.0
+                self.cohort[f"d_{j + 1}"] = self.cohort[f"d_{j + 1}"] * (chosen == j)[:, None]
         if any("g_t" in line for place in ("gradient", "start", "end") for line in box.get(place, [])):
             self.client["g_t"] = grid(draws, P)
         self.examples = {"logits": grid(draws, B, C), "z": grid(draws, B, D), "y": draws.integers(0, C, B),
@@ -206,7 +219,7 @@ def from_box(box, x):
     """Returns what the box's lines compute."""
     results = {"first": {}}
     for memory in box.get("memories", []):
-        if memory["first"] not in (0, "w_t"):
+        if memory["first"] not in (0, "w_t", "drawn"):
             results["first"][memory["name"]] = Line(str(memory["first"]), x.keys).value()
     for place in CLIENT_PLACES:
         if place in box:
@@ -218,13 +231,17 @@ def from_box(box, x):
     of_cohort = {name: value for name, value in results["cohort"].items() if name != "weight"}
     if "server" in box:
         results["server"] = evaluate(box["server"], {**x.server, **results["aggregates"], **of_cohort, **x.keys})
+    if "mix" in box:
+        results["peers"] = evaluate(box["peers"], {**x.of_cohort(), **numbers, **x.keys}, {**FUNCTIONS, **of_updates(x.cohort["u"])})
+        peers = {name: value for name, value in results["peers"].items() if name != "weight"}
+        results["mix"] = evaluate(box["mix"], {**x.server, **x.aggregates(results["peers"]["weight"]), **peers, **x.keys})
     return results
 
 
 def from_functions(path, box, x):
     """Returns what the file's functions compute; of the cohort only what @fh.weight and @fh.cohort say themselves."""
     file = Uncompiled(path, x.keys)
-    results = {"first": {m["name"]: m["first"] for m in file.memories.values() if m["first"] not in (0, "w_t")}}
+    results = {"first": {m["name"]: m["first"] for m in file.memories.values() if m["first"] not in (0, "w_t", "drawn")}}
     for place in CLIENT_PLACES:
         if place in file.functions:
             results[place] = file.run(place, x.client)
@@ -237,6 +254,8 @@ def from_functions(path, box, x):
     uniform = np.full(K, 1 / K) if "weighting" in box else x.cohort["n"] / x.cohort["n"].sum()
     if "server" in file.functions:
         results["server"] = file.run("server", {**at_server, **x.aggregates(results["cohort"].get("weight", uniform)), **results["cohort"]})
+    if "mix" in file.functions:
+        results["mix"] = file.run("mix", at_server)
     return results
 
 
@@ -285,7 +304,7 @@ def case(path):
     """Returns one method's entry. Ends the program if its results do not agree."""
     box = box_of(path)
     x = Inputs(box)
-    lines = {place: box.get(place, []) for place in (*CLIENT_PLACES, "cohort", "server")}
+    lines = {place: box.get(place, []) for place in (*CLIENT_PLACES, "cohort", "server", "peers", "mix")}
     expected = from_box(box, x)
     by_functions = from_functions(path, box, x)
     compare(box["method"], expected, by_functions)
@@ -298,8 +317,8 @@ def case(path):
         compare(box["method"], paper, expected)
     loss = loss_of(path, box, x)
     client = [line for place in CLIENT_PLACES for line in lines[place]]
-    cohort = {"n": x.cohort["n"], **read_only(x.cohort, lines["cohort"]), **{name: x.cohort[name] for name in x.up}}
-    inputs = {"keys": x.keys, "client": read_only(x.client, client), "server": read_only(x.server, lines["server"] + lines["cohort"]),
+    cohort = {"n": x.cohort["n"], **read_only(x.cohort, lines["cohort"] + lines["peers"]), **{name: x.cohort[name] for name in x.up}}
+    inputs = {"keys": x.keys, "client": read_only(x.client, client), "server": read_only(x.server, lines["server"] + lines["cohort"] + lines["peers"] + lines["mix"]),
               "cohort": cohort, **({"examples": x.examples} if loss else {})}
     if loss:
         expected["loss"] = loss

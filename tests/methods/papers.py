@@ -290,8 +290,84 @@ def local_only(h, c, s, k):
     return {"start": {"w": c.own}, "end": {"own": c.w}, "server": {"w": s.w}, "judge": {"w": c.own}}
 
 
+def fedamp(h, c, s, k):  # Huang et al. 2021: u_i = (1 - alpha sum_j A'(|w_i - w_j|^2)) w_i + alpha sum_j A'(..) w_j, A(x) = 1 - exp(-x / sigma)
+    models, me = s.w_t + k.u, int(np.argmax(k.me))
+    slopes = [0 if j == me else h.alpha * np.exp(-((models[me] - w_j) ** 2).sum() / h.sigma) / h.sigma for j, w_j in enumerate(models)]
+    cloud = (1 - sum(slopes)) * models[me] + sum(slope * w_j for slope, w_j in zip(slopes, models))
+    return {"start": {"w": c.own}, "gradient": {"g": c.g + getattr(h, "lambda") / h.alpha * (c.w - c.cloud)}, "end": {"own": c.w}, "mix": {"cloud": cloud},
+            "judge": {"w": c.own}}
+
+
+def pfedgraph(h, c, s, k):  # Ye et al. 2023: min_a alpha |a - p|^2 - <a, cosines> on the simplex; F_i - lambda cos(w, u_i)
+    me, shares = int(np.argmax(k.me)), k.n / k.n.sum()
+    cosines = np.array([u @ k.u[me] / np.sqrt((u @ u) * (k.u[me] @ k.u[me])) for u in k.u])
+    a = shares.copy()
+    for _ in range(20000):  # gradient steps, each brought back to the simplex by bisection
+        a = a - 0.05 * (2 * h.alpha * (a - shares) - cosines)
+        low, high = a.min() - 1, a.max()
+        for _ in range(60):
+            middle = (low + high) / 2
+            low, high = (middle, high) if np.maximum(a - middle, 0).sum() > 1 else (low, middle)
+        a = np.maximum(a - low, 0)
+    def cosine(w):
+        return w @ c.cloud / np.sqrt((w @ w) * (c.cloud @ c.cloud))
+    length = np.sqrt((c.w @ c.w) * (c.cloud @ c.cloud))
+    slope = c.cloud / length - cosine(c.w) * c.w / (c.w @ c.w)
+    return {"start": {"w": c.cloud}, "gradient": {"g": c.g - getattr(h, "lambda") * slope}, "end": {"own": c.w}, "mix": {"cloud": s.w_t + a @ k.u},
+            "judge": {"w": c.own}}
+
+
+def ifca(h, c, s, k):  # Ghosh et al. 2020: the model with the least loss is trained; each becomes the mean of those trained from it
+    best, models = int(np.argmin([c.F_1, c.F_2, c.F_3])), (c.m_1, c.m_2, c.m_3)
+    sent = {f"d_{j + 1}": c.w - m if j == best else np.zeros_like(m) for j, m in enumerate(models)}
+    means = [m + (d[took > 0].sum(0) / (took > 0).sum() if (took > 0).any() else 0)
+             for m, d, took in ((s.m_1, k.d_1, k.took_1), (s.m_2, k.d_2, k.took_2), (s.m_3, k.d_3, k.took_3))]
+    own = c.m_1 if c.mine[0] == 0 else c.m_2 if c.mine[0] == 1 else c.m_3
+    return {"start": {"w": models[best]}, "end": {**sent, "took_1": best == 0, "took_2": best == 1, "took_3": best == 2, "mine": np.full_like(c.w, best)},
+            "server": {"w": sum(means) / 3, **{f"m_{j + 1}": m for j, m in enumerate(means)}}, "judge": {"w": own}}
+
+
+def largest(x, share):  # 1 for the values of largest magnitude
+    return np.isin(np.arange(len(x)), np.argsort(-abs(x), kind="stable")[:max(1, int(share * len(x) + 0.5))]) | (abs(x) == np.sort(abs(x))[-max(1, int(share * len(x) + 0.5))])
+
+
+def dgc(h, c, s, k):  # Lin et al. 2018
+    moving = h.beta * c.m + c.u
+    goes = largest(c.v + moving, h.kept)
+    return {"end": {"sent": np.where(goes, c.v + moving, 0), "v": np.where(goes, 0, c.v + moving), "m": np.where(goes, 0, moving)},
+            "server": {"w": s.w + s.server_lr * k.sent.mean(0)}}
+
+
+def fedht(h, c, s, k):  # Tong et al. 2020
+    mean = s.w + (k.n / k.n.sum()) @ k.u
+    return {"server": {"w": mean * largest(mean, h.kept)}}
+
+
+def fediterht(h, c, s, k):  # Tong et al. 2020: w <- H(w - lr * g)
+    moved = c.w - c.lr * c.g
+    return {"gradient": {"g": (c.w - moved * largest(moved, h.kept)) / c.lr}, **fedht(h, c, s, k)}
+
+
+def sparsefed(h, c, s, k):  # Panda et al. 2022
+    moving = h.rho * s.m + np.mean([u / max(1, np.linalg.norm(u) / h.L) for u in k.u], 0)
+    error = s.e + s.server_lr * moving
+    taken = largest(error, h.kept)
+    return {"server": {"w": s.w + error * taken, "e": error * ~taken, "m": moving * ~taken}}
+
+
+def doublesqueeze(h, c, s, k):  # Tang et al. 2019, with 1-bit compression
+    def squeezed(v):
+        return np.abs(v).sum() / len(v) * np.where(v > 0, 1, -1)
+    up, down = c.u + c.e_k, k.sent.mean(0) + s.e
+    return {"end": {"sent": squeezed(up), "e_k": up - squeezed(up)}, "server": {"w": s.w + s.server_lr * squeezed(down), "e": down - squeezed(down)}}
+
+
+def dpsgd(h, c, s, k):  # Lian et al. 2017: w_i <- sum_j W_ij w_j; of clients 1, 4, 5, 6 and 9, the one in the middle has two neighbours
+    return {"start": {"w": c.own}, "mix": {"own": s.w_t + h.share * k.u[1] + (1 - 2 * h.share) * k.u[2] + h.share * k.u[3]}, "judge": {"w": c.own}}
+
+
 PAPERS = {function.__name__: function for function in (
     fedavg, fedavgm, fedadagrad, fedadam, fedyogi, fedams, fedprox, scaffold, feddyn, fednova, qfedavg, term, fedexp, fedcm, fedacg, slowmo, fedadmm,
     fedpd, fedinit, mifa, fedvarp, proxskip, slsgd, diloco, easgd, feddc, norm_bounding, adaptive_clip, signsgd, ef_signsgd, fedatt, celgc,
     fedsam, mofedsam, fedspeed, mime, ditto, apfl, pfedme, per_fedavg, fedrep, fedbabu,
-    mimelite, feddane, fedgamma, fedlesam, fedcurv, local_only, rfa, multi_krum)}
+    mimelite, feddane, fedgamma, fedlesam, fedcurv, local_only, rfa, multi_krum, fedamp, pfedgraph, dpsgd, ifca, dgc, fedht, fediterht, sparsefed, doublesqueeze)}

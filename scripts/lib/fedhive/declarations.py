@@ -18,6 +18,7 @@ class Declarations:
         self.lines = {}  # of declarations
         self.in_steps = set()  # memories that @fh.gradient gives
         self.second_batch = ""
+        self.losses_at = {}  # {name: "w_t" or a memory}
         self.also_at = {}  # of @fh.loss: {name: "w_t", "w_0" or a memory}
 
     def value(self, name, is_vector):
@@ -78,11 +79,23 @@ class Declarations:
         first = self.first_value(name, first)
         if first == "w_t" and of == "server":
             fail(f"memory '{name}': first=\"w_t\" is for a memory of='client' or of='visit', not of='{of}'")
-        if first not in (0, "w_t") and (of != "server" or down):
+        if first == "drawn" and not down:
+            fail(f"memory '{name}': first=\"drawn\" is for a memory of='server' with down=True")
+        if first not in (0, "w_t", "drawn") and (of != "server" or down):
             fail(f"memory '{name}': first={first} is for a memory of='server' that does not go down; others begin as 0, a client's or a visit's "
-                 "also as \"w_t\"")
+                 "also as \"w_t\", and the server's also as \"drawn\"")
         self.memories[name] = {"name": name, "owner": of, "first": first, **_without_empty(down=bool(down), up=bool(up))}
         return self.value(name, True)
+
+    def add_loss_at(self, name, at):
+        """Declares the loss of a client's examples at a vector that it has before it trains."""
+        self.declare(name)
+        vector = at if isinstance(at, str) else getattr(at, "value", None)
+        known = ["w_t", *self.memories_of("client"), *(m for m in self.memories_of("server") if self.memories[m].get("down"))]
+        if vector not in known:
+            fail(f"fh.loss_at('{name}', …): it takes \"w_t\" or a memory that a client reads; there are: {', '.join(known)}")
+        self.losses_at[name] = vector
+        return self.value(name, False)
 
     def add_report(self, name, doc):
         """Declares a number that a client sends beside its update."""
@@ -114,6 +127,8 @@ class Declarations:
         names = {**dict.fromkeys(PLACES[place].vectors, True), **dict.fromkeys(PLACES[place].numbers, False), **dict.fromkeys(self.keys, False)}
         if place == "server":
             names.update(dict.fromkeys([*self.memories_of("server"), *self.sent_up()], True))
+        elif place == "mix":
+            names.update(dict.fromkeys(self.memories_of("client"), True))
         elif not PLACES[place].at_server:
             names.update(dict.fromkeys(self.memories_of("client"), True))
             names.update({name: True for name in self.memories_of("server") if self.memories[name].get("down")})
@@ -121,27 +136,29 @@ class Declarations:
                 names.update(dict.fromkeys(self.memories_of("visit"), True))
             elif place in ("second", "end"):
                 names.update(dict.fromkeys(self.in_steps, True))
+            if place != "judge":
+                names.update(dict.fromkeys(self.losses_at, False))
         if place == "gradient" and "second" not in self.functions:
             del names["g_2"]
         return names
 
-    def of_cohort(self):
-        """Returns what the cohort k has, one for each client: {name: is it a vector?}."""
-        return {**dict.fromkeys(COHORT_NUMBERS, False), **dict.fromkeys(self.reports, False), "u": True, **dict.fromkeys(self.sent_up(), True)}
+    def of_cohort(self, place):
+        """Returns what the cohort k has at a place, one for each client: {name: is it a vector?}."""
+        return {**dict.fromkeys(COHORT_NUMBERS, False), **({"me": False, "id": False} if place == "mix" else {}), **dict.fromkeys(self.reports, False), "u": True, **dict.fromkeys(self.sent_up(), True)}
 
 
 class Cohort:
     """The argument k: one entry for each client whose update counts."""
 
-    def __init__(self, file):
-        self._file = file
+    def __init__(self, file, place):
+        self._file, self._place = file, place
 
     def __getattr__(self, name):
         if name.startswith("_"):
             raise AttributeError(name)
         if name == "count":
             return self._file.value("received", False)
-        known = self._file.of_cohort()
+        known = self._file.of_cohort(self._place)
         if name in known:
             return self._file.cohort_value(name, known[name])
         if name in self._file.memories:
@@ -177,10 +194,18 @@ def key(name, default, least=None, most=None, above=None, below=None, doc="", st
 def memory(name, of, first=0, down=False, up=False):
     """Declares a vector of the model's shape beside the model, and returns it for formulas.
 
-    of: "server"; "client", one for each; "visit", one client's in one round. first: a number, "w_t", or a formula of keys. down: the server's goes
+    of: "server"; "client", one for each; "visit", one client's in one round. first: a number, "w_t", "drawn" as another model, or a formula of keys. down: the server's goes
     to clients; up: a visit's comes to the server. Raises MethodError if these do not go together.
     """
     return current().add_memory(name, of, first, down, up)
+
+
+def loss_at(name, at):
+    """Declares a number of a client: the mean loss of its training examples at a vector, before it trains. at: "w_t" or a memory that it reads.
+
+    It costs a pass forward. Raises MethodError for another vector.
+    """
+    return current().add_loss_at(name, at)
 
 
 def report(name, doc=""):
@@ -247,6 +272,13 @@ def cohort(function=None, **options):
 def weight(function=None, **options):
     """Marks the function that weighs clients: u is the sum of weight * k.u, and nothing divides."""
     return _decorator("weight", function, options)
+
+
+def mix(function=None, **options):
+    """Marks the function that says what each client of a round keeps of the others' updates: it returns {memory of a client: value}, made of w_t,
+    fh.sum(p * k.u) and what the client keeps. p: a number for each update; k.me is 1 for the client itself, else 0;
+    k.id has the clients' numbers."""
+    return _decorator("mix", function, options)
 
 
 def server(function=None, **options):

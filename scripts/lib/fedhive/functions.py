@@ -78,6 +78,11 @@ def dot(a, b):
     return current().call("dot", a, b)
 
 
+def threshold(x, share):
+    """Returns the magnitude that `share` of a vector's elements reach, of at least one element."""
+    return current().call("threshold", x, share)
+
+
 def cos(a, b):
     """Returns the cosine of the angle between two vectors; of k.u and a sum over the cohort, one number a client."""
     return current().call("cos", a, b)

@@ -16,7 +16,7 @@ NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 ELEMENTWISE = {"sqrt": 1, "abs": 1, "sign": 1, "exp": 1, "log": 1, "tanh": 1, "sigmoid": 1, "relu": 1, "floor": 1,
                "minimum": 2, "maximum": 2, "where": 3}
-OF_VECTORS = {"sum": 1, "mean": 1, "norm": 1, "dot": 2, "cos": 2}                            # vectors to one number
+OF_VECTORS = {"sum": 1, "mean": 1, "norm": 1, "dot": 2, "cos": 2, "threshold": 2}            # vectors to one number; a threshold also takes a share
 OVER_COHORT = {"sum_k": 1, "mean_k": 1, "max_k": 1, "min_k": 1, "median_k": 1}               # the cohort's numbers to one number
 IN_COHORT = {"softmax_k": 1, "sort_k": 1, "rank_k": 1, "simplex_k": 1}                       # the cohort's numbers to as many numbers
 OF_PRODUCTS = {"dot_k": 1, "cos_k": 1, "distance_k": 1, "nearest_k": 1}                      # products.py; to one number for each client

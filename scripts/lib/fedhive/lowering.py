@@ -1,4 +1,4 @@
-"""Makes formulas of the server and of the cohort from what @fh.server, @fh.cohort and @fh.weight return.
+"""Makes formulas of the server and of the cohort from what @fh.server, @fh.cohort and @fh.weight return; and so of @fh.mix.
 
 @fh.server speaks of clients' vectors, as fh.sum(p * k.u); the box says "weight = p" of the cohort, and the server reads u, the sum by these
 weights. All sums of a file have the same weights, for k.u and for what else comes up.
@@ -19,13 +19,19 @@ class Lowering:
         self._weights = []                                                     # (weight or None for equal weights, what asks for it)
         declared = {**results.get("cohort", {}), **results.get("weight", {})}
         self._declared = declared.pop("weight", None)
-        self._numbers = declared
+        self._numbers = dict(declared)
         self._names = {id(e): name for name, e in declared.items()}
         self._asked_for_u = self._reads_aggregate(results.get("server", {}).values())
         self.server = {target: self._lower(e) for target, e in results.get("server", {}).items()}
         weight = self._one_weight()
         self.is_uniform = bool(self._weights) and weight is None
         self.cohort = {**({"weight": weight} if weight is not None else {}), **self._numbers}
+
+    def peers(self):
+        """Returns the formulas of the cohort with a weight in any case, for @fh.mix."""
+        equal = self._build("/", self._symbols.number(1), self._symbols.name("received"))
+        weight = self.cohort.get("weight", equal)
+        return {**self.cohort, "weight": products.without_sums(self._symbols, weight)}
 
     def server_hints(self):
         """Returns names of the server's locals for its lowered formulas: {id of a symbol: name}."""

@@ -61,6 +61,9 @@ class _Box:
             fail("@fh.second says where g_2 is taken, and no @fh.gradient reads g_2", self.file.line_of(self.file.functions["second"]))
         if "loss" in self.file.functions:
             self.loss()
+        for name, vector in self.file.losses_at.items():
+            self.readers.setdefault(vector, set()).add(name)
+            self.at_client.add(vector)
         self.server()
         self.check_memories()
         self.check_others()
@@ -71,7 +74,8 @@ class _Box:
             fail(f"the text of its formulas takes {size} bytes; {MOST_BYTES} are allowed. Loops over constants repeat their formulas: fewer steps.")
         box = {"version": BOX_VERSION, "method": Path(self.file.path).stem, "doc": _doc(self.file.tree, source),
                "weighting": "uniform" if self.uniform else "", "keys": list(self.file.keys.values()), "memories": memories,
-               "reports": list(self.file.reports.values()), "second_batch": self.file.second_batch, "also_at": self.also_at, **self.lines,
+               "reports": list(self.file.reports.values()), "second_batch": self.file.second_batch, "also_at": self.also_at, "losses_at": self.file.losses_at,
+               **self.lines,
                "source_sha256": hashlib.sha256(source).hexdigest()}
         return {name: value for name, value in box.items() if value not in ("", [], {})}
 
@@ -100,6 +104,15 @@ class _Box:
         self.file.numbers = {name: e for name, e in lowering.cohort.items() if name != "weight"}
         self.put("cohort", lowering.cohort, hints)
         self.put("server", lowering.server, lowering.server_hints())
+
+        if "mix" in self.file.functions:
+            results, hints = self.file.trace("mix")
+            lowering = Lowering(self.file, {"server": results}, hints)
+            for name in results:
+                if name in self.given:
+                    fail(f"memory '{name}' is given by @fh.mix and by its client's visit; one of them gives it", self.file.line_of(self.file.functions["mix"]))
+            self.put("peers", lowering.peers(), hints)
+            self.put("mix", lowering.server, lowering.server_hints())
 
     def put(self, place, results, hints, taken=None):
         """Takes a place's formulas. taken: names that no "let" has, else all of the file."""
@@ -131,6 +144,9 @@ class _Box:
         for name in self.file.reports:
             if name not in self.given:
                 fail(f"report '{name}' is never given a value: return {{{name}: …}} from @fh.end", self.file.lines[name])
+        for name in self.file.losses_at:
+            if name not in self.readers:
+                fail(f"'{name}', the loss at {self.file.losses_at[name]}, is never read", self.file.lines[name])
         for name in self.file.keys:
             if name not in self.readers and name not in self.file.in_first_values:
                 fail(f"key '{name}' is never read", self.file.lines[name])

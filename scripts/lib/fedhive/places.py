@@ -24,12 +24,13 @@ PLACES = {
     "cohort": Place((), ("round", "clients", "received"), None, True, True),
     "weight": Place((), ("round", "clients", "received"), "weight", True, True),
     "server": Place(("w", "u"), ("server_lr", "round", "clients", "received"), "w", True, True),
+    "mix": Place(("w_t",), ("round", "clients", "received"), None, True, True),  # of each client of the round in turn; k.me marks it
 }
 COHORT_NUMBERS = ("n", "steps", "loss", "norm", "sent_loss")  # one for each client, as k.n
 
 # Names that a file may not declare.
 GIVEN = frozenset(name for place in PLACES.values() for name in place.vectors + place.numbers) | frozenset(COHORT_NUMBERS) | RESERVED | {
-    "k", "count", "weight", "w_2"}
+    "k", "count", "me", "weight", "w_2"}
 CLIENT_PLACES = ("gradient", "second", "start", "end", "judge")  # in the order in which they are read
 
 # Parts of methods that fedhive knows in other ways, if at all: a method file names them in vain.

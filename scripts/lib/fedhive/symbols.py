@@ -179,7 +179,9 @@ class Symbols:
                 fail(f"{spoken}{first.spoken()}: it takes {'a number of updates' if operation == 'nearest_k' else 'one number for each client'}")
             return True, False
         if operation in OF_VECTORS:
-            for a in arguments:
+            if operation == "threshold" and (arguments[1].is_vector or arguments[1].per_client):
+                fail(f"{spoken}…, {arguments[1].spoken()}: the share is a number")
+            for a in arguments[:1] if operation == "threshold" else arguments:
                 if not a.is_vector:
                     over = "over the cohort (k.…) or over a vector's elements" if operation in ("sum", "mean") else "of vectors"
                     fail(f"{spoken}{a.spoken()}: it is {over}")

@@ -34,8 +34,8 @@ class Tracer(Declarations):
         return self.symbols.call(function, *arguments)
 
     def first_value(self, name, first):
-        if isinstance(first, str) and first.strip() == "w_t":
-            return "w_t"
+        if isinstance(first, str) and first.strip() in ("w_t", "drawn"):
+            return first.strip()
         value = parse(first, self.symbols, self._key) if isinstance(first, str) else self.symbols.lift(first)
         for leaf in leaves(value):
             if leaf.operation != "name":
@@ -123,7 +123,7 @@ class Tracer(Declarations):
 
     def _argument(self, name, place):
         if name == "k" and PLACES[place].has_cohort:
-            return Cohort(self)
+            return Cohort(self, place)
         if name in self.constants:
             return self.constants[name]
         readable = self.readable(place)
@@ -135,7 +135,7 @@ class Tracer(Declarations):
         """Raises MethodError if a formula reads what its place does not know. line: for a formula that is one name."""
         readable = set(self.readable(place))
         if PLACES[place].has_cohort:
-            readable |= {"k." + name for name, is_vector in self.of_cohort().items() if place == "server" or not is_vector}
+            readable |= {"k." + name for name, is_vector in self.of_cohort(place).items() if place in ("server", "mix") or not is_vector}
         for name, where in _names_with_lines(value, line):
             if name not in readable:
                 self._refuse_name(name, place, "name", where)
@@ -158,9 +158,11 @@ class Tracer(Declarations):
         if name.startswith("k."):
             fail(f"{at} reads '{name}', a vector for each client; what weighs clients is made of numbers, as k.n, fh.norm(k.u) and reports", line)
         if name == "k":
-            fail(f"{at}'s argument 'k': the cohort is known in @fh.server, @fh.cohort and @fh.weight", line)
+            fail(f"{at}'s argument 'k': the cohort is known in @fh.server, @fh.cohort, @fh.weight and @fh.mix", line)
         if name in self.reports:
             fail(f"{at} reads report '{name}': @fh.end gives it, and the cohort has it as k.{name} at the server", line)
+        if memory and place == "mix":
+            fail(f"@fh.mix reads '{name}'; it reads what its client keeps, w_t, and sums of what comes up, as fh.sum(p * k.u)", line)
         if memory and place in ("cohort", "weight"):
             fail(f"{at} reads '{name}', a vector; what weighs clients is made of numbers of the cohort, as k.n and reports", line)
         if memory and PLACES[place].at_server:
@@ -182,7 +184,7 @@ class Tracer(Declarations):
             fail(f"@fh.{place} returns a {type(returned).__name__}: return one value, or a dict {{name: value}}", line)
         if not isinstance(returned, dict):
             if target is None:
-                kinds = "name" if place == "cohort" else "memory or report"
+                kinds = {"cohort": "name", "mix": "memory of a client"}.get(place, "memory or report")
                 fail(f"@fh.{place} returns a dict {{{kinds}: value}}, not {self._spoken(returned)}", line)
             returned = {target: returned}
         results = {}
@@ -214,6 +216,8 @@ class Tracer(Declarations):
             allowed += self.memories_of("server")
         if place == "gradient":
             allowed += self.memories_of("client", "visit")
+        if place == "mix":
+            allowed += self.memories_of("client")
         if place == "end":
             allowed += self.memories_of("client") + self.sent_up() + list(self.reports)
             if name in self.memories_of("visit") and name not in allowed:

@@ -38,6 +38,7 @@ _ELEMENTWISE = {
 _OVER_COHORT = {"sum": np.sum, "mean": np.mean, "max": np.max, "min": np.min, "median": np.median}
 _OF_VECTORS = {"sum": lambda x: x.sum(-1), "mean": lambda x: x.mean(-1), "norm": lambda x: np.sqrt((x * x).sum(-1)),
                "dot": lambda a, b: (a * b).sum(-1), "cos": lambda a, b: (a * b).sum(-1) / np.sqrt((a * a).sum(-1) * (b * b).sum(-1))}
+_OF_VECTORS["threshold"] = lambda x, share: np.sort(np.abs(x))[-max(1, min(len(x), int(np.floor(share * len(x) + 0.5))))]
 _IN_COHORT = {"softmax": lambda x: np.exp(x - x.max()) / np.exp(x - x.max()).sum(), "sort": np.sort,
               "rank": lambda x: np.argsort(np.argsort(x, kind="stable"), kind="stable"), "simplex": lambda x: _onto_simplex(x)}
 
@@ -153,7 +154,7 @@ class Uncompiled(Declarations):
         if place == "loss":
             return self._of_example(name)
         if name == "k":
-            return Cohort(self)
+            return Cohort(self, place)
         if name in self.constants:
             return self.constants[name]
         vectors = {vector for place in PLACES.values() for vector in place.vectors} | set(self.memories)
@@ -180,6 +181,8 @@ def results_of(path, keys, client, server):
         results["cohort"] = cohort
     if "server" in file.functions:
         results["server"] = file.run("server", {**server, **cohort})
+    if "mix" in file.functions:
+        results["mix"] = file.run("mix", server)
     return results
 
 

@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <functional>
@@ -191,6 +192,32 @@ TEST_SUITE("Formulas") {
             CHECK_EQ(bench.vectors["d"][i], doctest::Approx(static_cast<double>(before.at("g")[i]) * gw / gg).epsilon(1e-4));
     }
 
+    TEST_CASE("AThresholdIsTheSmallestOfTheLargestMagnitudes") {
+        Bench bench(3000);
+        bench.ranges = {{0, 1000}, {1008, 1900}};
+        std::vector<float> magnitudes;
+        for (const Range& range : bench.ranges)
+            for (std::size_t i = range.first; i < range.first + range.width; ++i)
+                magnitudes.push_back(std::fabs(bench.vectors["w"][i] - bench.vectors["g"][i]));
+        std::sort(magnitudes.begin(), magnitudes.end(), std::greater<>());
+        for (const auto& [share, place] : std::vector<std::pair<const char*, std::size_t>>{
+                 {"0", 0}, {"-1", 0}, {"0.001", 2}, {"0.25", 724}, {"mu", 289}, {"1", 2899}, {"7", 2899}}) {
+            const Executor executor = bench.run({fmt::format("x = threshold(w - g, {})", share)});
+            CHECK_EQ(executor.number("x"), static_cast<double>(magnitudes[place]));
+        }
+        // Beside sums in one pass, of another value of the whole vector, and again.
+        const float small = bench.vectors["g"][5];
+        Executor executor = bench.run(
+            {"x = threshold(g / norm(g), 0.5) * norm(g)", "y = sum(w)", "d = where(abs(g) >= threshold(g, 0.5), g, 0)"});
+        CHECK_EQ(executor.number("x"), doctest::Approx(0.5).epsilon(0.1));
+        CHECK_EQ(bench.vectors["d"][5], std::fabs(small) >= 0.5F ? small : 0.0F);
+        for (float& value : bench.vectors["g"]) value = -0.25F;
+        bench.vectors["g"][3] = std::nanf("");
+        executor.run(bench.ranges);
+        CHECK_EQ(bench.vectors["d"][5], -0.25F);  // all are as large
+        CHECK(std::isnan(bench.run({"x = threshold(g, 0)"}).number("x")));
+    }
+
     TEST_CASE("ASecondRunIsOfTheVectorsOfItsTime") {
         Bench bench(700);
         Executor executor = bench.run({"let total = 2 * sum(w)", "x = total", "d = w * total"});
@@ -234,7 +261,7 @@ TEST_SUITE("Formulas") {
 
     TEST_CASE("Gpu: ADeviceGivesTheBitsOfTheHost") {
         if (const std::string reason = testing::no_gpu_reason(); !reason.empty()) FEDHIVE_SKIP(reason);
-        const Lines lines = {"let far = norm(w - w_t) + sum(abs(c)) * mean(g)", "x = cos(g, w) + far",
+        const Lines lines = {"let far = norm(w - w_t) + sum(abs(c)) * mean(g) + threshold(w - g, 0.1)", "x = cos(g, w) + far",
                              "d = exp(-abs(w)) * sigmoid(g) + tanh(c) / far - where(g > 0, mu, w) + log(1 + g ^ 2)",
                              "g = (w - c) * (far - g) + minimum(w, c) - maximum(g, 0.1) * floor(w) + relu(c) * sign(w)"};
         Bench host(2999);
@@ -277,6 +304,8 @@ TEST_SUITE("Formulas") {
         CHECK(has(refused({"x = k.n"}), {"'x' is a number for each update", "sum_k"}));
         CHECK(has(refused({"g = g * k.n"}), {"sum_k"}));
         CHECK(has(refused({"x = norm(mu)"}), {"vectors"}));
+        CHECK(has(refused({"x = threshold(mu, 0.5)"}), {"threshold are of vectors"}));
+        CHECK(has(refused({"x = threshold(g, w)"}), {"the share of threshold is a number"}));
         CHECK(has(refused({"x = sum_k(mu)"}), {"_k"}));
         CHECK(has(refused({"g = g % 2"}), {"%"}));
         CHECK(has(refused({"g = g", "g = w"}), {"set twice"}));

@@ -42,6 +42,8 @@ MethodFormulas method_of(const json& one) {
     method.second_on_next = box.contains("second_batch");
     if (box.contains("also_at"))
         for (const auto& [name, at] : box["also_at"].items()) method.also_at.push_back({name, at});
+    if (box.contains("losses_at"))
+        for (const auto& [name, at] : box["losses_at"].items()) method.losses_at.push_back({name, at});
     for (const std::string& word : words_of<Place>())
         if (box.contains(word)) method.lines[from_word<Place>(word).value()] = lines_of(box[word]);
     return method;
@@ -74,6 +76,13 @@ InnerProducts products_of(const json& updates) {
     const auto values = updates.get<std::vector<std::vector<float>>>();
     const std::vector<ConstParamSpan> rows(values.begin(), values.end());
     return inner_products_of(rows, 0);
+}
+
+std::vector<float> weighted_sum(const json& updates, const Numbers& weights) {
+    std::vector<double> sum(updates[0].size(), 0.0);
+    for (std::size_t k = 0; k < updates.size(); ++k)
+        for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += weights[k] * updates[k][i].get<double>();
+    return {sum.begin(), sum.end()};
 }
 
 void check_place(const MethodFormulas& method, Place place, const Values& values, const json& expected,
@@ -189,6 +198,16 @@ TEST_SUITE("MethodGolden") {
                 values.numbers.merge(Values(inputs["cohort"], "k.").numbers);
                 const InnerProducts products = products_of(inputs["cohort"]["u"]);
                 check_place(method, Place::Cohort, values, expected["cohort"], &products);
+            }
+            if (method.has(Place::Mix)) {
+                Values values(inputs["server"]);
+                values.numbers.merge(Values(inputs["cohort"], "k.").numbers);
+                const InnerProducts products = products_of(inputs["cohort"]["u"]);
+                check_place(method, Place::Peers, values, expected["peers"], &products);
+                Values mixed(inputs["server"]);
+                const auto weights = expected["peers"]["weight"].get<Numbers>();
+                mixed.vectors["u"] = weighted_sum(inputs["cohort"]["u"], weights);
+                check_place(method, Place::Mix, mixed, expected["mix"]);
             }
             if (!method.has(Place::Server)) continue;
             Values values(inputs["server"]);

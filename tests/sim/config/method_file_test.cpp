@@ -222,7 +222,18 @@ TEST_CASE("APlaceWithoutWhatItIsThereForIsRefused") {
     says("memories: [{name: v, owner: visit}]\ngradient: g + v\n", "'v' is no value here");
     says("memories: [{name: v, owner: client}]\ngradient: [g = g, v = v + g]\njudge: w = w + v\n", "'w' is no value here");
     says("memories: [{name: v, owner: server, first: w_t}]\nserver: [w = w + u, v = v + u]\n",
-         "allowed: 0, for a client's or a visit's w_t");
+         "allowed: 0; of a client or a visit also w_t; of the server also drawn if it goes down");
+    const std::string own = "memories: [{name: own, owner: client}]\nstart: own + w_t\n";
+    says(own + "peers: k.me\nend: own = w\n", "m.yaml:3: peers: there is no `mix`");
+    says(own + "mix: own = w_t + u\n", "m.yaml:3: mix: there is no `peers`");
+    says(own + "mix: own = w_t + u\npeers: k.me\nend: own = w\n",
+         "m.yaml:3: memory 'own' is set by `mix` and by its client's visit");
+    says(own + "mix: own = w_t + w\npeers: k.me\n", "'w' is no value here");
+    says(own + "mix: own = w_t + u\npeers: [let d = k.me]\n", "no formula 'weight = …'");
+    says("cohort: weight = k.me\n", "'k.me' is no value here");
+    says("losses_at: {F: c}\nstart: F * w_t\n", "m.yaml:1: losses_at: F: 'c' is no vector that a client has; there are: w_t");
+    says("losses_at: {F: w_t}\ngradient: g\n", "m.yaml:1: losses_at: 'F', the loss at w_t, is never read");
+    says("losses_at: {F: w_t}\njudge: F * w_t\n", "'F' is no value here");
     CHECK(folder.refused("memories: [{name: v, owner: visit, first: w_t}]\ngradient: [g = g + v, v = v + g]\n").empty());
 }
 

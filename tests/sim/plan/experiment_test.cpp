@@ -38,7 +38,7 @@ TEST_SUITE("Experiment") {
         CHECK(first != std::vector<float>(first.size(), 0.0F));
         CHECK(model_of(Experiment::to_run(loaded, 10)) == first);
         const std::vector<float> given(first.size(), 2.0F);
-        const auto begin = [&](const Experiment& run) { run.server.begin_with(given); };
+        const auto begin = [&](const Experiment& run) { run.server.begin_with({given, {}}); };
         CHECK(model_of(Experiment::to_evaluate(loaded, begin)) == given);
         CHECK(model_of(Experiment::to_replay(loaded, begin)) == given);
         CHECK(model_of(Experiment::to_resume(loaded, begin, 10, std::nullopt)) == given);

@@ -78,7 +78,7 @@ TEST_SUITE("ServerSide") {
         const Server server(without_tables(folder));
         std::ranges::fill(server.side.state.region().host(), 9.0F);
         const std::vector<float> given(server.model.layout.num_floats(), 2.0F);
-        server.side.begin_with(given);
+        server.side.begin_with({given, {}});
         CHECK(values_of(server.side.global_model()) == given);
         const auto control = server.model.memories.of(server.side.state.region(), aggregation::kControl);
         CHECK(values_of(control) == std::vector<float>(control.size, 0.0F));
@@ -97,11 +97,11 @@ TEST_SUITE("ServerSide") {
             arrived.clients.push_back({.client_id = client, .slot = slot});
         }
         arrived.clients[1].failure = clients::FailureKind::LeftBehind;
-        server.side.keep_states(arrived);
+        server.side.keep_states(arrived, server.side.state.region());
         CHECK(server.side.client_states.keepers() == std::vector<std::uint64_t>{0, 2});
         CHECK(server.side.client_states.of(2).host().front() == 3.0F);
         arrived.clients[0].elsewhere = true;
-        server.side.keep_states(arrived);  // SCAFFOLD adds the change
+        server.side.keep_states(arrived, server.side.state.region());  // SCAFFOLD adds the change
         CHECK(server.side.client_states.of(0).host().front() == 1.0F);
         CHECK(server.side.client_states.of(2).host().front() == 6.0F);
     }
@@ -118,7 +118,7 @@ TEST_SUITE("ServerSide") {
         for (const float value : {1.0F, 2.5F}) {
             for (std::uint32_t slot = 0; slot < kClients; ++slot)
                 std::ranges::fill(server.arena.slot(slot).host(), value + static_cast<float>(slot));
-            server.side.keep_states(arrived);
+            server.side.keep_states(arrived, server.side.state.region());
         }
         const Histories histories = server.side.histories_of(std::vector<std::uint32_t>{2, 1});
         CHECK(histories.columns == server.model.layout.num_trainable());

@@ -1,0 +1,40 @@
+#include "aggregation/formulas/cohort_values.h"
+
+namespace fedhive::aggregation::formulas {
+
+void set_keys(Executor& executor, const MethodFormulas& method) {
+    for (const auto& [name, value] : method.keys) executor.set(name, value);
+}
+
+void set_cohort(Executor& executor, const std::vector<std::string>& reports, const RoundUpdates& updates) {
+    const auto each = [&](const auto& value) {
+        Numbers values;
+        for (const Sender& sender : updates.senders) values.push_back(value(sender));
+        return values;
+    };
+    executor.set("k.n", each([](const Sender& one) { return static_cast<double>(one.num_examples); }));
+    executor.set("k.steps", each([](const Sender& one) { return static_cast<double>(one.steps); }));
+    executor.set("k.loss", each([](const Sender& one) { return one.train_loss; }));
+    executor.set("k.norm", each([](const Sender& one) { return one.update_norm; }));
+    executor.set("k.sent_loss", each([](const Sender& one) { return one.sent_loss; }));
+    for (std::size_t r = 0; r < reports.size(); ++r)
+        executor.set("k." + reports[r], each([&](const Sender& one) { return one.reports.at(r); }));
+    executor.set("round", static_cast<double>(updates.round));
+    executor.set("clients", static_cast<double>(updates.num_clients));
+    executor.set("received", static_cast<double>(updates.size()));
+    executor.set_products(updates.products);
+}
+
+CohortNumbers numbers_beside_weights(const Executor& executor) {
+    CohortNumbers numbers;
+    for (const Target& target : executor.program().formulas.targets)
+        if (target.name != "weight") numbers.emplace(target.name, executor.number(target.name));
+    return numbers;
+}
+
+Numbers weights_of(const Executor& executor, std::size_t count) {
+    const Numbers& weights = executor.numbers("weight");
+    return weights.size() == count ? weights : Numbers(count, weights.front());
+}
+
+}  // namespace fedhive::aggregation::formulas

@@ -1,0 +1,45 @@
+// What the server makes of a round's updates for each client by itself, by a method's formulas `peers` and `mix`: start points of
+// personal models (FedAMP, pFedGraph), which the client's record keeps.
+//
+//   peers   weight = …       K numbers for client i, which k.me marks; k.id are the clients' ids
+//   mix     memory = …       of u = Σ_j weight_j u_j, the model w_t that was sent, and what client i keeps
+#pragma once
+
+#include "aggregation/formulas/cohort_values.h"
+#include "aggregation/formulas/formula_server.h"
+#include "aggregation/memory/client_states.h"
+#include "aggregation/memory/param_buffer.h"
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace fedhive::aggregation::formulas {
+
+class FormulaMix {
+public:
+    /// method   has Place::Peers and Place::Mix.
+    FormulaMix(const MethodFormulas& method, const ServerScene& scene);
+
+    /// The weights of all updates for the client of update `own`.
+    Coefficients weigh(const RoundUpdates& updates, std::size_t own);
+
+    /// What the client of the last weigh() keeps: one change for each memory that `mix` sets, valid until the next call.
+    ///
+    /// sent     [R], the region that was sent; sum: [R], Σ_j weight_j u_j with what came up beside it; both in host memory.
+    /// record   the client's, as its visit has left it.
+    /// Memory   P floats for each memory.
+    const std::vector<RecordChange>& mixed(ConstParamSpan sent, ConstParamSpan sum, ConstParamSpan record);
+
+private:
+    Executor peers_, mix_;
+    ServerScene scene_;
+    std::vector<Range> ranges_;
+    std::vector<std::string> reports_;
+    std::vector<std::string> came_up_{}, kept_{};  // memories that `mix` may read
+    std::vector<ParamBuffer> rooms_{};             // as the program's stored vectors
+    std::vector<RecordChange> changes_{};
+    double round_ = 0.0, received_ = 0.0;
+};
+
+}  // namespace fedhive::aggregation::formulas
