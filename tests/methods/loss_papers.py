@@ -56,6 +56,11 @@ def fedgkd(h, logits, z, y, counts, others):  # Yao et al. 2021: cross-entropy +
     return supervised(logits, y) + h.gamma / 2 * (p * np.log(p / q)).sum(1)
 
 
+def pfedsd(h, logits, z, y, counts, others):  # Jin et al. 2023: cross-entropy + lambda * KL(teacher, student) at a temperature
+    p, q = probabilities(others["before"][0] / h.tau), probabilities(logits / h.tau)
+    return supervised(logits, y) + getattr(h, "lambda") * (p * np.log(p / q)).sum(1)
+
+
 def focal(h, logits, z, y, counts, others):  # Lin et al. 2017: -(1 - p)^gamma log p
     p = of_label(probabilities(logits), y)
     return -((1 - p) ** h.gamma) * np.log(p)
@@ -96,7 +101,7 @@ def propfair(h, logits, z, y, counts, others):  # Zhang et al. 2022: -log(M - l)
 
 
 LOSS_PAPERS = {function.__name__: function for function in (moon, fedlc, fedrs, fedntd, fedgkd, focal, label_smoothing, balanced_softmax, logit_adjustment, class_balanced,
-                                                            fedir, propfair)}
+                                                            fedir, propfair, pfedsd)}
 
 
 def gradients(function, h, logits, z, y, counts, others):

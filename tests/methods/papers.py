@@ -362,6 +362,16 @@ def doublesqueeze(h, c, s, k):  # Tang et al. 2019, with 1-bit compression
     return {"end": {"sent": squeezed(up), "e_k": up - squeezed(up)}, "server": {"w": s.w + s.server_lr * squeezed(down), "e": down - squeezed(down)}}
 
 
+def fedmos(h, c, s, k):  # Wang et al. 2023: d and w as the paper has them
+    d = c.g + (1 - h.a) * (c.d - c.g_2)
+    moved = (1 - h.mu) * c.w - c.lr * d + h.mu * c.w_t
+    return {"second": {"w_2": c.before}, "gradient": {"g": (c.w - moved) / c.lr, "d": d, "before": c.w}}
+
+
+def pfedsd(h, c, s, k):
+    return {"end": {"own": c.w}, "judge": {"w": c.own}}
+
+
 def dpsgd(h, c, s, k):  # Lian et al. 2017: w_i <- sum_j W_ij w_j; of clients 1, 4, 5, 6 and 9, the one in the middle has two neighbours
     return {"start": {"w": c.own}, "mix": {"own": s.w_t + h.share * k.u[1] + (1 - 2 * h.share) * k.u[2] + h.share * k.u[3]}, "judge": {"w": c.own}}
 
@@ -370,4 +380,4 @@ PAPERS = {function.__name__: function for function in (
     fedavg, fedavgm, fedadagrad, fedadam, fedyogi, fedams, fedprox, scaffold, feddyn, fednova, qfedavg, term, fedexp, fedcm, fedacg, slowmo, fedadmm,
     fedpd, fedinit, mifa, fedvarp, proxskip, slsgd, diloco, easgd, feddc, norm_bounding, adaptive_clip, signsgd, ef_signsgd, fedatt, celgc,
     fedsam, mofedsam, fedspeed, mime, ditto, apfl, pfedme, per_fedavg, fedrep, fedbabu,
-    mimelite, feddane, fedgamma, fedlesam, fedcurv, local_only, rfa, multi_krum, fedamp, pfedgraph, dpsgd, ifca, dgc, fedht, fediterht, sparsefed, doublesqueeze)}
+    mimelite, feddane, fedgamma, fedlesam, fedcurv, local_only, rfa, multi_krum, fedamp, pfedgraph, dpsgd, ifca, dgc, fedht, fediterht, sparsefed, doublesqueeze, fedmos, pfedsd)}

@@ -22,7 +22,8 @@ const std::vector<std::string> kLosses = {"moon",
                                           "logit_adjustment",
                                           "class_balanced",
                                           "fedir",
-                                          "propfair"};
+                                          "propfair",
+                                          "pfedsd"};
 
 Options with_loss(const std::string& name, const std::string& keys = "") {
     const std::string file = (source_folder() / "configs/methods" / (name + ".py")).string();
@@ -38,8 +39,9 @@ void loss_ended_well(FedhiveRun& run) { REQUIRE_MESSAGE(run.end() == "exited wit
 TEST_SUITE("MethodLoss") {
     TEST_CASE("KeysThatTakeATermOutLeaveFedAvgBitForBit") {
         const std::vector<std::pair<std::string, std::string>> neutral{
-            {"moon", "mu: 0"},     {"fedlc", "tau: 0"},    {"logit_adjustment", "tau: 0"}, {"fedrs", "alpha: 1"},
-            {"fedntd", "beta: 0"}, {"fedgkd", "gamma: 0"}, {"focal", "gamma: 0"},          {"label_smoothing", "epsilon: 0"}};
+            {"moon", "mu: 0"},       {"fedlc", "tau: 0"},   {"logit_adjustment", "tau: 0"},
+            {"fedrs", "alpha: 1"},   {"fedntd", "beta: 0"}, {"fedgkd", "gamma: 0"},
+            {"pfedsd", "lambda: 0"}, {"focal", "gamma: 0"}, {"label_smoothing", "epsilon: 0"}};
         for (const char* engine : {"training.engine=direct", "training.engine=libtorch"}) {
             const std::string plain = sha_with({engine});
             for (const auto& [name, keys] : neutral) {
