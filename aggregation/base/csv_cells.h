@@ -1,4 +1,4 @@
-// A CSV line split into cells: commas part them, quotes keep commas, "" is a quote inside quotes.
+// Splits a CSV line into cells. Commas separate cells; inside quotes a comma is text, and "" is one quote.
 #pragma once
 
 #include <string>

@@ -47,7 +47,7 @@ private:
     }
 
     void name_value(const std::string& name, std::size_t value) {
-        if (name.find('.') != std::string::npos) fail(fmt::format("`let {}`: a name without a dot is allowed", name));
+        if (name.find('.') != std::string::npos) fail(fmt::format("`let {}`: a name may not contain a dot", name));
         if (scope_.given.contains(name) || scope_.targets.contains(name) || !lets_.emplace(name, value).second)
             fail(fmt::format("`let {0}`: '{0}' already has a meaning; choose another name", name));
     }
@@ -59,7 +59,7 @@ private:
             if (!scope_.numbers || scope_.given.contains(name) || lets_.contains(name) || name.find('.') != std::string::npos)
                 fail_unknown(name, "cannot be set", scope_.targets);
             if (shape != Shape::Number)
-                fail(fmt::format("'{}' is {}; a number is allowed here, as sum_k or mean_k give it", name, text_of(shape)));
+                fail(fmt::format("'{}' is {}; allowed here: a number, such as sum_k or mean_k give", name, text_of(shape)));
         } else if (shape != found->second && !(shape == Shape::Number && found->second != Shape::Number)) {
             fail(fmt::format("'{}' is {}, but its formula gives {}", name, text_of(found->second), text_of(shape)));
         }
@@ -162,7 +162,7 @@ private:
         if (found == scope_.given.end()) {
             Names known = scope_.given;
             for (const auto& [let, node] : lets_) known.emplace(let, formulas_.nodes[node].shape);
-            fail_unknown(name, "is no value", known);
+            fail_unknown(name, "has no value", known);
         }
         return add({.op = Op::Name, .shape = found->second, .name = name});
     }
@@ -172,7 +172,7 @@ private:
         expect(')');
         const auto check = [&](std::size_t wanted) {
             if (args.size() != wanted)
-                fail(fmt::format("{} takes {} value{}, {} are given", name, wanted, wanted == 1 ? "" : "s", args.size()));
+                fail(fmt::format("{} takes {} value{}, found {}", name, wanted, wanted == 1 ? "" : "s", args.size()));
         };
         if (scope_.rows) {
             const RowFunction* function = row_function(name);
@@ -218,27 +218,27 @@ private:
             const Shape shape = formulas_.nodes[arg].shape;
             if ((shape == Shape::Cohort && node.shape == Shape::Vector) ||
                 (shape == Shape::Vector && node.shape == Shape::Cohort))
-                fail(fmt::format("{} meets {}; sum_k or mean_k make one number of a cohort", text_of(node.shape),
-                                 text_of(shape)));
+                fail(fmt::format("cannot combine {} with {}; sum_k or mean_k turn numbers of a cohort into one",
+                                 text_of(node.shape), text_of(shape)));
             node.shape = std::max(node.shape, shape);
         }
         if (op == Op::Power && node.shape == Shape::Vector) return power_of_vector(args[0], args[1]);
-        if (op == Op::Remainder && node.shape == Shape::Vector) fail("% is of numbers, not of vectors");
+        if (op == Op::Remainder && node.shape == Shape::Vector) fail("% takes numbers, not vectors");
         if (is_reduction(op)) {
             const bool has_share = op == Op::Threshold;
             if (has_share && formulas_.nodes[args[1]].shape != Shape::Number)
-                fail(fmt::format("the share of threshold is a number; here is {}", text_of(formulas_.nodes[args[1]].shape)));
+                fail(fmt::format("the share of threshold must be a number, found {}", text_of(formulas_.nodes[args[1]].shape)));
             for (const std::size_t arg : has_share ? args.first(1) : args)
                 if (formulas_.nodes[arg].shape != Shape::Vector)
-                    fail(fmt::format("sum, mean, norm, dot, cos and threshold are of vectors; here is {}",
+                    fail(fmt::format("sum, mean, norm, dot, cos and threshold take vectors, found {}",
                                      text_of(formulas_.nodes[arg].shape)));
             node.shape = Shape::Number;
         }
         if (is_of_products(op)) {
             if (!scope_.products)
-                fail("dot_k, cos_k, distance_k and nearest_k are of a round's updates, which `cohort` alone has");
+                fail("dot_k, cos_k, distance_k and nearest_k need a round's updates; they are allowed only in `cohort`");
             if (node.shape == Shape::Vector || (op == Op::NearestK && node.shape != Shape::Number))
-                fail(fmt::format("{}; here is {}",
+                fail(fmt::format("{}, found {}",
                                  op == Op::NearestK ? "nearest_k takes a number of updates"
                                                     : "dot_k, cos_k and distance_k take one number for each update",
                                  text_of(node.shape)));
@@ -246,8 +246,7 @@ private:
         }
         if (is_of_cohort(op)) {
             if (node.shape != Shape::Cohort)
-                fail(fmt::format("functions that end with _k are of one number for each update; here is {}",
-                                 text_of(node.shape)));
+                fail(fmt::format("functions that end with _k take one number for each update, found {}", text_of(node.shape)));
             node.shape = op < Op::SoftmaxK ? Shape::Number : Shape::Cohort;
         }
         return add(std::move(node));
@@ -283,10 +282,10 @@ private:
 
     [[noreturn]] void fail(const std::string& text) const { throw FormulaError(line_, text); }
     [[noreturn]] void fail_here(const std::string& wanted) const {
-        fail(fmt::format("'{}': column {}: {} expected", text_, at_ + 1, wanted));
+        fail(fmt::format("'{}': column {}: expected {}", text_, at_ + 1, wanted));
     }
     [[noreturn]] void fail_no_function(const std::string& name, std::vector<std::string> known) const {
-        FormulaError error(line_, fmt::format("'{}' is no function; there are: {}", name, fmt::join(known, ", ")));
+        FormulaError error(line_, fmt::format("'{}' is not a function; functions: {}", name, fmt::join(known, ", ")));
         error.unknown = name;
         error.known = std::move(known);
         throw error;
@@ -295,9 +294,10 @@ private:
         std::vector<std::string> known;
         for (const auto& [one, shape] : names) known.push_back(one);
         const bool of_cohort = name.starts_with("k.") && !scope_.targets.contains("weight");
-        FormulaError error(line_, fmt::format("'{}' {} here; there {}{}", name, what,
-                                              known.empty() ? "is nothing" : fmt::format("are: {}", fmt::join(known, ", ")),
-                                              of_cohort ? "; numbers of a cohort are for `cohort`" : ""));
+        FormulaError error(
+            line_, fmt::format("'{}' {} here; {}{}", name, what,
+                               known.empty() ? "no name is allowed" : fmt::format("allowed: {}", fmt::join(known, ", ")),
+                               of_cohort ? "; numbers of a cohort are allowed only in `cohort`" : ""));
         error.unknown = name;
         error.known = std::move(known);
         throw error;

@@ -46,10 +46,10 @@ bool is_label(const Node& node) { return node.op == Op::Name && node.name == kLa
 RowShape of_vector(Op op, std::span<const Node* const> args) {
     const Shape shape = args[0]->shape;
     if (shape < Shape::Classes)
-        return {Shape::Number, fmt::format("a function of a vector, of logits or features, has {}", text_of(shape))};
+        return {Shape::Number, fmt::format("functions of a vector take logits or features, found {}", text_of(shape))};
     if (op == Op::Softmax || op == Op::LogSoftmax) return {shape};
     if (op == Op::Dot && args[1]->shape != shape)
-        return {Shape::Number, fmt::format("dot and cos take two vectors of one kind; here {} meets {}", text_of(shape),
+        return {Shape::Number, fmt::format("dot and cos take two vectors of one kind, found {} and {}", text_of(shape),
                                            text_of(args[1]->shape))};
     if (op == Op::Pick && (shape != Shape::Classes || !is_label(*args[1])))
         return {Shape::Number, "cross_entropy and pick take a number for each class, and the label y"};
@@ -79,12 +79,12 @@ RowShape shape_of_row(Op op, std::span<const Node* const> args) {
     Shape shape = Shape::Number;
     for (const Node* arg : args) {
         if (is_of_two_vectors(shape, arg->shape))
-            return {shape, fmt::format("{} meets {}; sum, mean or dot make one number of a vector", text_of(shape),
-                                       text_of(arg->shape))};
+            return {shape, fmt::format("cannot combine {} with {}; sum, mean or dot turn a vector into a number",
+                                       text_of(shape), text_of(arg->shape))};
         shape = std::max(shape, arg->shape);
     }
-    if (op == Op::Remainder && shape != Shape::Number) return {shape, "% is of numbers"};
-    if (op == Op::Power && args[1]->shape != Shape::Number) return {shape, "an exponent is a number; exp takes vectors"};
+    if (op == Op::Remainder && shape != Shape::Number) return {shape, "% takes numbers, not vectors"};
+    if (op == Op::Power && args[1]->shape != Shape::Number) return {shape, "an exponent must be a number; exp takes vectors"};
     return {shape};
 }
 

@@ -25,14 +25,14 @@ ServerOptimizerSpec server_dp_ftrl() {
                   .empty_word = "auto",
                   .default_note = "`1`",
                   .doc = "Standard deviation of the noise of a node of the tree, as a multiple of the norm of clip (z). auto, "
-                         "or left out: 1; with privacy.epsilon the smallest with which that ε holds."},
+                         "or left out: 1; with privacy.epsilon the smallest value that keeps that ε."},
                  {.name = "restart_every",
                   .default_value = std::optional<std::int64_t>(),
                   .range = between(1, kMost),
                   .empty_word = "auto",
                   .default_note = "`auto`",
                   .doc = "Rounds of a tree, after which a new one begins from the present model. auto, or left out: "
-                         "clients / cohort, rounded down, in which round_robin asks no client twice."}},
+                         "clients / cohort, rounded down; in these rounds round_robin asks no client twice."}},
         .build = [](const Values& values) {
             return make_server_sgd({.lr = static_cast<float>(values.number("server_lr")),
                                     .momentum = static_cast<float>(values.number("server_momentum"))});

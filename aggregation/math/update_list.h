@@ -21,7 +21,7 @@ public:
     /// positions do not increase or `clients` is 0.
     void add(const Update& update) {
         FEDHIVE_CHECK_EQ(update.values.size, num_floats_);
-        if (update.values.space != space_) throw ShapeError("update and aggregate lie in different memory spaces");
+        if (update.values.space != space_) throw ShapeError("update and aggregate are in different memory spaces");
         FEDHIVE_CHECK(update.clients > 0, "slot at position {} holds no client", update.position);
         if (!updates_.empty())
             FEDHIVE_CHECK(update.position > updates_.back().position, "{} after {}", update.position, updates_.back().position);

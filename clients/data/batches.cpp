@@ -150,7 +150,7 @@ void BatchGather::gather_seen(const ExamplesView& examples, std::span<const std:
 void BatchGather::gather_examples(const ExamplesView& examples, std::span<const std::uint32_t> indices, float* values,
                                   std::span<const std::uint32_t> looks, std::span<const std::uint32_t> next) const {
     FEDHIVE_CHECK(examples.shape == shape_ && examples.space == aggregation::MemorySpace::Host,
-                  "the examples are not of the shape this gather was made for, or lie on a device");
+                  "the examples are not of the shape this gather was made for, or are on a device");
     const auto as = [&]<typename Value>(Value) {
         if (looks.empty())
             gather_values<Value>(examples, indices, values, next);

@@ -32,8 +32,8 @@ void poison(Dataset& dataset, const Chosen& kind, std::size_t num_clients, const
     }
     if (attackers == 0)
         throw ConfigError(
-            fmt::format("share: of {} clients, rounded, it is no attacker; allowed: {:.6g} or more, or name: none", num_clients,
-                        1.0 / static_cast<double>(num_clients)));
+            fmt::format("share: is too small for {} clients and gives no attacker; allowed: {:.6g} or more, or name: none",
+                        num_clients, 1.0 / static_cast<double>(num_clients)));
     if (spec.triggered == nullptr) return;
     const Examples more = spec.triggered(kind.values, dataset.test);
     dataset.num_triggered = more.size();
@@ -44,7 +44,7 @@ void poison(Dataset& dataset, const Chosen& kind, std::size_t num_clients, const
 void require_classes(const Examples& train) {
     if (train.target.kind != TargetKind::Class)
         throw ConfigError(
-            fmt::format("changes class labels, and here a target is {}; remove it, or use data with one class for each "
+            fmt::format("changes class labels, but a target here is {}; remove it, or use data with one class for each "
                         "example",
                         text_of(train.target.kind)));
 }

@@ -88,7 +88,7 @@ void LibtorchStep::compute_prepared() {
 }
 
 std::vector<at::Tensor> LibtorchStep::what_computing_changes() {
-    const aggregation::ParamSpan local = model_.parameters();  // of which a forward pass moves the buffers
+    const aggregation::ParamSpan local = model_.parameters();  // a forward pass changes its buffers
     return {cursor_, losses_.on_device(),
             at::from_blob(local.data, {static_cast<std::int64_t>(local.size)},
                           at::TensorOptions().dtype(at::kFloat).device(model_.device()))};

@@ -17,7 +17,7 @@ public:
     explicit LossSum(at::Device device);
     void reset();
 
-    /// Of a batch of so many examples.
+    /// Of a batch of this many examples.
     void add(const MeanLoss& loss, std::size_t examples);
 
     /// Waits for the device.

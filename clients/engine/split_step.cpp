@@ -13,7 +13,7 @@ namespace {
 /// A tensor over the beginning of a channel's region. Kernels may round differently on memory aligned otherwise than a tensor's own.
 at::Tensor view_of(aggregation::ParamSpan region, at::IntArrayRef sizes, const FlatModel& model) {
     FEDHIVE_CHECK(region.space == model.parameters().space && reinterpret_cast<std::uintptr_t>(region.data) % 64 == 0,
-                  "a channel's region lies in another memory space than the model, or is not aligned");
+                  "a channel's region is in another memory space than the model, or is not aligned");
     FEDHIVE_CHECK(static_cast<std::size_t>(c10::multiply_integers(sizes)) <= region.size,
                   "{} floats do not fit into a channel's region of {}", c10::multiply_integers(sizes), region.size);
     return at::from_blob(region.data, sizes, at::TensorOptions().dtype(at::kFloat).device(model.device()));
@@ -65,7 +65,7 @@ void SplitClientStep::compute_gradients(std::span<const RowBatch> batches) {
         FEDHIVE_CHECK_EQ(channel_.receive_gradient(), batch.examples.size());
         activations.backward(view_of(channel_.gradient(), activations.sizes(), model_));
         model_.take_gradient();
-        model_.gradient();  // in one piece, part of which is the half's
+        model_.gradient();  // in one piece; the half's gradient is a part of it
     });
 }
 
@@ -103,7 +103,7 @@ void SplitServerStep::compute_gradients(std::span<const RowBatch> batches) {
             loss_.mean(model.forward_layers(activations, cut_.num_layers, model.num_layers()), labels, target_);
         loss.mean.backward();
         model_.take_gradient();
-        model_.gradient();  // in one piece, part of which is the half's
+        model_.gradient();  // in one piece; the half's gradient is a part of it
         view_of(channel_.gradient(), sizes, model_).copy_(activations.grad());
         aggregation::synchronize(half_.parameters().space);
         channel_.send_gradient(batch.size());

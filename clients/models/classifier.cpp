@@ -125,7 +125,7 @@ void Classifier::view_frozen(aggregation::ConstParamSpan values) {
 }
 
 void Classifier::initialise() {
-    FEDHIVE_CHECK(!graph_ && frozen_.empty(), "a graph has its own values, and what is frozen lies elsewhere");
+    FEDHIVE_CHECK(!graph_ && frozen_.empty(), "a graph has its own values, and frozen parameters are stored elsewhere");
     auto place = tensors_.begin();
     for_each_tensor(plan_, [&](const std::string&, const Parameter& tensor) { clients::initialise(**place++, tensor); });
 }

@@ -9,7 +9,7 @@
 namespace fedhive::clients {
 
 FeatureLayer feature_layer(const ModelSpec& spec) {
-    if (spec.is_graph()) return {0, "is a graph that does not run as layers, in which no layer is the last"};
+    if (spec.is_graph()) return {0, "is a graph that does not run as layers, so it has no last layer"};
     const std::vector<PlannedLayer> layers = plan_model(spec);
     const PlannedLayer* last = nullptr;
     std::size_t with_parameters = 0;
@@ -20,10 +20,11 @@ FeatureLayer feature_layer(const ModelSpec& spec) {
     }
     if (last == nullptr) return {0, "has no layer with parameters"};
     if (last->kind != LayerKind::Linear || last->in.size() != 1)
-        return {0, fmt::format("ends with {} (layer {}), whose input is no vector of features; a linear layer's is",
+        return {0, fmt::format("ends with {} (layer {}), whose input is not a vector of features; end it with a linear layer",
                                name_of(last->kind), last->number)};
     if (with_parameters < 2)
-        return {0, fmt::format("has one layer with parameters (layer {}), which takes the examples themselves", last->number)};
+        return {0,
+                fmt::format("has only one layer with parameters (layer {}), whose input is the example itself", last->number)};
     return {static_cast<std::size_t>(num_values(last->in)), ""};
 }
 

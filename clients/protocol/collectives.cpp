@@ -24,7 +24,7 @@ Communicator::Communicator(GroupOptions options)
     FEDHIVE_CHECK_EQ(buffers_.size(), size());
     for (const aggregation::ParamSpan& other : buffers_) {
         FEDHIVE_CHECK_EQ(other.size, buffer().size);
-        if (other.space != buffer().space) throw ShapeError("the buffers of a group lie in different memory spaces");
+        if (other.space != buffer().space) throw ShapeError("the buffers of a group are in different memory spaces");
     }
 }
 

@@ -129,11 +129,11 @@ void RankGroup::throw_if_given_up() const {
     if (word == 0) return;
     const std::size_t missing = (word & ~kByItself) - 1;
     const std::string who = fmt::format("rank {} of {}", missing, size());
-    if ((word & kByItself) != 0) throw RankMissing(missing, fmt::format("{} has left the group, met in {}", who, place()));
+    if ((word & kByItself) != 0) throw RankMissing(missing, fmt::format("{} has left the group; noticed in {}", who, place()));
     if (missing == rank_)
-        throw RankMissing(missing, fmt::format("{} came to {} when the others had given it up", who, place()));
+        throw RankMissing(missing, fmt::format("{} reached {} after the others had given it up", who, place()));
     const double deadline_s = static_cast<double>(deadline_ns_) * 1e-9;
-    throw RankMissing(missing, fmt::format("{} has not come to {} for {:.1f} s", who, place(), deadline_s));
+    throw RankMissing(missing, fmt::format("{} has not reached {} within {:.1f} s", who, place(), deadline_s));
 }
 
 void RankGroup::give_up(std::size_t missing_rank, bool by_itself) noexcept {

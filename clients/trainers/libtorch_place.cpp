@@ -44,13 +44,12 @@ LibtorchPlace place_in(const fs::path& package) {
     LibtorchPlace place{.engine = package / "lib" / kLibrary, .folder = torch_of_python(package)};
     const std::string wanted = minor_of(kBuiltFor);
     if (wanted == "none" || !fs::exists(place.engine)) {
-        place.problem = "this fedhive was built without LibTorch; build it where scripts/setup has brought LibTorch";
+        place.problem = "this fedhive was built without LibTorch; install LibTorch with scripts/setup and build again";
     } else if (place.folder.empty()) {
         place.problem = fmt::format("PyTorch is not installed beside fedhive: pip install 'torch=={}.*'", wanted);
     } else if (const std::string found = version_in(place.folder); minor_of(found) != wanted) {
-        place.problem =
-            fmt::format("found PyTorch {} in {}; wanted: {}, for which this fedhive is built: pip install 'torch=={}.*'",
-                        found.empty() ? "without a version" : found, place.folder.string(), wanted, wanted);
+        place.problem = fmt::format("found PyTorch {} in {}, but this fedhive was built for {}: pip install 'torch=={}.*'",
+                                    found.empty() ? "without a version" : found, place.folder.string(), wanted, wanted);
     } else {
         place.version = found;
     }

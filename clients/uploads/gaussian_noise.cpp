@@ -25,7 +25,7 @@ UploadSpec gaussian_noise() {
                       .empty_word = "auto",
                       .default_note = "`1`",
                       .doc = "Standard deviation of the noise in the sum, as a multiple of the norm of the clip step before it "
-                             "(z). auto, or left out: 1; with privacy.epsilon the smallest with which that ε holds. With m "
+                             "(z). auto, or left out: 1; with privacy.epsilon the smallest value that keeps that ε. With m "
                              "updates per server step, each gets noise with standard deviation multiplier · norm / "
                              "√m; the server adds the noise that is missing because of failed clients or staleness."}},
             .noise_of_sum = true,

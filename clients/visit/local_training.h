@@ -56,7 +56,7 @@ struct ClientFigures {
     double examples = 0.0;  // seen, as far as their targets count; written by the host
 };
 
-/// Of so many examples seen; 0 where no target of theirs counts.
+/// Of this many examples seen; 0 if none of their targets counts.
 constexpr double mean_loss_of(double loss_sum, double examples) { return examples > 0.0 ? loss_sum / examples : 0.0; }
 
 /// One of the clients trained at once.

@@ -177,7 +177,7 @@ void add_config_commands(CLI::App& app, Arguments& given) {
 
 void add_method(CLI::App& app, Arguments& given) {
     CLI::App* methods =
-        app.add_subcommand("methods", "list what papers compare and fedhive runs, by what it is for; or print one method");
+        app.add_subcommand("methods", "list the methods of papers that fedhive runs, by purpose; or print one of them");
     methods->add_option("name", given.method_name, "a method's name: what it does, what a config says, its keys and formulas")
         ->type_name("NAME");
     methods->add_option("--page", given.method_family, "print the methods of a family as a page of docs/methods, in Markdown")
@@ -213,7 +213,7 @@ void add_privacy(CLI::App& app, Arguments& given) {
     CLI::Option* multiplier =
         command->add_option("--multiplier", privacy.multiplier, "standard deviation of the noise in a sum, in clipping norms")
             ->check(within_range(between(kLeastMultiplier, kWide)));
-    command->add_option("--epsilon", privacy.epsilon, "in place of the multiplier: print the least one for this ε")
+    command->add_option("--epsilon", privacy.epsilon, "instead of the multiplier: print the smallest one for this ε")
         ->check(within_range(above(0)))
         ->excludes(multiplier);
     command->add_option("--share", privacy.share, "share of the clients that are in a round")->check(within_range(fraction()));

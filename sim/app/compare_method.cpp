@@ -231,7 +231,7 @@ MethodComparison compare_with_python(const Method& method) {
             if (const auto found = ours[place].find(target); found != ours[place].end())
                 compared.text += line_of(place, target, found->second, numbers_in(value), compared.is_equal);
     if (method.has(Place::Loss))
-        compared.text += fmt::format("{:<11} not compared: it is of examples, which are not drawn here\n", "loss");
+        compared.text += fmt::format("{:<11} not compared: it reads examples, which this command does not draw\n", "loss");
     return compared;
 }
 

@@ -26,8 +26,8 @@ PrivacyOptions with_config(PrivacyOptions options) {
     if (const std::optional<NoiseTree> tree = noise_tree_of(run)) {
         if (options.share)
             throw ConfigError(
-                fmt::format("--share: {} has no meaning for '{}', whose noise does not go by the share of clients in a "
-                            "round; leave it out",
+                fmt::format("--share: {}: the noise of '{}' does not depend on the share of clients in a round; leave "
+                            "it out",
                             options.config.string(), run.strategy.parts.server.name));
         options.restart_every = tree->restart_every;
     }
@@ -68,9 +68,9 @@ std::string privacy_text(const PrivacyQuestion& question) {
     const PrivacyAccountant accountant({question.share, question.multiplier}, question.delta);
     const bool tree = question.restart_every > 0;
     const std::string who =
-        tree ? fmt::format("trees        of {} rounds; a client is in {} of the noised sums at most\n", question.restart_every,
+        tree ? fmt::format("trees        of {} rounds; a client is in at most {} of the noised sums\n", question.restart_every,
                            question.compositions())
-             : fmt::format("share        {}  of the clients in a round, each by chance of its own (Poisson)\n", question.share);
+             : fmt::format("share        {}  of the clients in a round, each drawn independently (Poisson)\n", question.share);
     return who + fmt::format(
                      "rounds       {}\n"
                      "delta        {}\n"

@@ -188,7 +188,7 @@ void describe_upload(Visitor& visitor, Chosen& step) {
 void describe_attack(Visitor& visitor, Chosen& attack) {
     const auto& catalog = aggregation::attack_catalog();
     visitor.begin({.name = "attack", .flow = true,
-                   .doc = "Colluding clients that see all honest updates of a round: what all of them send takes the place of their own updates at the server, before these are weighed. Only in mode synchronous. Steps of `upload` are attacks of clients that see only their own update. docs/strategies.md."});
+                   .doc = "Colluding clients that see all honest updates of a round. The server gets the attack's vector in place of each of their own updates, before it weighs updates. Only in mode synchronous. Steps of `upload` are attacks of clients that see only their own update. docs/strategies.md."});
     visitor.field({.name = "name", .target = &attack.name, .choices = names_of(catalog), .doc = summaries_of(catalog)});
     describe_keys(visitor, "name", attack.name, attack.values, choices_of(catalog));
     visitor.end();
@@ -198,7 +198,7 @@ void describe_privacy(Visitor& visitor, PrivacyConfig& privacy) {
     visitor.begin({.name = "privacy", .flow = true,
                    .doc = "The accountant of differential privacy of clients, for an upload chain that ends with clip and gaussian_noise, or the server dp_ftrl: the column `epsilon` of rounds.csv, and the noise that a given ε needs. docs/privacy.md says what is assumed."});
     visitor.field({.name = "epsilon", .target = &privacy.epsilon, .range = above(0), .default_note = "–",
-                   .doc = "Largest ε after all rounds, typically 1–10. The multiplier of gaussian_noise or dp_ftrl, left out, becomes the smallest one with which it holds; one that is given and too small is refused (ε)."});
+                   .doc = "Largest ε after all rounds, typically 1–10. The multiplier of gaussian_noise or dp_ftrl, left out, becomes the smallest one that keeps it; a given one that is too small is refused (ε)."});
     visitor.field({.name = "delta", .target = &privacy.delta, .range = {.low = 0, .high = 1, .low_excluded = true, .high_excluded = true}, .default_note = "–",
                    .doc = "Probability with which ε may be exceeded; well below 1 / clients, typically 1e-5 (δ)."});
     visitor.end();

@@ -46,8 +46,8 @@ void check_names(const Node& map, const Known& known) {
     for (const Node& child : map.children) {
         if (std::find(names.begin(), names.end(), child.key) != names.end()) continue;
         const std::string near = nearest_word(child.key, names);
-        refuse(child, fmt::format("'{}' is not a part of {}; {}", child.key, map.key.empty() ? "a method" : map.key,
-                                  near.empty() ? fmt::format("there are: {}", fmt::join(names, ", "))
+        refuse(child, fmt::format("'{}' is not a key of {}; {}", child.key, map.key.empty() ? "a method" : map.key,
+                                  near.empty() ? fmt::format("allowed: {}", fmt::join(names, ", "))
                                                : fmt::format("did you mean '{}'?", near)));
     }
 }
@@ -82,7 +82,7 @@ bool is_name(const std::string& text) {
 std::string name_in(const Node& item, const char* what) {
     check_kind(item, Node::Kind::Map, "a map with a name");
     const Node* name = item.find("name");
-    if (name == nullptr || name->text.empty()) refuse(item, fmt::format("a {} without a name", what));
+    if (name == nullptr || name->text.empty()) refuse(item, fmt::format("a {} needs a name", what));
     if (!is_name(name->text) || name->text.size() > aggregation::Memory::kLongestName)
         refuse(*name, fmt::format("'{}' is not a name; allowed: a letter, then letters, digits and _, {} at most", name->text,
                                   aggregation::Memory::kLongestName));
@@ -100,7 +100,7 @@ KeySpec key_of(const Node& item) {
     const std::optional<double> value = number_of(item, "default");
     if (!value) refuse(item, fmt::format("key '{}' has no default", name));
     if (!key.range.contains(*value))
-        refuse(item, fmt::format("key '{}': its default {} is outside of what it allows: {}", name, *value, key.range.text()));
+        refuse(item, fmt::format("key '{}': its default {} is out of range; allowed: {}", name, *value, key.range.text()));
     if (flag_of(item, "integer"))
         key.default_value = static_cast<std::int64_t>(*value);
     else
@@ -120,9 +120,9 @@ MethodMemory memory_of(const Node& item, Method& method) {
     memory.down = flag_of(item, "down");
     memory.up = flag_of(item, "up");
     if (memory.down && memory.owner != MemoryOwner::Server)
-        refuse(item, fmt::format("memory '{}': only the server's go down", memory.name));
+        refuse(item, fmt::format("memory '{}': down: allowed only with owner: server", memory.name));
     if (memory.up && memory.owner != MemoryOwner::Visit)
-        refuse(item, fmt::format("memory '{}': what comes up is a memory of owner: visit", memory.name));
+        refuse(item, fmt::format("memory '{}': up: allowed only with owner: visit", memory.name));
     if (first.empty() || first == "0") return memory;
     if (first == "w_t" && memory.owner != MemoryOwner::Server) {
         memory.begins_as_model = true;
@@ -131,8 +131,8 @@ MethodMemory memory_of(const Node& item, Method& method) {
     } else if (memory.owner == MemoryOwner::Server && !memory.down && first != "w_t") {
         method.first[memory.name] = first;
     } else {
-        refuse(item, fmt::format("memory '{}': first: '{}'; allowed: 0; of a client or a visit also w_t; of the server also "
-                                 "drawn if it goes down, else a formula of keys",
+        refuse(item, fmt::format("memory '{}': first: '{}'; allowed: 0; with owner client or visit also w_t; with owner "
+                                 "server also drawn, if it goes down, else a formula of keys",
                                  memory.name, first));
     }
     return memory;
@@ -231,14 +231,15 @@ void check_places(const Method& method, const Node& root) {
             refuse(*root.find(word_of(place)), fmt::format("{0}: no formula '{1} = …'", word_of(place), target));
     for (const auto& [one, other] : {std::pair(Place::Peers, Place::Mix), std::pair(Place::Mix, Place::Peers)})
         if (method.has(one) && !method.has(other))
-            refuse(*root.find(word_of(one)), fmt::format("{0}: there is no `{1}`; `peers` gives the weights of u in `mix`",
-                                                         word_of(one), word_of(other)));
+            refuse(*root.find(word_of(one)),
+                   fmt::format("{0}: needs `{1}`, which is missing; `peers` gives the weights of u in `mix`", word_of(one),
+                               word_of(other)));
     const Node* second = root.find("second");
     if (second != nullptr && !(method.has(Place::Gradient) && method.formulas.parsed(Place::Gradient).reads("g_2")))
-        refuse(*second, "second: `gradient` does not read g_2, the gradient that is taken there");
+        refuse(*second, "second: gives the gradient g_2, but `gradient` does not read it");
     const Node* batch = root.find("second_batch");
     if (batch == nullptr) return;
-    if (second == nullptr) refuse(*batch, "second_batch: there is no `second`");
+    if (second == nullptr) refuse(*batch, "second_batch: needs `second`, which is missing");
     if (batch->text != "same" && batch->text != "next")
         refuse(*batch, fmt::format("second_batch: '{}'; allowed: same, next", batch->text));
 }
@@ -253,7 +254,7 @@ std::vector<Named> named_at(const Node& map, const Method& method, std::vector<s
     for (const Node& one : map.children) {
         if (!is_name(one.key)) refuse(one, fmt::format("{}: '{}' is not a name", map.key, one.key));
         if (std::ranges::find(given, one.text) == given.end())
-            refuse(one, fmt::format("{}: {}: '{}' is no vector that a client has; there are: {}", map.key, one.key, one.text,
+            refuse(one, fmt::format("{}: {}: '{}' is not a vector of the client; allowed: {}", map.key, one.key, one.text,
                                     fmt::join(given, ", ")));
         all.push_back({one.key, one.text});
     }
@@ -264,19 +265,19 @@ std::vector<Named> named_at(const Node& map, const Method& method, std::vector<s
 void check_loss(const Method& method, const Node& root) {
     const std::vector<OtherAnswers>& also_at = method.formulas.also_at;
     if (!method.has(Place::Loss)) {
-        if (!also_at.empty()) refuse(*root.find("also_at"), "also_at is of a loss; there is no `loss`");
+        if (!also_at.empty()) refuse(*root.find("also_at"), "also_at: needs `loss`, which is missing");
         return;
     }
     const auto parsed = method.formulas.parsed(Place::Loss);
     if (!parsed.reads("logits") && !parsed.reads("z"))
-        refuse(*root.find("loss"), "loss: it reads neither logits nor z, so that no step changes it");
+        refuse(*root.find("loss"), "loss: reads neither logits nor z, so no step changes it");
     for (const OtherAnswers& other : also_at)
         if (!parsed.reads(other.name + ".logits") && !parsed.reads(other.name + ".z"))
             refuse(*root.find("also_at"),
-                   fmt::format("also_at: '{0}' is never read; the loss has {0}.logits and {0}.z", other.name));
+                   fmt::format("also_at: '{0}' is never read; the loss can read {0}.logits and {0}.z", other.name));
     for (const char* given : {"logits", "z", "y", "counts"})
         if (method.formulas.keys.contains(given))
-            refuse(*root.find("keys"), fmt::format("key '{}' has a name that a loss reads; choose another", given));
+            refuse(*root.find("keys"), fmt::format("key '{}': a loss reads a value of this name; choose another", given));
 }
 
 /// server_lr is a key of every method whose server reads it.
@@ -363,7 +364,7 @@ std::shared_ptr<const Method> load_method(const fs::path& file) {
     else if (ending == ".yaml" || ending == ".yml" || ending == ".json")
         read = read_method(content, file.string(), file);
     else
-        throw ConfigError(fmt::format("{}: a method is a .py or a .yaml file", file.string()));
+        throw ConfigError(fmt::format("{}: expected a .py or .yaml file", file.string()));
     read->source = content;
     return method = read;
 }

@@ -17,12 +17,12 @@ namespace {
 /// What a mode has to have for the method.
 std::string needs_of(const Method& method) {
     std::vector<std::string> needs;
-    if (method.client.client_state()) needs.emplace_back("its clients remember");
+    if (method.client.client_state()) needs.emplace_back("its clients keep memories");
     if (method.formulas.changes_visits()) needs.emplace_back("its clients do more than steps on the loss");
-    if (method.has(aggregation::formulas::Place::Cohort)) needs.emplace_back("it takes numbers of a round's cohort");
+    if (method.has(aggregation::formulas::Place::Cohort)) needs.emplace_back("it has formulas of a round's cohort");
     if (method.has(aggregation::formulas::Place::Mix))
         needs.emplace_back("its server mixes the updates of a round's cohort for each client");
-    if (method.has(aggregation::formulas::Place::Server)) needs.emplace_back("it has the server's step");
+    if (method.has(aggregation::formulas::Place::Server)) needs.emplace_back("it has formulas of the server's step");
     return fmt::format("{}", fmt::join(needs, " and "));
 }
 
@@ -30,17 +30,17 @@ std::string needs_of(const Method& method) {
 void check_loss_formula(const RunConfig& run, const std::string& file, const ConfigSource& source) {
     if (!run.strategy.parts.method->has(aggregation::formulas::Place::Loss)) return;
     if (run.task != "classification")
-        throw source.error("strategy.file", fmt::format("the loss of {} is of a class for each example, but the task is '{}'; "
+        throw source.error("strategy.file", fmt::format("the loss of {} needs one class per example, but the task is '{}'; "
                                                         "allowed: classification",
                                                         file, run.task));
     const std::vector<KeySpec>& keys = clients::loss_spec(clients::learning_task(run.task).losses.front()).keys;
     if (run.training.loss.name != clients::learning_task(run.task).losses.front() ||
         completed(run.training.loss.values, keys) != completed(Values(), keys))
-        throw source.error("training.loss", fmt::format("{} gives the loss itself; remove this key", file));
+        throw source.error("training.loss", fmt::format("{} has a formula for the loss; remove this key", file));
     if (run.training.graph)
         throw source.error(
             "training.graph",
-            fmt::format("the loss of {} is computed on the host, which no recorded step can do; allowed: false", file));
+            fmt::format("the loss of {} is computed on the host, but a recorded step runs on the GPU; allowed: false", file));
 }
 
 }  // namespace
@@ -52,27 +52,27 @@ void check_method(const RunConfig& run, const ConfigSource& source) {
     const std::string file = is_file ? method->file.string() : fmt::format("'{}'", run.strategy.gradient);
     const std::vector<std::string> modes = modes_of(run.strategy.parts);
     if (std::find(modes.begin(), modes.end(), run.mode.name) == modes.end())
-        throw source.error(key, fmt::format("{} does not run in mode '{}', since {}; allowed: {}", file, run.mode.name,
+        throw source.error(key, fmt::format("{} does not run in mode '{}', because {}; allowed: {}", file, run.mode.name,
                                             needs_of(*method), fmt::join(modes, ", ")));
     check_loss_formula(run, file, source);
     if (method->sets_weights() && run.strategy.weighting != Weighting::Examples)
-        throw source.error("strategy.weighting", fmt::format("{} gives the weights itself; remove this key", file));
+        throw source.error("strategy.weighting", fmt::format("{} has formulas for the weights; remove this key", file));
     const bool takes_mean = aggregation::aggregator_spec(run.strategy.parts.aggregator.name).replaceable;
     if (method->equal_weights && run.strategy.weighting != Weighting::Uniform)
         throw source.error("strategy.weighting",
-                           fmt::format("the server of {} takes means with equal weights; allowed: uniform", file));
+                           fmt::format("the server of {} uses means with equal weights; allowed: uniform", file));
     if ((method->equal_weights || method->has(aggregation::formulas::Place::Cohort)) && !takes_mean && !method->sets_weights())
-        throw source.error("strategy.aggregator", fmt::format("the server of {} takes means; allowed: mean", file));
+        throw source.error("strategy.aggregator", fmt::format("the server of {} uses means; allowed: mean", file));
     if (method->reads("local") && !run.model.has_local_part())
         throw source.error(
-            key, fmt::format("{} reads `local`, the part of the model that stays with each client, and model.local names "
+            key, fmt::format("{} reads `local`, the part of the model that stays with each client, but model.local names "
                              "none; name its tensors, such as model: {{local: [\"fc2*\"]}}",
                              file));
     if (method->has(aggregation::formulas::Place::Second) && run.training.graph)
-        throw source.error("training.graph", fmt::format("{} takes a second gradient in a step; allowed: false", file));
+        throw source.error("training.graph", fmt::format("{} computes a second gradient in a step; allowed: false", file));
     if (run.training.least_per_slot() > 1 && method->trains_alone())
         throw source.error(run.training.clients_per_slot ? "training.clients_per_slot" : "training.clients_at_once",
-                           fmt::format("{} needs the visit of every single client; allowed: 1", file));
+                           fmt::format("{} needs every client to train alone; allowed: 1", file));
 }
 
 }  // namespace fedhive::sim

@@ -100,7 +100,7 @@ const std::vector<OtherWords>& other_words() {
 
 namespace {
 
-constexpr const char* kMnistFamily = "for the MNIST family (scripts/data fetches its files) write";
+constexpr const char* kMnistFamily = "for the MNIST family (`fedhive data` fetches its files) write";
 constexpr const char* kArchive = "docs/data.md shows how Python converts it to archives; then write";
 constexpr const char* kExported = "to use a PyTorch network, export it to a file (docs/models.md) and write";
 

@@ -66,10 +66,10 @@ void check_chain(const RunConfig& run, const ConfigSource& source) {
         throw source.error("privacy",
                            "no noise hides the updates; add upload: [{name: clip, norm: 1}, {name: gaussian_noise}]");
     if (place > 0 && !spec_of(run.upload[place - 1]).bounds)
-        throw source.error(
-            "upload", fmt::format("item {}: with privacy the step before '{}' must be clip or adaptive_clip, whose norm the "
-                                  "accountant goes by, not '{}'; move clip behind it",
-                                  place, run.upload[place].name, run.upload[place - 1].name));
+        throw source.error("upload",
+                           fmt::format("item {}: with privacy the step before '{}' must be clip or adaptive_clip, because the "
+                                       "accountant uses the clipping norm, but it is '{}'; move clip there",
+                                       place, run.upload[place].name, run.upload[place - 1].name));
     const std::optional<double> given = run.upload[place].values.optional_number(kMultiplier);
     if (given.value_or(1.0) < kLeastMultiplier)
         throw source.error("upload", fmt::format("item {}: multiplier {} is almost no noise; allowed with privacy: {} or more",
@@ -86,24 +86,25 @@ void check_participation(const RunConfig& run, const ConfigSource& source) {
         throw source.error(key, fmt::format(fmt::runtime(wrong), why, allowed));
     };
     if (!mode_spec(run.mode.name).whole_cohort)
-        refuse("mode.name", fmt::format("in mode '{}' the clients' speed decides who is in a server step", run.mode.name),
+        refuse("mode.name",
+               fmt::format("in mode '{}' the speed of clients decides which of them are in a server step", run.mode.name),
                "synchronous");
     if (!run.waits_for_all()) refuse("mode.quorum", "the fastest of the cohort count", "leave quorum out");
     const std::string sampler = has_tree_noise(run) ? "round_robin" : RunConfig().sampling.name;
     if (run.sampling.name != sampler)
-        refuse("sampling.name", fmt::format("sampler '{}' chooses otherwise", run.sampling.name), sampler);
+        refuse("sampling.name", fmt::format("sampler '{}' chooses in another way", run.sampling.name), sampler);
     const std::string& scheme = run.devices.availability.scheme;
     if (run.clock == Clock::Virtual && scheme != AvailabilityConfig().scheme)
-        refuse("devices.availability.scheme", fmt::format("with '{}' clients are away at times", scheme),
+        refuse("devices.availability.scheme", fmt::format("with '{}' clients are unavailable at times", scheme),
                AvailabilityConfig().scheme);
     if (run.failures.max_update_norm)
         throw source.error("failures.max_update_norm",
-                           "refuses an update by its values, which the accountant cannot account for; remove it, clip bounds "
+                           "refuses an update by its values, which the accountant cannot count; remove it: clip bounds "
                            "the norm");
     if (!run.data.partition.clients)
         throw source.error("data.partition.clients",
                            "is missing; with privacy the number of clients must be known before the data are read; fedhive "
-                           "partition says it");
+                           "partition prints it");
 }
 
 void check_budget(const RunConfig& run, const ConfigSource& source) {
@@ -133,8 +134,8 @@ void check_count_noise(const RunConfig& run, const ConfigSource& source) {
     if (!given) return;
     const std::optional<double> multiplier = multiplier_to_be(run);
     if (!multiplier || multiplier_beside_count(*multiplier, *given)) return;  // no multiplier: refused already
-    throw source.error("upload", fmt::format("item {}: count_noise {} hides the count of updates within the norm less than "
-                                             "multiplier {} of item {} asks for; allowed: above {}, or auto",
+    throw source.error("upload", fmt::format("item {}: count_noise {} is too small for multiplier {} of item {}; the count of "
+                                             "updates within the norm needs more noise; allowed: above {}, or auto",
                                              clip, *given, *multiplier, noise, *multiplier / 2.0));
 }
 

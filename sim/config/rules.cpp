@@ -274,7 +274,7 @@ void check_strategy(const RunConfig& run, const StrategySpec& strategy, const Co
                         most, least));
 }
 
-/// Checks keys of which the mode accepts only some values.
+/// Checks keys for which the mode accepts only some values.
 void check_limits(const RunConfig& run, const ModeSpec& mode, const ConfigSource& source) {
     if (mode.limits.empty()) return;
     const std::vector<Leaf> leaves = leaves_of(run);

@@ -45,7 +45,7 @@ void check_repeats(const RunConfig& run, const ConfigSource& source) {
                                        server, sampler));
     if (const auto& method = run.strategy.parts.method; method != nullptr && method->equal_weights)
         throw source.error("strategy.file",
-                           fmt::format("the server of {} takes means with equal weights, but sampler '{}' may draw "
+                           fmt::format("the server of {} uses means with equal weights, but sampler '{}' may draw "
                                        "a client several times; use another sampler",
                                        method->file.string(), sampler));
     const aggregation::AggregatorSpec& rule = aggregation::aggregator_spec(run.strategy.parts.aggregator.name);
@@ -69,12 +69,12 @@ void check_sampling(const RunConfig& run, const ConfigSource& source) {
     const ModeSpec& mode = mode_spec(run.mode.name);
     if (mode.all_clients && sampler != RunConfig().sampling.name)
         throw source.error("sampling.name",
-                           fmt::format("in mode {} all clients work together in every round, so that '{}' has no choice; "
+                           fmt::format("in mode {} all clients work together in every round, so '{}' has no choice; "
                                        "allowed: {}",
                                        mode.name, sampler, RunConfig().sampling.name));
     if (spec.by_labels && clients::learning_task(run.task).targets != std::vector{clients::TargetKind::Class})
         throw source.error("sampling.name",
-                           fmt::format("'{}' goes by the clients' class labels, which task '{}' does not have; use "
+                           fmt::format("'{}' uses the clients' class labels, which task '{}' does not have; use "
                                        "another sampler, or task classification",
                                        sampler, run.task));
     if (spec.repeats) check_repeats(run, source);

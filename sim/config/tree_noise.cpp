@@ -26,8 +26,8 @@ void check_tree_chain(const RunConfig& run, const std::string& who, const Config
     for (std::size_t i = 0; i < run.upload.size(); ++i) {
         const clients::UploadSpec& step = spec_of(run.upload[i]);
         if (step.noise_of_sum)
-            throw source.error(
-                "upload", fmt::format("item {}: '{}' is noise besides that of {}; remove one of the two", i, step.name, who));
+            throw source.error("upload", fmt::format("item {}: '{}' adds noise, but {} already does; remove one of the two", i,
+                                                     step.name, who));
         if (step.adapts)
             throw source.error("upload",
                                fmt::format("item {}: '{}' changes the norm from round to round, but {} needs one for all "
@@ -73,12 +73,12 @@ void check_tree_noise(const RunConfig& run, const ConfigSource& source) {
                                                               who, run.strategy.parts.aggregator.name));
     if (const LocalRuleSpec& rule = local_rule_of(run.strategy.parts); rule.client_state())
         throw source.error(run.strategy.parts.method != nullptr ? "strategy.file" : "strategy.local",
-                           fmt::format("the state of clients of local rule '{}' moves the model without the noise "
-                                       "of {}; allowed: plain, prox",
+                           fmt::format("local rule '{}' changes the model through the clients' state, without the "
+                                       "noise of {}; allowed: plain, prox",
                                        rule.name, who));
     if (run.has_attackers())
         throw source.error("attack.name",
-                           fmt::format("what attackers of '{}' send is not bounded by clip, whose norm {} goes by; "
+                           fmt::format("clip does not bound the updates of attack '{}', but {} relies on its norm; "
                                        "allowed: none",
                                        run.attack.name, who));
     if (!run.data.partition.clients && !run.strategy.parts.server.values.optional_integer(kRestartEvery))
@@ -91,8 +91,8 @@ void check_once_a_tree(const RunConfig& run, const ConfigSource& source) {
     if (restart_every(run) <= most || most == 0) return;
     throw source.error(
         "strategy.restart_every",
-        fmt::format("{} rounds ask some client twice, {} of {} clients a round; with privacy a client takes part "
-                    "once in a tree; allowed: 1 to {}, or auto",
+        fmt::format("{} rounds with {} of {} clients each ask some client twice; with privacy a client takes part "
+                    "only once in a tree; allowed: 1 to {}, or auto",
                     restart_every(run), run.cohort_size(), run.num_clients(), most));
 }
 

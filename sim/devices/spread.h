@@ -1,5 +1,5 @@
-// How many times slower than the config's figures each client is, by the name of a distribution. Each distribution is one file
-// of spreads/. To add one: write its file, add its line to spread.cpp.
+// Distributions of the clients' slowness: a client's times in the config are multiplied by its factor, its rates divided. Each
+// distribution is one file of spreads/. To add one: write its file, add its line to spread.cpp.
 #pragma once
 
 #include "aggregation/base/keys.h"

@@ -16,7 +16,7 @@
 
 namespace fedhive::sim {
 
-/// A key of another section, of which a mode accepts only some values.
+/// A key of another section for which a mode accepts only some values.
 struct KeyLimit {
     std::string key;                   // "failures.policy"
     std::vector<std::string> allowed;  // as written in YAML; empty: the key must be left out

@@ -37,8 +37,8 @@ std::filesystem::path existing_folder(const std::filesystem::path& folder) {
 
 namespace {
 
-/// Those whose memories are in clients' records: "strategy 'scaffold' and model.local"; the key to change; "another strategy or
-/// fewer patterns".
+/// Those whose memories are in clients' records: "strategy 'scaffold' and model.local"; the key to change; "choose another strategy
+/// or give model.local fewer patterns".
 struct KeepsState {
     const char* key = "";
     std::string who, instead;
@@ -60,12 +60,12 @@ KeepsState who_keeps(const RunConfig& run) {
     return all;
 }
 
-/// "strategy 'scaffold' stores 400 bytes (400 B) for each client that takes part, for up to 10 clients 4000 bytes (4 KB)"
+/// "strategy 'scaffold' stores 400 bytes (400 B) for each client that takes part, 4000 bytes (4 KB) for up to 10 clients"
 std::string what_is_kept(const RunConfig& run, std::uint64_t each, std::uint64_t seen) {
     const KeepsState keeps = who_keeps(run);
-    return fmt::format("{} {} {} bytes ({}) for each client that takes part, for up to {} clients {} bytes ({})", keeps.who,
-                       keeps.count == 1 ? "stores" : "store", each, human_bytes(each), seen, seen * each,
-                       human_bytes(seen * each));
+    return fmt::format("{} {} {} bytes ({}) for each client that takes part, {} bytes ({}) for up to {} clients", keeps.who,
+                       keeps.count == 1 ? "stores" : "store", each, human_bytes(each), seen * each, human_bytes(seen * each),
+                       seen);
 }
 
 aggregation::ClientStates make_states_in(const std::filesystem::path& folder, const LoadedConfig& loaded, std::uint64_t floats,
@@ -79,7 +79,7 @@ aggregation::ClientStates make_states_in(const std::filesystem::path& folder, co
     if (const std::uint64_t free = aggregation::free_disk_bytes(folder); seen > free / each)
         throw loaded.source->error(
             "client_state", fmt::format("{}; on the disk of {} {} bytes ({}) are free; free space there, put the run's folder "
-                                        "on another disk (--out), or use fewer clients or rounds, a smaller model or {}",
+                                        "on another disk (--out), use fewer clients or rounds or a smaller model, or {}",
                                         what_is_kept(loaded.run, each, seen), folder.string(), free, human_bytes(free),
                                         who_keeps(loaded.run).instead));
     return blame(loaded, "client_state", [&] {
@@ -105,7 +105,7 @@ aggregation::ClientStates make_client_states(const LoadedConfig& loaded, const a
     if (loaded.run.client_state == StateStore::Memory && seen > available / (ranks.is_alone() ? 1 : 2) / each)
         throw loaded.source->error(
             who_keeps(loaded.run).key,
-            fmt::format("{}{}; {} bytes ({}) of memory are available; use fewer clients or rounds, a smaller model or {}, or "
+            fmt::format("{}{}; {} bytes ({}) of memory are available; use fewer clients or rounds or a smaller model, {}, or "
                         "store it on the disk of the run's folder with client_state: file",
                         what_is_kept(loaded.run, each, seen),
                         ranks.is_alone() ? "" : ", and twice that while ranks resume a run", available, human_bytes(available),

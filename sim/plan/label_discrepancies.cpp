@@ -30,7 +30,7 @@ std::vector<double> label_discrepancies(const LoadedConfig& loaded, const client
     const std::string& rule = loaded.run.strategy.parts.aggregator.name;
     if (map.target.kind != clients::TargetKind::Class)
         throw loaded.source->error("strategy.name",
-                                   fmt::format("aggregator '{}' weighs clients by their class labels, and here a target is {}; "
+                                   fmt::format("aggregator '{}' weighs clients by their class labels, but a target here is {}; "
                                                "choose another strategy, or data with one class for each example",
                                                rule, clients::text_of(map.target.kind)));
     std::vector<double> discrepancies;

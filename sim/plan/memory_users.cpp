@@ -11,19 +11,19 @@ namespace fedhive::sim {
 std::vector<MemoryUser> memory_users(const RunConfig& run) {
     std::vector<MemoryUser> users;
     users.push_back({local_rule_of(parts_of(run.strategy.name, run.strategy.parts)).memories, "strategy.name",
-                     fmt::format("strategy '{}'", run.strategy.title()), "another strategy"});
+                     fmt::format("strategy '{}'", run.strategy.title()), "choose another strategy"});
     if (run.strategy.histories())
         users.push_back({{{.name = aggregation::kHistory,
                            .owner = aggregation::MemoryOwner::Client,
                            .change = aggregation::MemoryChange::AddUpdate}},
                          "strategy.name",
                          fmt::format("strategy '{}'", run.strategy.title()),
-                         "another strategy"});
+                         "choose another strategy"});
     for (const Chosen& step : run.upload)
         users.push_back({entry_of(clients::upload_catalog(), step.name, "step of an upload").memories, "upload",
-                         fmt::format("'{}'", step.name), "remove it"});
+                         fmt::format("'{}'", step.name), "remove the upload step"});
     if (run.model.has_local_part())
-        users.push_back({{clients::LocalPart::memory()}, "model.local", "model.local", "fewer patterns"});
+        users.push_back({{clients::LocalPart::memory()}, "model.local", "model.local", "give model.local fewer patterns"});
     std::erase_if(users, [](const MemoryUser& user) { return user.memories.empty(); });
     return users;
 }

@@ -184,7 +184,7 @@ void check_stop(const LoadedConfig& loaded, std::int64_t num_classes) {
                             num_classes, clients::learning_task(loaded.run.task).main_metric().name));
 }
 
-/// Throws ConfigError for counts by class of so many classes that they would not fit beside each task.
+/// Throws ConfigError if the counts by class of all classes do not fit beside each task.
 void check_counts(const LoadedConfig& loaded, std::int64_t num_classes) {
     const EvaluationConfig& evaluation = loaded.run.evaluation;
     constexpr std::int64_t kMostPairs = 256, kMostClasses = 4096;

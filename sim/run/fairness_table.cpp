@@ -65,13 +65,13 @@ Table<FairnessOfModel> fairness_csv(const clients::Metric& metric) {
     Table<Model> table;
     table.add(kCounts);
     table.add(name + "_mean", "", "mean of the clients' values", [](const Model& row) { return row.of.mean; });
-    table.add(name + "_std", "", "their standard deviation; of these clients, which are all there are: √(Σ (a_k − mean)² / N)",
+    table.add(name + "_std", "", "their standard deviation, √(Σ (a_k − mean)² / N)",
               [](const Model& row) { return row.of.std; });
     add_percentiles(table, name, kFairnessPercentiles,
                     "percentiles of the values, between two clients in proportion (NumPy's default)", &Fairness::percentiles);
     table.add(name + "_worst_10", "", "mean of the ⌈N / 10⌉ worst values: the lowest accuracies, the largest errors",
               [](const Model& row) { return row.of.worst_10; });
-    table.add(name + "_best_10", "", "mean of as many of the best", [](const Model& row) { return row.of.best_10; });
+    table.add(name + "_best_10", "", "mean of the ⌈N / 10⌉ best values", [](const Model& row) { return row.of.best_10; });
     table.add(
         name + "_gini", "",
         "Gini's coefficient of the values: the mean difference of two clients over twice the mean; 0 all alike, towards 1 few "

@@ -168,7 +168,7 @@ void restore(Experiment& run, const CheckpointFile& from) {
             from.path.string(), run.model.spec.name.get(), checkpoint.layout_fingerprint, run.model.layout.fingerprint()));
     if (const std::string record = record_text(run.model.memories); checkpoint.record != record)
         throw ConfigError(fmt::format(
-            "{}: clients keep other memories than in this fedhive: {} then, {} now; resume with the fedhive that "
+            "{}: the memories of clients differ: {} in the checkpoint, {} in this fedhive; resume with the fedhive that "
             "began the run",
             from.path.string(), checkpoint.record.empty() ? "one" : checkpoint.record, record.empty() ? "one" : record));
     aggregation::copy(run.server.state.region(), read_vector(from, "model", run.model.travels));
@@ -182,15 +182,14 @@ void restore(Experiment& run, const CheckpointFile& from) {
     run.server.state.now_s = checkpoint.now_s;
     run.server.state.sampler = checkpoint.sampler;
     if (!run.sampler->restore(checkpoint.sampler))
-        throw ConfigError(fmt::format("{}: '{}' is nothing that sampler '{}' remembers of a run with {} clients",
-                                      from.path.string(), checkpoint.sampler, run.config.sampling.name,
-                                      run.data.dataset.map().num_clients));
+        throw ConfigError(fmt::format("{}: '{}' is not a state of sampler '{}' in a run with {} clients", from.path.string(),
+                                      checkpoint.sampler, run.config.sampling.name, run.data.dataset.map().num_clients));
     if (!run.server.weighing.restore(checkpoint.weights))
-        throw ConfigError(fmt::format("{}: '{}' is nothing that aggregator '{}' remembers of a run with {} clients",
-                                      from.path.string(), checkpoint.weights, run.config.strategy.parts.aggregator.name,
+        throw ConfigError(fmt::format("{}: '{}' is not a state of aggregator '{}' in a run with {} clients", from.path.string(),
+                                      checkpoint.weights, run.config.strategy.parts.aggregator.name,
                                       run.data.dataset.map().num_clients));
     if (run.server.clip.adapts() && !(checkpoint.clip_norm > 0.0 && std::isfinite(checkpoint.clip_norm)))
-        throw ConfigError(fmt::format("{}: {} is no norm of adaptive_clip", from.path.string(), checkpoint.clip_norm));
+        throw ConfigError(fmt::format("{}: {} is not a norm of adaptive_clip", from.path.string(), checkpoint.clip_norm));
     run.server.state.clip_norm = checkpoint.clip_norm;
     restore_in_flight(run, from);
     aggregation::synchronize(run.resources.space);

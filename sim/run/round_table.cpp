@@ -124,7 +124,7 @@ constexpr Column<Client> kClients[]{
      [](const Client& row) { return row.client.num_examples; }},
     {"steps", "local steps", "optimiser steps this round",
      [](const Client& row) { return if_accepted(row, row.client.result.steps); }},
-    {"train_loss", "as in rounds.csv", "over all examples seen this round, each under the model of its moment",
+    {"train_loss", "as in rounds.csv", "over all examples seen this round, each by the model of its step",
      [](const Client& row) { return if_accepted(row, row.client.result.train_loss); }},
     {"update_norm", "–",
      "Euclidean norm of the update (local − global), with buffers; of the last gradient in `parameter_server`, 0 in `hogwild`; "
@@ -143,7 +143,7 @@ constexpr Column<Client> kClients[]{
      "empty: accepted; the kind of failure: dropped; `left_behind`: after the quorum (nothing went wrong). If set, `steps` to "
      "`seconds` are empty",
      [](const Client& row) -> std::string_view { return row.client.failure ? to_string(*row.client.failure) : ""; }},
-    {"sent_round", "from 1", "round of its start; `round` where a round waits for all",
+    {"sent_round", "from 1", "round of its start; equal to `round` if a round waits for all",
      [](const Client& row) { return row.client.sent_round + 1; }},
     {"staleness", "server steps", "from start to arrival; in `parameter_server` of its last gradient",
      [](const Client& row) { return row.client.staleness; }},

@@ -10,7 +10,7 @@ namespace fedhive::sim {
 
 namespace {
 
-constexpr std::size_t kRoomy = 16;  // with so many lines or more, empty lines separate the parts
+constexpr std::size_t kRoomy = 16;  // with this many lines or more, empty lines separate the parts
 constexpr std::size_t kShortestId = 14;
 constexpr std::size_t kLongestId = 60;
 constexpr std::size_t kFailuresKept = 3;  // shown even if many runs have ended since

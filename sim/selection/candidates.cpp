@@ -25,7 +25,7 @@ Candidates::Candidates(std::uint64_t num_clients, Cohort busy, std::function<boo
     : num_clients_(num_clients), busy_(std::move(busy)), is_there_(std::move(is_there)), ask_(std::move(ask)) {}
 
 std::vector<std::optional<double>> Candidates::measured(const Cohort& clients) const {
-    FEDHIVE_CHECK(ask_ != nullptr, "{} clients are asked for a measure where nobody can be", clients.size());
+    FEDHIVE_CHECK(ask_ != nullptr, "{} clients are asked for a measure, which they cannot give in this run", clients.size());
     if (clients.empty()) return {};
     std::vector<std::optional<double>> told = ask_(clients);
     FEDHIVE_CHECK_EQ(told.size(), clients.size());

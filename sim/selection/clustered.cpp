@@ -58,7 +58,9 @@ private:
 
 SamplerSpec clustered_sampler() {
     return {.name = "clustered",
-            .summary = "one from each of as many clusters, by size, as draws; likelier the more examples (arXiv:2105.05883)",
+            .summary =
+                "one from each cluster of clients of similar size, as many clusters as draws; likelier the more examples "
+                "(arXiv:2105.05883)",
             .keys = {},
             .repeats = true,
             .build = [](const SamplerInput& input) -> std::unique_ptr<Sampler> {

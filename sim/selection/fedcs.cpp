@@ -66,7 +66,7 @@ private:
 SamplerSpec fedcs_sampler() {
     return {
         .name = "fedcs",
-        .summary = "the fastest of a few that are drawn, by their last round trip (FedCS, arXiv:1804.08333)",
+        .summary = "the fastest of a few drawn clients, by their last round trip (FedCS, arXiv:1804.08333)",
         .keys =
             {{.name = "factor",
               .default_value = std::int64_t{2},

@@ -53,7 +53,7 @@ std::optional<KeyProblem> list_problem(const Values& values, std::int64_t client
 
 SamplerSpec fixed_sampler() {
     return {.name = "fixed",
-            .summary = "the first of a list that can be asked, and nobody else",
+            .summary = "the first clients of a list that can be asked, and no others",
             .keys = {{.name = "clients",
                       .default_value = std::vector<double>{},
                       .range = between(0, kMost),

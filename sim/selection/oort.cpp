@@ -162,7 +162,9 @@ private:
 SamplerSpec oort_sampler() {
     return {
         .name = "oort",
-        .summary = "by loss, time and age of what clients have told; some new ones (arXiv:2010.06081)",
+        .summary =
+            "by the loss and the time of clients' last training, and how long ago it was; plus some new clients "
+            "(arXiv:2010.06081)",
         .keys = {{.name = "exploration",
                   .default_value = 0.9,
                   .range = between(0, 1),

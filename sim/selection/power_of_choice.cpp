@@ -101,7 +101,7 @@ private:
 SamplerSpec power_of_choice_sampler() {
     return {
         .name = "power_of_choice",
-        .summary = "those with the largest loss of a few drawn by their examples (arXiv:2010.01243)",
+        .summary = "those with the largest loss among a few drawn in proportion to their examples (arXiv:2010.01243)",
         .keys = {{.name = "factor",
                   .default_value = std::int64_t{2},
                   .range = between(1, 1000),

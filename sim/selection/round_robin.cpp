@@ -52,7 +52,7 @@ private:
 
 SamplerSpec round_robin_sampler() {
     return {.name = "round_robin",
-            .summary = "in turn by id, each as often as any other that can always be asked",
+            .summary = "in turn by id",
             .keys = {},
             .build = [](const SamplerInput& input) -> std::unique_ptr<Sampler> {
                 return std::make_unique<RoundRobinSampler>(input.num_examples.size());

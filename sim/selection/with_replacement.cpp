@@ -46,7 +46,7 @@ private:
 
 SamplerSpec with_replacement_sampler() {
     return {.name = "with_replacement",
-            .summary = "in proportion to their examples; who is drawn several times counts as often (arXiv:1907.02189)",
+            .summary = "in proportion to their examples; a client drawn several times counts as often (arXiv:1907.02189)",
             .keys = {},
             .repeats = true,
             .build = [](const SamplerInput& input) -> std::unique_ptr<Sampler> {

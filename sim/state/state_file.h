@@ -71,7 +71,7 @@ StateFile decode_state(std::string content, const std::string& what);
 /// decode_state of a file. Also throws ConfigError if it is missing, unreadable or not a regular file.
 StateFile read_state(const std::filesystem::path& file);
 
-/// An open file of which only the header is in memory; the rest is read on demand. Renaming or removing the file does no harm.
+/// An open file with only its header in memory; the rest is read on demand. Renaming or removing the file does no harm.
 class OpenState {
 public:
     /// Reads the header, as strictly as decode_state. Throws ConfigError that begins with the path, for everything that

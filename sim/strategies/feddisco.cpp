@@ -7,12 +7,13 @@
 namespace fedhive::sim {
 
 StrategySpec feddisco() {
-    return {.name = "feddisco",
-            .source = "Ye et al. 2023 (arXiv:2305.19229)",
-            .note =
-                "A client counts less the farther its labels are from evenly spread. Each client tells this distance once. For "
-                "data with one class label an example. `training.clients_per_slot` must be 1.",
-            .aggregator = "even_labels"};
+    return {
+        .name = "feddisco",
+        .source = "Ye et al. 2023 (arXiv:2305.19229)",
+        .note =
+            "A client counts less the farther its labels are from evenly spread. Each client reports this distance once. For "
+            "data with one class label an example. `training.clients_per_slot` must be 1.",
+        .aggregator = "even_labels"};
 }
 
 }  // namespace fedhive::sim

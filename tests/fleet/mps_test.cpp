@@ -8,6 +8,7 @@
 #include "sim/plan/experiment.h"
 #include "tests/fleet/toy_trainer.h"
 #include "tests/process/run_process.h"
+#include "tests/support/golden_messages.h"
 
 #include <doctest/doctest.h>
 
@@ -87,11 +88,11 @@ struct Owner {
 
 TEST_SUITE("Mps") {
     TEST_CASE("WithoutAGpuOrAControlProgramThereIsNone") {
-        CHECK(why_no_mps(false).find("the device is cpu") != std::string::npos);
+        CHECK_MESSAGE_IS("machine", "cpu", why_no_mps(false));
         const StandIn stand_in;
         CHECK(why_no_mps(true).empty());
         setenv("PATH", "/nowhere:", 1);
-        CHECK(why_no_mps(true).find("nvidia-cuda-mps-control is not on PATH") != std::string::npos);
+        CHECK_MESSAGE_IS("machine", "no control program", why_no_mps(true));
     }
 
     TEST_CASE("DaemonLivesAsLongAsItsOwnerInAFolderOfItsOwn") {

@@ -28,7 +28,7 @@ TEST_SUITE("BadInput") {
     }
 
     TEST_CASE("MissingDataSaysHowToGetIt") {
-        refused("data: {format: idx, root: nowhere/mnist}\nmodel: {name: lr}\n", {}, "scripts/data mnist");
+        refused("data: {format: idx, root: nowhere/mnist}\nmodel: {name: lr}\n", {}, "fedhive data mnist");
     }
 
     TEST_CASE("CudaWithoutAGpuIsRefusedInOneLineThatSaysWhatIsMissing") {

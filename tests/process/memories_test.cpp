@@ -191,7 +191,7 @@ TEST_SUITE("MemoriesRun") {
         content.replace(digits, 64, hash.hex_digest());
         std::ofstream(file, std::ios::binary) << content;
         run.refuses(set({"rounds=5"}),
-                    {"clients keep other memories than in this fedhive: contral ", " then, " + record + " now"});
+                    {"the memories of clients differ: contral ", " in the checkpoint, " + record + " in this fedhive"});
         Finished one(set(kPlain + Options{"strategy={name: feddyn}"}));
         CHECK(sim::read_checkpoint(sim::checkpoint_path(one.out(), 3)).checkpoint.record.empty());
     }

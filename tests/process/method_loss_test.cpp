@@ -133,7 +133,8 @@ TEST_SUITE("MethodLoss") {
             CHECK_FALSE(std::filesystem::exists(run.out() / "rounds.csv"));
         };
         refused(with_loss("moon") + Options{"model={name: lr}"},
-                "reads features (z), the input of the last layer with parameters, but the model has one layer with parameters");
+                "reads features (z), the input of the last layer with parameters, but the model has only one layer with "
+                "parameters");
         refused(with_loss("fedlc") + Options{"training.clients_at_once=4", "training.clients_per_slot=4"},
                 "computes losses of its own, but method 'fedlc' has a formula for its loss");
         refused(with_loss("fedlc") + Options{"mode={name: gradient_averaging}"}, "its clients do more than steps on the loss");

@@ -217,7 +217,7 @@ class Ages(Project):
         self.commit("sim/a.cpp")
         self.assertEqual(self.warnings(), ["results/soak/result.json: no manifest says at which commit it was measured"])
         self.write("results/soak/manifest.json", json.dumps({"commit": "0123456789ab"}))
-        self.assertEqual(self.warnings(), ["results/soak/result.json: results/figures.yaml does not say of which code it speaks"])
+        self.assertEqual(self.warnings(), ["results/soak/result.json: results/figures.yaml does not say which code it measures"])
         self.write("results/figures.yaml", "results/soak/: [sim]\n")
         self.assertEqual(self.warnings(), ["results/soak/result.json: measured at 0123456789ab, which is not in this history"])
         self.write("results/figures.yaml", "results/soak/ sim\n")

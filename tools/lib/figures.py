@@ -286,7 +286,7 @@ def age_of(root, file, code):
     if commit and paths == []:
         return ""
     if not commit or not paths:
-        return f"{file}: no manifest says at which commit it was measured" if not commit else f"{file}: {AGES} does not say of which code it speaks"
+        return f"{file}: no manifest says at which commit it was measured" if not commit else f"{file}: {AGES} does not say which code it measures"
     ran = git(root, "log", "--format=%h", f"{commit}..HEAD", "--", *(re.sub("^!", ":(exclude)", path) for path in paths))
     if ran.returncode:
         return f"{at}, which is not in this history"

@@ -1,5 +1,6 @@
-// The loops for the instruction set of the including file. Everything is in a namespace of that set: the linker merges inline
-// functions of the same name and could so run code for one processor on another.
+// Elementwise loops out[i] = op(a[i], b[i], c[i]), and a sum of products, for the instruction set of the including file. Everything
+// is in a namespace of that set, because the linker merges inline functions of the same name and could run code for one processor
+// on another.
 #pragma once
 
 #include "aggregation/formulas/elements.h"
@@ -9,6 +10,7 @@
 
 namespace fedhive::aggregation::formulas::FEDHIVE_FORMULA_SET {
 
+/// Value of an operand at element i. Bit `Operand` of Kinds says what the operand is: 1 a number for all elements, 0 a vector.
 template <int Kinds, int Operand>
 inline __attribute__((always_inline)) float take(const float* values, float number, std::size_t i) {
     return (Kinds >> Operand & 1) != 0 ? number : values[i];
@@ -45,6 +47,7 @@ void loop_of_where(float* out, const float* a, const float* b, const float* c, s
     }
 }
 
+/// lanes[i mod kLanes] += a[i] * b[i]; without b (nullptr) += a[i].
 static void add_products(double* lanes, const float* a, const float* b, std::size_t count) {
     constexpr std::size_t kLanes = element::kLanes;
     std::size_t i = 0;

@@ -15,7 +15,7 @@ DataFormat cifar10() {
                   .may_change = true,
                   .doc =
                       "Folder with `data_batch_1.bin` … `data_batch_5.bin` and `test_batch.bin`; relative to the config file. "
-                      "`scripts/data cifar10` fetches it into data/cifar-10-batches-bin."}},
+                      "`fedhive data cifar10` fetches it into data/cifar-10-batches-bin."}},
         .blamed = "root",
         .shape =
             [](const Values&, TargetKind) {
@@ -29,7 +29,7 @@ DataFormat cifar10() {
                 return read_cifar(values.path("root"), {.train = train,
                                                         .test = test,
                                                         .num_classes = 10,
-                                                        .to_fetch = "run `scripts/data cifar10` and name its folder, "
+                                                        .to_fetch = "`fedhive data cifar10` fetches it into "
                                                                     "data/cifar-10-batches-bin"});
             }};
 }

@@ -22,7 +22,7 @@ DataFormat cifar100() {
                       .required = true,
                       .may_change = true,
                       .doc = "Folder with `train.bin` and `test.bin` of the binary version; relative to the config file. "
-                             "`scripts/data cifar100` fetches it into data/cifar-100-binary."},
+                             "`fedhive data cifar100` fetches it into data/cifar-100-binary."},
                      {.name = "labels",
                       .default_value = Cifar100Labels::Fine,
                       .choices = words_of<Cifar100Labels>(),
@@ -42,7 +42,7 @@ DataFormat cifar100() {
                                                             .labels = 2,
                                                             .label = fine ? 1U : 0U,
                                                             .num_classes = fine ? 100 : 20,
-                                                            .to_fetch = "run `scripts/data cifar100` and name its folder, "
+                                                            .to_fetch = "`fedhive data cifar100` fetches it into "
                                                                         "data/cifar-100-binary"});
                 }};
 }

@@ -31,7 +31,7 @@ constexpr const char* kLabelsName = "labels-idx1-ubyte";
 constexpr std::size_t kChunk = std::size_t{16} << 20;
 constexpr std::uint64_t kMaxSide = 1U << 16;
 constexpr std::array<std::string_view, 5> kFetched{"mnist", "fashion-mnist", "emnist-digits", "emnist-balanced",
-                                                   "emnist-letters"};  // folders of scripts/data
+                                                   "emnist-letters"};  // folders of `fedhive data`
 
 /// Advice for a missing or damaged file.
 std::string advice(const fs::path& root) {
@@ -40,9 +40,9 @@ std::string advice(const fs::path& root) {
     if (std::ranges::find(kFetched, name.string()) != kFetched.end()) {
         std::string set = name.string();
         std::ranges::replace(set, '-', '_');
-        return fmt::format("run `scripts/data {}` to fetch the four files again", set);
+        return fmt::format("`fedhive data {}` fetches the four files again", set);
     }
-    return "put a complete copy of it there (MNIST: run `scripts/data mnist` and name its folder, data/mnist)";
+    return "put a complete copy of it there (MNIST: `fedhive data mnist` fetches it into data/mnist)";
 }
 
 std::string wanted_files() {
@@ -281,8 +281,8 @@ DataFormat idx() {
                       .required = true,
                       .may_change = true,
                       .doc = "Folder with the four IDX files, plain or `.gz`, named as MNIST, EMNIST or Kaggle name them; "
-                             "relative to the config file (in --set: to the current folder). `scripts/data mnist` fetches "
-                             "MNIST into data/mnist; `scripts/data -h` lists other sets."},
+                             "relative to the config file (in --set: to the current folder). `fedhive data mnist` fetches "
+                             "MNIST into data/mnist; `fedhive data -h` lists other sets."},
                      {.name = "classes",
                       .default_value = std::int64_t{0},
                       .range = between(0, kWide),

@@ -11,7 +11,7 @@ namespace fedhive::clients {
 /// Reads the four files of a set from `root`: MNIST's names, EMNIST's or Kaggle's, each plain or with `.gz` (the plain one
 /// wins). Class count: 1 + largest training label, unless `num_classes` > 0.
 ///
-/// Throws   ConfigError naming the file: missing (with the `scripts/data` command), truncated, trailing bytes, wrong magic,
+/// Throws   ConfigError naming the file: missing (with the `fedhive data` command), truncated, trailing bytes, wrong magic,
 ///          sizes that do not fit the file, image and label counts that differ, labels outside the classes, train and test
 ///          shapes that differ, a damaged gzip stream, a name whose .gz and content disagree; also for a folder with several
 ///          sets, and a plain file that exceeds available memory.

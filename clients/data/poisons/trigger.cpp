@@ -17,15 +17,15 @@ void check_trigger(const Values& values, const Examples& train, std::int64_t num
     const ExampleShape& shape = train.shape;
     const std::int64_t size = values.integer("size");
     if (shape.vocabulary > 0 || (shape.height == 1 && shape.width == 1))
-        throw ConfigError("a trigger is stamped on images, and these examples are none; remove it");
+        throw ConfigError("a trigger needs images, but the examples are not images; remove it");
     if (size > shape.height || size > shape.width)
         throw ConfigError(
             fmt::format("size: a trigger of {} x {} pixels does not fit on images of {} x {}; allowed: at most {}", size, size,
                         shape.height, shape.width, std::min(shape.height, shape.width)));
     const double value = values.number("value");
     if (train.type == ValueType::U8 && !(value >= 0.0 && value <= 1.0))
-        throw ConfigError(
-            fmt::format("value: {} is no share of a byte's 255, and these pixels are bytes; allowed: 0 to 1", value));
+        throw ConfigError(fmt::format(
+            "value: {} is out of range; pixels here are bytes, and the value is a share of 255; allowed: 0 to 1", value));
     if (values.integer("target") >= num_classes)
         throw ConfigError(
             fmt::format("target: {} is not a class; allowed: 0 to {}", values.integer("target"), num_classes - 1));

@@ -28,7 +28,7 @@ _LONGEST_ARGUMENT = 131072 - len("--set=")  # bytes of one argument of a program
 class Call:
     """A command of the program with a config, changes, and files that fedhive wrote for it.
 
-    Arrays, partitions and modules lie in `inputs` beside the run, for a resume or another run; so do a sweep's configs. A run's folder has the config
+    Arrays, partitions and modules are stored in `inputs` beside the run, for a resume or another run; so do a sweep's configs. A run's folder has the config
     itself, and nobody comes back to what `validate` read: those files are in a temporary folder until the call ends. Configs of a sweep that is refused
     are removed.
     """

@@ -1,6 +1,6 @@
 """Writes what a call has as Python objects, a config, arrays, a partition, a module of PyTorch, as the files that the program reads.
 
-Files lie in the folder `inputs` beside the run's folder, under names that hold a hash of their content: equal arrays are written once, however many
+Files are stored in the folder `inputs` beside the run's folder, under names that hold a hash of their content: equal arrays are written once, however many
 runs train on them, and each run can be repeated from its config.yaml without Python.
 """
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _plain(value: Any, key: str, word: str) -> Any:
 
 
 def with_absolute_paths(node: Any, key: str = "") -> Any:
-    """Returns a copy of a config, or of a section `key`, in which paths are absolute: the file that it is written to lies elsewhere."""
+    """Returns a copy of a config, or of a section `key`, in which paths are absolute, because it is written to a file in another folder."""
     if isinstance(node, Mapping):
         return {name: with_absolute_paths(value, f"{key}.{name}" if key else str(name)) for name, value in node.items()}
     if isinstance(node, (list, tuple)):

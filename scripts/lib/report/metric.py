@@ -11,7 +11,7 @@ class Metric:
     meaning: str    # of its values
     loss: str       # what the task minimises
     better: int     # 1: more is better, -1: less
-    most: float     # values lie from 0 to this
+    most: float     # values are from 0 to this
     is_loss: bool   # it says the same as test_loss
 
     @property

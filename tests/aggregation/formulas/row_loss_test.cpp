@@ -4,6 +4,8 @@
 #include "aggregation/formulas/method_formulas.h"
 #include "aggregation/formulas/simplified.h"
 
+#include "tests/support/golden_messages.h"
+
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -230,25 +232,10 @@ TEST_SUITE("RowLoss") {
     }
 
     TEST_CASE("WhatIsNoLossOfAnExampleIsRefused") {
-        const auto says = [](const std::string& loss, const char* part) {
-            const std::string text = refusal_of(loss);
-            CHECK_MESSAGE(text.find(part) != std::string::npos, loss, ": ", text);
-        };
-        says("logits", "'loss' is a number for each example, but its formula gives a number for each class");
-        says("z", "gives a vector of features");
-        says("sum(z * logits)", "a vector of features meets a number for each class; sum, mean or dot");
-        says("cos(z, logits)", "dot and cos take two vectors of one kind");
-        says("cross_entropy(z, y)", "cross_entropy and pick take a number for each class, and the label y");
-        says("cross_entropy(logits, mu)", "and the label y");
-        says("one_hot(mu)", "one_hot takes the label y");
-        says("norm(y)", "a function of a vector, of logits or features, has a number for each example");
-        says("sum(mu)", "has a number");
-        says("sum(2^logits)", "an exponent is a number");
-        says("sum(logits % 2)", "% is of numbers");
-        says("sum(g)", "'g' is no value here");
-        says("sum(k.n)", "'k.n' is no value here");
-        says("entropy(logits)", "'entropy' is no function; there are: abs, cos, cross_entropy");
-        says("sum(logits, z)", "sum takes 1 value, 2 are given");
+        for (const char* loss : {"logits", "z", "sum(z * logits)", "cos(z, logits)", "cross_entropy(z, y)",
+                                 "cross_entropy(logits, mu)", "one_hot(mu)", "norm(y)", "sum(mu)", "sum(2^logits)",
+                                 "sum(logits % 2)", "sum(g)", "sum(k.n)", "entropy(logits)", "sum(logits, z)"})
+            CHECK_MESSAGE_IS("aggregation", loss, refusal_of(loss));
         CHECK(refusal_of("cross_entropy(logits, y)").empty());
     }
 }

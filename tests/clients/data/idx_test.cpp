@@ -148,13 +148,13 @@ TEST_SUITE("Idx") {
         for (const char* name : {"mnist", "mnist/"}) {
             const std::string message = error_of(folder.path() / name);
             CHECK_MESSAGE_IS("data", "", message);
-            CHECK_MESSAGE(message.find("scripts/data mnist") != std::string::npos, message);
+            CHECK_MESSAGE(message.find("fedhive data mnist") != std::string::npos, message);
         }
-        CHECK(error_of(folder.path() / "fashion-mnist").find("`scripts/data fashion_mnist`") != std::string::npos);
-        CHECK(error_of(folder.path() / "emnist-letters").find("`scripts/data emnist_letters`") != std::string::npos);
+        CHECK(error_of(folder.path() / "fashion-mnist").find("`fedhive data fashion_mnist`") != std::string::npos);
+        CHECK(error_of(folder.path() / "emnist-letters").find("`fedhive data emnist_letters`") != std::string::npos);
         const std::string message = error_of(folder.path() / "other");
         CHECK_MESSAGE(message.find("train-images-idx3-ubyte") != std::string::npos, message);
-        CHECK_MESSAGE(message.find("MNIST: run `scripts/data mnist`") != std::string::npos, message);
+        CHECK_MESSAGE(message.find("MNIST: `fedhive data mnist`") != std::string::npos, message);
     }
 
     TEST_CASE("MissingFileIsNamed") {

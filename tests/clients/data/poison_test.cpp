@@ -3,6 +3,8 @@
 #include "aggregation/base/error.h"
 #include "clients/data/shared_dataset.h"
 
+#include "tests/support/golden_messages.h"
+
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -149,8 +151,7 @@ TEST_SUITE("Poison") {
 
     TEST_CASE("WhatDoesNotFitTheDataIsRefused") {
         const Poisoned clean;
-        for (const double value : {-0.5, 1.5})
-            CHECK(refused("trigger", {{"value", value}}, clean.data).find("is no share of a byte's 255") != std::string::npos);
+        for (const double value : {-0.5, 1.5}) CHECK_MESSAGE_IS("data", "", refused("trigger", {{"value", value}}, clean.data));
         CHECK(
             refused("trigger", {{"size", std::int64_t{5}}}, clean.data).find("5 x 5 pixels does not fit on images of 4 x 4") !=
             std::string::npos);
@@ -167,6 +168,6 @@ TEST_SUITE("Poison") {
             CHECK(refused(kind, {}, numbers).find("numbers") != std::string::npos);
         Dataset features = clean.data;
         features.train.shape = {32, 1, 1};
-        CHECK(refused("trigger", {}, features).find("none") != std::string::npos);
+        CHECK(refused("trigger", {}, features).find("not images") != std::string::npos);
     }
 }

@@ -82,7 +82,7 @@ TEST_SUITE("RankGroup") {
         for (std::size_t i = 0; i < groups.size(); ++i) {
             CAPTURE(kOperations[i].name);
             CHECK(groups[i]->outcome(2).end == Ranks::End::Nothing);
-            check_named(*groups[i], 2, kDeadlineS, fmt::format("rank 2 of 4 has not come to {}", kOperations[i].name));
+            check_named(*groups[i], 2, kDeadlineS, fmt::format("rank 2 of 4 has not reached {}", kOperations[i].name));
         }
     }
 
@@ -100,7 +100,7 @@ TEST_SUITE("RankGroup") {
         for (std::size_t i = 0; i < groups.size(); ++i) {
             CAPTURE(kOperations[i].name);
             CHECK(groups[i]->outcome(2).end == Ranks::End::Nothing);
-            check_named(*groups[i], 2, kDeadlineS, "rank 2 of 4 has not come to");
+            check_named(*groups[i], 2, kDeadlineS, "rank 2 of 4 has not reached");
         }
     }
 
@@ -140,11 +140,11 @@ TEST_SUITE("RankGroup") {
             if (own.rank() == 3) std::this_thread::sleep_for(1s);
             own.all_reduce(kCount, AllReduce::Tree);
         });
-        check_named(ranks, 3, kDeadlineS, "rank 3 of 4 has not come to all_reduce (tree, step 2) for 0.5 s");
+        check_named(ranks, 3, kDeadlineS, "rank 3 of 4 has not reached all_reduce (tree, step 2) within 0.5 s");
         CHECK(ranks.outcome(3).end == Ranks::End::Missing);
         CHECK(ranks.outcome(3).missing == 3);
         CHECK(ranks.outcome(3).message.get() ==
-              "rank 3 of 4 came to all_reduce (tree, step 1) when the others had given it up");
+              "rank 3 of 4 reached all_reduce (tree, step 1) after the others had given it up");
     }
 
     TEST_CASE("SlowRankWithinTheDeadlineIsWaitedFor") {
@@ -173,7 +173,7 @@ TEST_SUITE("RankGroup") {
         CHECK(ranks.outcome(0).message.get() == "rank 0 of 3 was asked to stop in all_reduce (star, step 1)");
         CHECK(ranks.outcome(1).missing == 0);
         CHECK(ranks.outcome(1).seconds < 30.0);
-        CHECK(ranks.outcome(2).message.get() == "rank 0 of 3 has left the group, met in all_reduce (star, step 1)");
+        CHECK(ranks.outcome(2).message.get() == "rank 0 of 3 has left the group; noticed in all_reduce (star, step 1)");
     }
 
     TEST_CASE("GroupThatWasGivenUpServesAgainAfterAReset") {

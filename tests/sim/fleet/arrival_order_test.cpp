@@ -4,6 +4,8 @@
 
 #include "aggregation/base/random.h"
 
+#include "tests/support/golden_messages.h"
+
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -111,8 +113,8 @@ TEST_SUITE("ArrivalOrder") {
         const std::vector<ExpectedArrival> expected{{0, 9, 0, 2.0}, {1, 4, 0, 1.0}, {2, 3, 0, 2.0}};
         CHECK(slots_of(next_recorded(expected, {3, 9, 4}, 0, 2)) == std::vector<std::size_t>{2, 0});
         CHECK(slots_of(next_recorded(expected, {3, 9, 4}, 2, 1)) == std::vector<std::size_t>{1});
-        CHECK_THROWS_WITH_AS(next_recorded(expected, {3, 9, 4}, 2, 2), doctest::Contains("have only 3 in this round"), Fault);
-        CHECK_THROWS_WITH_AS(next_recorded(expected, {5}, 0, 1), doctest::Contains("client 5, which is not training"), Fault);
+        CHECK_THROWN_MESSAGE("fleet", "only 3", Fault, next_recorded(expected, {3, 9, 4}, 2, 2));
+        CHECK_THROWN_MESSAGE("fleet", "client 5", Fault, next_recorded(expected, {5}, 0, 1));
     }
 
     TEST_CASE("AllowedNextAreThoseThatSomeOrderBeginsWith") {

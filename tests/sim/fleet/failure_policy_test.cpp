@@ -1,5 +1,7 @@
 #include "sim/fleet/failure_policy.h"
 
+#include "tests/support/golden_messages.h"
+
 #include <doctest/doctest.h>
 
 #include <vector>
@@ -34,7 +36,7 @@ TEST_SUITE("FailurePolicy") {
         CHECK(entry.attempt == 2);
         CHECK(entry.worker == 3);
         CHECK_FALSE(entry.dropped);
-        CHECK_THROWS_WITH_AS(policy.resolve(entry, thrown_by(3), true), doctest::Contains("(attempt 2 of 2)"), RunAborted);
+        CHECK_THROWN_MESSAGE("fleet", "2 of 2", RunAborted, policy.resolve(entry, thrown_by(3), true));
         CHECK(policy.counts().failures == 2);
         CHECK(policy.counts().retried == 1);
     }
@@ -70,7 +72,7 @@ TEST_SUITE("FailurePolicy") {
         std::vector<FailureAction> told;
         policy.on_failure([&](const clients::ClientFailure&, FailureAction action) { told.push_back(action); });
         Attempts entry;
-        CHECK_THROWS_WITH_AS(policy.resolve(entry, thrown_by(0), true), doctest::Contains("it broke"), RunAborted);
+        CHECK_THROWN_MESSAGE("fleet", "it broke", RunAborted, policy.resolve(entry, thrown_by(0), true));
         CHECK(entry.attempt == 1);
         CHECK(told == std::vector{FailureAction::Aborted});
     }
@@ -80,8 +82,7 @@ TEST_SUITE("FailurePolicy") {
         for (int i = 0; i < 19; ++i) policy.count_death(thrown_by(0));
         policy.work_goes_on();
         for (int i = 0; i < 19; ++i) policy.count_death(thrown_by(0));
-        CHECK_THROWS_WITH_AS(policy.count_death(thrown_by(0)),
-                             doctest::Contains("20 workers in a row were lost without an accepted update"), RunAborted);
+        CHECK_THROWN_MESSAGE("fleet", "20 workers", RunAborted, policy.count_death(thrown_by(0)));
         CHECK(policy.counts().workers_replaced == 39);
     }
 }

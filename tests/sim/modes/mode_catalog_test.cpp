@@ -99,7 +99,8 @@ TEST_SUITE("ModeCatalog") {
 
     TEST_CASE("PagesSayWhichStrategiesRunInWhichModes") {
         const auto of_modes = column_of("docs/modes.md", "Strategies");
-        const auto of_strategies = column_of("docs/strategies.md", "Modes");
+        auto of_strategies = column_of("docs/strategies.md", "Modes");
+        of_strategies.erase("–");  // rules without a strategy
         REQUIRE(of_modes.size() == mode_catalog().size());
         REQUIRE(of_strategies.size() == strategy_catalog().size());
         std::map<std::string, std::vector<std::string>> strategies_of;

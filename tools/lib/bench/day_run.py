@@ -115,7 +115,7 @@ class Run:
 
 
 class DeviceMemory:
-    """Memory of the first GPU that is in use, whoever has it, as NVML tells it without a process or a context of its own."""
+    """Memory in use on the first GPU, of all processes, by NVML, which needs no process or context of its own."""
 
     def __init__(self, library="libnvidia-ml.so.1"):
         self.device = None

@@ -1,6 +1,6 @@
 """What is measured: the workloads that all sides get as one JSON file, and the same workload as a config of fedhive.
 
-Whoever adds one: a line in TRAINING, or in PARTS what it is called; nothing else knows them by name.
+To add one: a line in TRAINING, or its name in PARTS; nothing else knows them by name.
 """
 import json
 import random
@@ -24,7 +24,7 @@ def _unequal(clients):
 
 
 def training(root, gpu=False):
-    """The workloads with clients that train; `root` is the checkout, for the data that lie in it."""
+    """The workloads with clients that train; `root` is the checkout, for the data in it."""
     tiny = {"clients": 1000, "examples": _unequal(1000), "cohort": 100, "batch_size": 10}
     return [
         _workload("w1", clients=4, examples=[15000] * 4, cohort=4, rounds=3, batch_size=64, lr=0.01, momentum=0.5, dropout=True, data="mnist",

@@ -47,7 +47,7 @@ def finish(axes, label):
 
 
 def bands(runs):
-    """All of a single group: where the clients lie."""
+    """All of a single group: the distribution of its clients."""
     rounds, values = over_rounds(runs, "global", {name for low, high, *_ in BANDS for name in (low, high)} | {name for name, *_ in LINES})
     figure, axes = new_axes(2.9)
     handles, marker = [], {"marker": "o", "markersize": 3} if len(rounds) == 1 else {}

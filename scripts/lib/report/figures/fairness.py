@@ -92,7 +92,7 @@ def failure_bars(report):
     style.whole_numbers(axes.yaxis)
     style.legend_below(figure, [Patch(color=style.colour_of(index), label=kind.replace("_", " ")) for index, kind in enumerate(kinds)])
     total = sum(sum(row.values()) for row in counts.values())
-    caption = f"Trainings of which no update came, by kind: {total} in all, of {plural(len(counts), 'client')} in {plural(len(report.runs), 'run')}."
+    caption = f"Trainings without an update, by kind: {total} in all, of {plural(len(counts), 'client')} in {plural(len(report.runs), 'run')}."
     caption += f" The {MOST_BARS} clients with most are shown." if len(counts) > MOST_BARS else ""
     caption += " Left behind: came after the quorum; nothing went wrong." if "left_behind" in kinds else ""
     yield Drawing("failures", "Lost trainings of each client", caption, figure)
