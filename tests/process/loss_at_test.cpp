@@ -49,9 +49,9 @@ TEST_SUITE("LossAt") {
         for (const auto& row : read_csv(run.out() / "clients.csv")) {
             const std::string choice = row.at("took_1") + row.at("took_2") + row.at("took_3");
             CHECK(std::set<std::string>{"100", "010", "001"}.contains(choice));
-            taken.insert(choice);
+            if (row.at("round") == "1") taken.insert(choice);
         }
-        CHECK(taken.size() >= 2);
+        CHECK(taken.size() >= 2);  // the models are drawn, and differ before anybody has trained
     }
 
     TEST_CASE("IfcaHasTheSameBitsForAnyWorkersAndAfterAKill") {
