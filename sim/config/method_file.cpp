@@ -2,6 +2,7 @@
 
 #include "aggregation/base/error.h"
 #include "aggregation/base/input_file.h"
+#include "aggregation/formulas/class_tables.h"
 #include "sim/config/method_trace.h"
 #include "sim/config/scalars.h"
 #include "sim/config/suggest.h"
@@ -11,6 +12,7 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 namespace fedhive::sim {
@@ -26,10 +28,11 @@ using aggregation::formulas::Place;
 
 namespace {
 
-constexpr std::array kParts = {"version", "method",    "doc",    "weighting", "keys",   "memories",     "reports",
-                               "also_at", "losses_at", "start",  "loss",      "second", "second_batch", "gradient",
-                               "end",     "cohort",    "server", "peers",     "mix",    "judge",        "source_sha256"};
+constexpr std::array kParts = {"version",   "method", "doc",  "weighting", "keys",         "memories",     "reports", "also_at",
+                               "losses_at", "start",  "loss", "second",    "second_batch", "gradient",     "end",     "cohort",
+                               "server",    "peers",  "mix",  "judge",     "measure",      "source_sha256"};
 constexpr const char* kServerRate = "server_lr";
+constexpr std::array<std::string_view, 4> kOfExamples{"logits", "z", "y", "counts"};  // what a loss reads
 
 [[noreturn]] void refuse(const Node& node, const std::string& problem) {
     throw ConfigError(fmt::format("{}: {}", node.where(), problem));
@@ -109,6 +112,18 @@ KeySpec key_of(const Node& item) {
     return key;
 }
 
+/// A memory by class begins as 0, and has a part in what travels or in a client's record.
+void check_by_class(const Node& item, const MethodMemory& memory, const std::string& first) {
+    if (memory.owner == MemoryOwner::Server && !memory.down)
+        refuse(item, fmt::format("memory '{}': one by class of the server goes down: add down: true", memory.name));
+    if (memory.owner == MemoryOwner::Visit && !memory.up)
+        refuse(item, fmt::format("memory '{}': one by class of a visit comes up: add up: true", memory.name));
+    if (!first.empty() && first != "0")
+        refuse(item, fmt::format("memory '{}': first: '{}'; one by class begins as 0", memory.name, first));
+    if (std::ranges::find(kOfExamples, memory.name) != kOfExamples.end())
+        refuse(item, fmt::format("memory '{}' has a name that a loss reads; choose another", memory.name));
+}
+
 MethodMemory memory_of(const Node& item, Method& method) {
     MethodMemory memory;
     memory.name = name_in(item, "memory");
@@ -123,6 +138,14 @@ MethodMemory memory_of(const Node& item, Method& method) {
         refuse(item, fmt::format("memory '{}': only the server's go down", memory.name));
     if (memory.up && memory.owner != MemoryOwner::Visit)
         refuse(item, fmt::format("memory '{}': what comes up is a memory of owner: visit", memory.name));
+    if (const Node* shape = item.find("shape"); shape != nullptr && shape->text != "model") {
+        const auto found = aggregation::formulas::class_shape_named(shape->text);
+        if (!found)
+            refuse(*shape, fmt::format("memory '{}': shape: '{}'; allowed: model, features, logits, classes", memory.name,
+                                       shape->text));
+        memory.shape = *found;
+        check_by_class(item, memory, first);
+    }
     if (first.empty() || first == "0") return memory;
     if (first == "w_t" && memory.owner != MemoryOwner::Server) {
         memory.begins_as_model = true;
@@ -210,7 +233,7 @@ void check_use(const Method& method, const Node& root) {
         const Place place = memory.owner == MemoryOwner::Server                ? Place::Server
                             : memory.owner == MemoryOwner::Visit && !memory.up ? Place::Gradient
                                                                                : Place::End;
-        if (!sets(place, memory.name) && !method.formulas.changes_in_steps(memory))
+        if (!sets(place, memory.name) && !method.formulas.changes_in_steps(memory) && !sets(Place::Measure, memory.name))
             refuse(*root.find("memories"), fmt::format("memory '{}' is never set; `{}` must have a formula '{} = …'",
                                                        memory.name, word_of(place), memory.name));
         if (!is_read(memory.name)) refuse(*root.find("memories"), fmt::format("memory '{}' is never read", memory.name));
@@ -248,7 +271,7 @@ template <typename Named>
 std::vector<Named> named_at(const Node& map, const Method& method, std::vector<std::string> given) {
     check_kind(map, Node::Kind::Map, "a map {name: vector}");
     for (const MethodMemory& memory : method.formulas.memories)
-        if (memory.owner == MemoryOwner::Client || memory.down) given.push_back(memory.name);
+        if ((memory.owner == MemoryOwner::Client || memory.down) && !memory.is_by_class()) given.push_back(memory.name);
     std::vector<Named> all;
     for (const Node& one : map.children) {
         if (!is_name(one.key)) refuse(one, fmt::format("{}: '{}' is not a name", map.key, one.key));
@@ -258,6 +281,13 @@ std::vector<Named> named_at(const Node& map, const Method& method, std::vector<s
         all.push_back({one.key, one.text});
     }
     return all;
+}
+
+/// A measure reads what the model gives for an example.
+void check_measure(const Method& method, const Node& root) {
+    if (!method.has(Place::Measure)) return;
+    const auto parsed = method.formulas.parsed(Place::Measure);
+    if (!parsed.reads("logits") && !parsed.reads("z")) refuse(*root.find("measure"), "measure: it reads neither logits nor z");
 }
 
 /// The loss depends on the model, and reads what `also_at` gives.
@@ -274,8 +304,8 @@ void check_loss(const Method& method, const Node& root) {
         if (!parsed.reads(other.name + ".logits") && !parsed.reads(other.name + ".z"))
             refuse(*root.find("also_at"),
                    fmt::format("also_at: '{0}' is never read; the loss has {0}.logits and {0}.z", other.name));
-    for (const char* given : {"logits", "z", "y", "counts"})
-        if (method.formulas.keys.contains(given))
+    for (const std::string_view given : kOfExamples)
+        if (method.formulas.keys.contains(std::string(given)))
             refuse(*root.find("keys"), fmt::format("key '{}' has a name that a loss reads; choose another", given));
 }
 
@@ -346,6 +376,7 @@ std::shared_ptr<Method> read_method(const std::string& box, const std::string& o
     check_places(*method, root);
     check_use(*method, root);
     check_loss(*method, root);
+    check_measure(*method, root);
     return method;
 }
 
