@@ -18,6 +18,12 @@ namespace {
 bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
+/// Whether two values meet in a formula of parameters, as far as classes are concerned: a number for each class counts for its row.
+bool meets_by_class(Shape one, Shape other) {
+    const auto [low, high] = std::minmax(one, other);
+    return high < Shape::Classes || low == high || low == Shape::Number || (low == Shape::Classes && is_table(high));
+}
+
 class Parser {
 public:
     Parser(std::span<const std::string> lines, const Scope& scope) : lines_(lines), scope_(scope) {
@@ -65,7 +71,8 @@ private:
         }
         for (const Target& other : formulas_.targets)
             if (other.name == name) fail(fmt::format("'{}' is set twice", name));
-        formulas_.targets.push_back({name, value, line_, found != scope_.targets.end() && found->second == Shape::Vector});
+        formulas_.targets.push_back({name, value, line_, found != scope_.targets.end() && found->second == Shape::Vector,
+                                     found != scope_.targets.end() ? found->second : Shape::Number});
     }
 
     // --- characters
@@ -196,11 +203,18 @@ private:
     /// A function of an example, made of operations.
     std::size_t of_examples(const std::string& name, const RowFunction& function, const std::vector<std::size_t>& args) {
         const auto positive = [&](std::size_t of) {
-            return make(Op::Maximum, {make(Op::Norm, {of}), add({.op = Op::Number, .number = kLeastNorm})});
+            const Op norm = is_table(formulas_.nodes[of].shape) ? Op::NormRows : Op::Norm;
+            return make(Op::Maximum, {make(norm, {of}), add({.op = Op::Number, .number = kLeastNorm})});
         };
+        const auto of_table = [&](Op op, std::size_t arg, Op of_rows) {
+            return args.size() > arg && is_table(formulas_.nodes[args[arg]].shape) ? of_rows : op;
+        };
+        if (name == "pick") return make(of_table(Op::Pick, 0, Op::PickRow), args);
+        if (name == "dot") return make(of_table(Op::Dot, 1, Op::DotRows), args);
+        if (name == "norm") return make(of_table(Op::Norm, 0, Op::NormRows), args);
         if (name == "cos")
-            return make(Op::Divide,
-                        {make(Op::Dot, {args[0], args[1]}), make(Op::Multiply, {positive(args[0]), positive(args[1])})});
+            return make(Op::Divide, {make(of_table(Op::Dot, 1, Op::DotRows), {args[0], args[1]}),
+                                     make(Op::Multiply, {positive(args[0]), positive(args[1])})});
         if (name == "cross_entropy") return make(Op::Negative, {make(Op::Pick, {make(Op::LogSoftmax, {args[0]}), args[1]})});
         if (name == "kl")
             return make(Op::Sum, {make(Op::Multiply, {make(Op::Exp, {args[0]}), make(Op::Subtract, {args[0], args[1]})})});
@@ -220,10 +234,15 @@ private:
                 (shape == Shape::Vector && node.shape == Shape::Cohort))
                 fail(fmt::format("cannot combine {} with {}; sum_k or mean_k turn numbers of a cohort into one",
                                  text_of(node.shape), text_of(shape)));
+            if (!meets_by_class(node.shape, shape))
+                fail(fmt::format(
+                    "cannot combine {} with {}; values by class go with numbers and values by class of their own kind",
+                    text_of(node.shape), text_of(shape)));
             node.shape = std::max(node.shape, shape);
         }
-        if (op == Op::Power && node.shape == Shape::Vector) return power_of_vector(args[0], args[1]);
-        if (op == Op::Remainder && node.shape == Shape::Vector) fail("% takes numbers, not vectors");
+        const bool has_elements = node.shape == Shape::Vector || node.shape > Shape::Row;
+        if (op == Op::Power && has_elements) return power_of_vector(args[0], args[1]);
+        if (op == Op::Remainder && has_elements) fail("% takes numbers, not vectors");
         if (is_reduction(op)) {
             const bool has_share = op == Op::Threshold;
             if (has_share && formulas_.nodes[args[1]].shape != Shape::Number)
@@ -352,6 +371,10 @@ std::string_view text_of(Shape shape) {
             return "a number for each class";
         case Shape::Features:
             return "a vector of features";
+        case Shape::ClassTable:
+            return "a table of logits by class";
+        case Shape::FeatureTable:
+            return "a table of features by class";
     }
     return "";
 }

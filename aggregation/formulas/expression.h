@@ -25,8 +25,10 @@ inline constexpr std::size_t kLongestText = 4096;  // bytes of all lines of a me
 inline constexpr std::size_t kDeepest = 64;        // brackets, signs and powers inside one another
 inline constexpr std::size_t kMostNodes = 400;
 
-/// The last three are of an example: a number, a number for each class, its features.
-enum class Shape : std::uint8_t { Number, Cohort, Vector, Row, Classes, Features };
+/// From Row on of an example: a number, a number for each class, its features; and tables with a row for each class, of numbers for each
+/// class or of features. Formulas of parameters have Classes and tables, too, of memories by class.
+enum class Shape : std::uint8_t { Number, Cohort, Vector, Row, Classes, Features, ClassTable, FeatureTable };
+constexpr bool is_table(Shape shape) { return shape >= Shape::ClassTable; }
 
 /// A node's arguments are indices of earlier nodes.
 struct Node {
@@ -66,7 +68,8 @@ struct Target {
     std::string name;
     std::size_t node = 0;
     std::size_t line = 0;
-    bool is_vector = false;  // its formula may still give a number, which counts for each element
+    bool is_vector = false;       // its formula may still give a number, which counts for each element
+    Shape shape = Shape::Number;  // as the scope has it
 };
 
 struct Formulas {

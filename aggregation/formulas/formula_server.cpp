@@ -1,7 +1,9 @@
 #include "aggregation/formulas/formula_server.h"
 
 #include "aggregation/base/error.h"
+#include "aggregation/formulas/class_tables.h"
 #include "aggregation/formulas/cohort_values.h"
+#include "aggregation/math/host_view.h"
 #include "aggregation/math/moments.h"
 #include "aggregation/math/vector_ops.h"
 
@@ -43,7 +45,8 @@ private:
 class FormulaServer final : public ServerOptimizer {
 public:
     FormulaServer(const MethodFormulas& method, const ServerScene& scene, std::shared_ptr<const CohortNumbers> numbers)
-        : executor_(method.parsed(Place::Server)),
+        : executor_(method.of_vectors(Place::Server)),
+          by_class_(method, Place::Server, ClassSizes::of(scene.memories)),
           scene_(scene),
           ranges_(ranges_of(scene.layout)),
           buffers_mean_(make_server_sgd({})),
@@ -66,19 +69,27 @@ public:
         executor_.set("u", scene_.memories.of(aggregate.values, kModel));
         for (const std::string& name : travelling_) {
             const bool is_server = scene_.memories.find(name)->owner == MemoryOwner::Server;
-            executor_.set(name, scene_.memories.of(is_server ? global : aggregate.values, name));
+            const ConstParamSpan values = scene_.memories.of(is_server ? global : aggregate.values, name);
+            executor_.set(name, values);
             if (is_server) executor_.write_to(name, scene_.memories.of(next, name));
+            if (by_class_.reads(name)) by_class_.set(name, HostView(values).host());
         }
         for (Kept& kept : moments_) {
             const ParamSpan values = prepare_moment(kept.values, global, kept.first);
             executor_.set(kept.name, ConstParamSpan(values));
             executor_.write_to(kept.name, values);
         }
-        executor_.set("round", static_cast<double>(aggregate.round));
-        executor_.set("clients", static_cast<double>(scene_.num_clients));
-        executor_.set("received", static_cast<double>(aggregate.clients));
-        for (const auto& [name, value] : *numbers_) executor_.set(name, value);
+        const auto set = [&](const std::string& name, double value) {
+            executor_.set(name, value);
+            by_class_.set(name, value);
+        };
+        set("round", static_cast<double>(aggregate.round));
+        set("clients", static_cast<double>(scene_.num_clients));
+        set("received", static_cast<double>(aggregate.clients));
+        for (const auto& [name, value] : *numbers_) set(name, value);
         executor_.run(ranges_);
+        by_class_.run();
+        for (const auto& [name, values] : by_class_.results()) copy(scene_.memories.of(next, name), values);
     }
 
     std::vector<Moment> moments(std::size_t num_floats, MemorySpace space) override {
@@ -103,6 +114,7 @@ private:
     }
 
     Executor executor_;
+    ClassFormulas by_class_;
     ServerScene scene_;
     std::vector<Range> ranges_;
     std::unique_ptr<ServerOptimizer> buffers_mean_;

@@ -1,10 +1,12 @@
 #include "aggregation/formulas/method_formulas.h"
 
 #include "aggregation/base/error.h"
+#include "aggregation/formulas/class_tables.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <iterator>
+#include <optional>
 #include <sstream>
 #include <utility>
 
@@ -14,6 +16,11 @@ namespace {
 
 void add(Names& names, Shape shape, std::initializer_list<const char*> list) {
     for (const char* name : list) names.emplace(name, shape);
+}
+
+/// A client reads it, beside what its own visit makes.
+bool is_at_client(const MethodMemory& memory) {
+    return memory.owner == MemoryOwner::Client || (memory.owner == MemoryOwner::Server && memory.down);
 }
 
 std::string_view word_of_owner(MemoryOwner owner) {
@@ -27,8 +34,12 @@ MethodMemory memory_of(std::istringstream& words) {
     FEDHIVE_CHECK(!words.fail(), "a memory of a method");
     memory.owner = owner == "server" ? MemoryOwner::Server : owner == "client" ? MemoryOwner::Client : MemoryOwner::Visit;
     memory.first = std::strtod(first.c_str(), nullptr);
-    std::string drawn;
-    memory.drawn = static_cast<bool>(words >> drawn);
+    for (std::string word; words >> word;) {  // "drawn", or the shape of one by class
+        const std::optional<MemoryShape> shape = class_shape_named(word);
+        FEDHIVE_CHECK(shape.has_value() || word == "drawn", "a memory of shape '{}'", word);
+        if (shape) memory.shape = *shape;
+        memory.drawn = memory.drawn || word == "drawn";
+    }
     return memory;
 }
 
@@ -44,10 +55,13 @@ bool MethodFormulas::sets(Place place, std::string_view name) const {
     });
 }
 
+Shape MethodMemory::value_shape() const { return formulas::value_shape(shape); }
+
 MemorySpec MethodMemory::spec(bool mixed) const {
     const bool client = owner == MemoryOwner::Client;
     return {.name = name,
             .owner = owner,
+            .shape = shape,
             .first = begins_as_model && client ? FirstValue::SentModel
                      : drawn                   ? FirstValue::Drawn
                                                : FirstValue::Zero,
@@ -82,8 +96,8 @@ Scope MethodFormulas::scope(Place place) const {
         scope.targets.emplace("w", Shape::Vector);
         for (const MethodMemory& memory : memories) {
             if (memory.owner != MemoryOwner::Server && !memory.up) continue;
-            scope.given.emplace(memory.name, Shape::Vector);
-            if (memory.owner == MemoryOwner::Server) scope.targets.emplace(memory.name, Shape::Vector);
+            scope.given.emplace(memory.name, memory.value_shape());
+            if (memory.owner == MemoryOwner::Server) scope.targets.emplace(memory.name, memory.value_shape());
         }
         if (has(Place::Cohort)) add_numbers_of(Place::Cohort, scope);
         return scope;
@@ -92,7 +106,7 @@ Scope MethodFormulas::scope(Place place) const {
         add(scope.given, Shape::Vector, {"w_t", "u"});
         add(scope.given, Shape::Number, {"round", "clients", "received"});
         for (const MethodMemory& memory : memories) {
-            if (memory.owner != MemoryOwner::Client && !memory.up) continue;
+            if (memory.is_by_class() || (memory.owner != MemoryOwner::Client && !memory.up)) continue;
             scope.given.emplace(memory.name, Shape::Vector);
             if (memory.owner == MemoryOwner::Client) scope.targets.emplace(memory.name, Shape::Vector);
         }
@@ -100,15 +114,20 @@ Scope MethodFormulas::scope(Place place) const {
         return scope;
     }
     add(scope.given, Shape::Number, {"lr", "round", "n"});
-    if (place == Place::Loss) {
+    if (place == Place::Loss || place == Place::Measure) {
         add(scope.given, Shape::Classes, {"logits", "counts"});
         add(scope.given, Shape::Features, {"z"});
         add(scope.given, Shape::Row, {"y"});
-        for (const OtherAnswers& other : also_at) {
+        for (const OtherAnswers& other : place == Place::Loss ? also_at : std::vector<OtherAnswers>()) {
             scope.given.emplace(other.name + ".logits", Shape::Classes);
             scope.given.emplace(other.name + ".z", Shape::Features);
         }
-        scope.targets.emplace("loss", Shape::Row);
+        for (const MethodMemory& memory : memories)
+            if (memory.is_by_class() && is_at_client(memory)) scope.given.emplace(memory.name, memory.value_shape());
+        if (place == Place::Loss) scope.targets.emplace("loss", Shape::Row);
+        for (const MethodMemory& memory : memories)
+            if (place == Place::Measure && memory.is_by_class() && memory.up)
+                scope.targets.emplace(memory.name, summand_shape(memory.shape));
         scope.rows = true;
         return scope;
     }
@@ -120,8 +139,9 @@ Scope MethodFormulas::scope(Place place) const {
     const bool in_steps = place == Place::Second || place == Place::Gradient;
     for (const MethodMemory& memory : memories) {
         const bool of_visit = changes_in_steps(memory) && (in_steps || place == Place::End);
-        const bool readable = memory.owner == MemoryOwner::Client || (memory.owner == MemoryOwner::Server && memory.down);
-        if (readable || of_visit) scope.given.emplace(memory.name, Shape::Vector);
+        const bool measured = place == Place::End && sets(Place::Measure, memory.name);
+        if (memory.is_by_class() && place != Place::End) continue;
+        if (is_at_client(memory) || of_visit || measured) scope.given.emplace(memory.name, memory.value_shape());
     }
     if (place == Place::Start || place == Place::Judge) {
         scope.targets.emplace("w", Shape::Vector);
@@ -132,12 +152,14 @@ Scope MethodFormulas::scope(Place place) const {
         if (place == Place::Second) return scope;
         if (has(Place::Second)) add(scope.given, Shape::Vector, {"g_2"});
         for (const MethodMemory& memory : memories)
-            if (memory.owner != MemoryOwner::Server) scope.targets.emplace(memory.name, Shape::Vector);
+            if (memory.owner != MemoryOwner::Server && !memory.is_by_class()) scope.targets.emplace(memory.name, Shape::Vector);
     } else {
         add(scope.given, Shape::Vector, {"w", "w_0", "u"});
         add(scope.given, Shape::Number, {"steps", "loss"});
         for (const MethodMemory& memory : memories)
-            if (memory.owner == MemoryOwner::Client || memory.up) scope.targets.emplace(memory.name, Shape::Vector);
+            if ((memory.owner == MemoryOwner::Client || memory.up) && !sets(Place::Measure, memory.name))
+                scope.targets.emplace(memory.name, memory.value_shape());
+        if (any_by_class()) add(scope.given, Shape::Classes, {"counts"});
         for (const std::string& report : reports) scope.targets.emplace(report, Shape::Number);
     }
     return scope;
@@ -148,12 +170,17 @@ Formulas MethodFormulas::parsed(Place place) const {
     return parse(found != lines.end() ? found->second : Lines(), scope(place));
 }
 
+Formulas MethodFormulas::of_vectors(Place place) const {
+    return any_by_class() ? part_of(parsed(place), Shape::Vector) : parsed(place);
+}
+
 std::string MethodFormulas::text() const {
     std::string text;
     for (const auto& [name, value] : keys) text += fmt::format("key {} {:a}\n", name, value);
     for (const MethodMemory& memory : memories)
-        text += fmt::format("memory {} {} {:d} {:d} {:d} {:a}{}\n", memory.name, word_of_owner(memory.owner), memory.down,
-                            memory.up, memory.begins_as_model, memory.first, memory.drawn ? " drawn" : "");
+        text += fmt::format("memory {} {} {:d} {:d} {:d} {:a}{}{}{}\n", memory.name, word_of_owner(memory.owner), memory.down,
+                            memory.up, memory.begins_as_model, memory.first, memory.drawn ? " drawn" : "",
+                            memory.is_by_class() ? " " : "", word_of_class_shape(memory.shape));
     for (const std::string& report : reports) text += fmt::format("report {}\n", report);
     if (second_on_next) text += "second_on_next\n";
     for (const LossAt& loss : losses_at) text += fmt::format("loss_at {} {}\n", loss.name, loss.at);

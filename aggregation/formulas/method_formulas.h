@@ -4,6 +4,7 @@
 //   loss      loss = …       of an example, in place of the run's (row_loss.h)
 //   second    w_2 = …        in each local step: where a second gradient, g_2, is taken
 //   gradient  g = …          in each local step, and what memories of the visit become
+//   measure   memory = …     of each of the client's examples at the trained model, to be summed by class
 //   end       memory = …     what the client keeps and sends when it has trained
 //   cohort    weight = …     when all updates of a round are there: numbers of the cohort
 //   server    w = …          the next model, and what the server keeps
@@ -17,6 +18,7 @@
 #include "aggregation/memory/layout.h"
 #include "aggregation/memory/memories.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <map>
@@ -26,12 +28,13 @@
 
 namespace fedhive::aggregation::formulas {
 
-enum class Place { Start, Loss, Second, Gradient, End, Cohort, Server, Peers, Mix, Judge };
+enum class Place { Start, Loss, Second, Gradient, End, Cohort, Server, Peers, Mix, Judge, Measure };
 constexpr auto all_words(Place) {
-    return std::array{"start", "loss", "second", "gradient", "end", "cohort", "server", "peers", "mix", "judge"};
+    return std::array{"start", "loss", "second", "gradient", "end", "cohort", "server", "peers", "mix", "judge", "measure"};
 }
 
-/// A vector that the method remembers. One of the server that does not go down never leaves the coordinator.
+/// A vector that the method remembers, of the model's shape or with a row for each class (class_tables.h). One of the server that does not
+/// go down never leaves the coordinator; one by class goes down, or comes up, or a client keeps it.
 struct MethodMemory {
     std::string name;
     MemoryOwner owner = MemoryOwner::Visit;
@@ -40,6 +43,11 @@ struct MethodMemory {
     bool begins_as_model = false;  // a client's: as the model that it is sent first; a visit's: as the model that is sent
     bool drawn = false;            // a server's that goes down: at first as another model, drawn by a seed of its own
     double first = 0.0;            // of each element, of a server's that does not go down
+    MemoryShape shape = MemoryShape::Trainable;
+
+    bool is_by_class() const { return shape != MemoryShape::Trainable; }
+    /// In formulas of parameters, and in the loss.
+    Shape value_shape() const;
 
     /// It travels, or a client keeps it: the arena and the records have room for it (memories.h).
     bool is_declared() const { return owner == MemoryOwner::Client || down || up; }
@@ -74,7 +82,9 @@ struct MethodFormulas {
     bool has(Place place) const { return lines.contains(place); }
     bool any() const { return !lines.empty(); }
     /// A client's visit is more than local steps on the loss.
-    bool changes_visits() const { return has(Place::Start) || has(Place::Loss) || has(Place::Gradient) || has(Place::End); }
+    bool changes_visits() const {
+        return has(Place::Start) || has(Place::Loss) || has(Place::Gradient) || has(Place::End) || has(Place::Measure);
+    }
     /// A line of the place sets that name.
     bool sets(Place place, std::string_view name) const;
     /// A memory of a client or a visit that changes in each local step.
@@ -84,9 +94,14 @@ struct MethodFormulas {
 
     /// A client's memory that the server mixes of the updates of a round.
     bool is_mixed(const MethodMemory& memory) const { return sets(Place::Mix, memory.name); }
+    bool any_by_class() const {
+        return std::any_of(memories.begin(), memories.end(), [](const MethodMemory& memory) { return memory.is_by_class(); });
+    }
 
     /// Throws FormulaError.
     Formulas parsed(Place place) const;
+    /// Those whose targets are vectors of the model's shape, or numbers: what an Executor runs.
+    Formulas of_vectors(Place place) const;
     /// What a place's formulas may read and set.
     Scope scope(Place place) const;
 

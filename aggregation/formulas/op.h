@@ -69,6 +69,10 @@ enum class Op : std::uint8_t {
     LogSoftmax,
     Pick,
     OneHot,
+    // of a table by class: the label's row; its rows times a vector; their norms
+    PickRow,
+    DotRows,
+    NormRows,
     // leaves
     Name,
     Number,

@@ -41,6 +41,9 @@ constexpr std::array kRowFunctions = {
 
 bool is_of_two_vectors(Shape one, Shape other) { return one >= Shape::Classes && other >= Shape::Classes && one != other; }
 
+/// The vectors that the rows of a table are.
+Shape row_of(Shape table) { return table == Shape::ClassTable ? Shape::Classes : Shape::Features; }
+
 bool is_label(const Node& node) { return node.op == Op::Name && node.name == kLabel; }
 
 RowShape of_vector(Op op, std::span<const Node* const> args) {
@@ -70,9 +73,34 @@ std::vector<std::string> row_function_names() {
     return names;
 }
 
-bool is_of_row_vector(Op op) { return is_reduction(op) || (op >= Op::Norm && op <= Op::Pick); }
+namespace {
+
+/// An operation on a table by class, or on values of which one is a table.
+RowShape of_table(Op op, std::span<const Node* const> args) {
+    const auto refused = [](const std::string& problem) { return RowShape{Shape::Number, problem}; };
+    if (op == Op::PickRow) {
+        if (!is_label(*args[1])) return refused("a table has a row for the label y: pick(TABLE, y)");
+        return {row_of(args[0]->shape)};
+    }
+    if (op == Op::NormRows) return {Shape::Classes};
+    if (op == Op::DotRows) {
+        if (args[0]->shape != row_of(args[1]->shape))
+            return refused(fmt::format("dot and cos of {} and {}: they take a vector and a table with rows of its kind",
+                                       text_of(args[0]->shape), text_of(args[1]->shape)));
+        return {Shape::Classes};
+    }
+    return refused(
+        "a table by class is read by pick(TABLE, y), its row of the label, and, for all rows, by dot(x, TABLE), cos(x, TABLE) "
+        "and "
+        "norm(TABLE)");
+}
+
+}  // namespace
+
+bool is_of_row_vector(Op op) { return is_reduction(op) || (op >= Op::Norm && op <= Op::Pick) || op >= Op::PickRow; }
 
 RowShape shape_of_row(Op op, std::span<const Node* const> args) {
+    if (std::ranges::any_of(args, [](const Node* arg) { return is_table(arg->shape); })) return of_table(op, args);
     if (op == Op::OneHot)
         return is_label(*args[0]) ? RowShape{Shape::Classes} : RowShape{Shape::Number, "one_hot takes the label y"};
     if (is_of_row_vector(op)) return of_vector(op, args);

@@ -24,6 +24,7 @@ struct RowTerms {
     const float* gradient = nullptr;  // of `out`
     float* to = nullptr;              // the gradient of an operand, to which the loop adds
     std::size_t to_step = 0;
+    std::size_t width = 0;  // of a table's rows; the table itself is [classes][width], without lanes
 };
 
 using RowLoop = void (*)(const RowTerms&);

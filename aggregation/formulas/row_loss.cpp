@@ -35,11 +35,22 @@ RowLoss::RowLoss(Formulas formulas, RowSizes sizes, const RowLoops* loops)
       sizes_(sizes),
       loops_(loops != nullptr ? loops : &row_loops()),
       values_(formulas_.nodes.size()),
-      numbers_(formulas_.nodes.size()),
-      counts_(sizes.classes, 0.0F) {
-    FEDHIVE_CHECK_EQ(formulas_.targets.size(), std::size_t{1});
+      numbers_(formulas_.nodes.size()) {
+    FEDHIVE_CHECK(!formulas_.targets.empty(), "formulas of examples without a target");
     lay_out();
     plan_calls();
+}
+
+/// A name with a value for each class, which is the same for all examples of a visit.
+bool RowLoss::is_by_class(const Node& node) const {
+    return node.op == Op::Name && (is_table(node.shape) || (node.shape == Shape::Classes && node.name != "logits" &&
+                                                            node.name.find('.') == std::string::npos));
+}
+
+/// Elements of a vector, or of a row of a table.
+std::size_t RowLoss::width_of(Shape shape) const {
+    if (shape == Shape::Classes || shape == Shape::ClassTable) return sizes_.classes;
+    return shape == Shape::Features || shape == Shape::FeatureTable ? sizes_.features : 1;
 }
 
 /// Sets when each value is computed, and its place in room_.
@@ -49,7 +60,7 @@ void RowLoss::lay_out() {
     for (std::size_t i = 0; i < values_.size(); ++i) {
         const Node& node = formulas_.nodes[i];
         Value& value = values_[i];
-        value.columns = node.shape == Shape::Classes ? sizes_.classes : node.shape == Shape::Features ? sizes_.features : 1;
+        value.columns = is_table(node.shape) ? 0 : width_of(node.shape);  // a table has no lanes
         for (const std::size_t arg : node.arguments()) {
             value.when = std::max(value.when, values_[arg].when);
             const bool passes =
@@ -57,8 +68,9 @@ void RowLoss::lay_out() {
             value.moves = value.moves || (passes && values_[arg].moves);
         }
         if (node.op == Op::Name && node.shape != Shape::Number) {
-            const bool of_class = node.name == "counts";
-            value.when = of_class ? Value::When::Visit : Value::When::Example;
+            value.when = is_by_class(node) ? Value::When::Visit : Value::When::Example;
+            if (is_by_class(node))
+                by_class_[node.name].assign((is_table(node.shape) ? sizes_.classes : 1) * width_of(node.shape), 0.0F);
             value.moves = node.name == "logits" || node.name == "z";
             if (node.name == "logits") inputs_.push_back({i, Input::Of::Logits});
             if (node.name == "z") inputs_.push_back({i, Input::Of::Features});
@@ -81,10 +93,13 @@ RowTerms RowLoss::terms_of(std::size_t node) {
     terms.out_step = step(values_[node]);
     if (values_[node].moves) terms.gradient = room_.data() + values_[node].gradient;
     for (std::size_t i = 0; i < of.num_args; ++i) {
-        terms.operands[i] = at(of.args[i]);
+        const Node& arg = formulas_.nodes[of.args[i]];
+        terms.operands[i] = is_table(arg.shape) ? by_class_.find(arg.name)->second.data() : at(of.args[i]);
         terms.steps[i] = step(values_[of.args[i]]);
+        if (is_table(arg.shape)) terms.width = width_of(arg.shape);
         if (of.op != Op::Pick || i == 0) terms.columns = std::max(terms.columns, values_[of.args[i]].columns);
     }
+    if (of.op >= Op::PickRow && of.op < Op::Name) terms.columns = values_[node].columns;
     return terms;
 }
 
@@ -131,9 +146,11 @@ void RowLoss::set(std::string_view name, double number) {
     is_new_ = true;
 }
 
-void RowLoss::set_counts(std::span<const float> counts) {
-    FEDHIVE_CHECK_EQ(counts.size(), sizes_.classes);
-    counts_.assign(counts.begin(), counts.end());
+void RowLoss::set_by_class(std::string_view name, std::span<const float> values) {
+    const auto found = by_class_.find(name);
+    if (found == by_class_.end()) return;
+    FEDHIVE_CHECK_EQ(values.size(), found->second.size());
+    std::ranges::copy(values, found->second.begin());  // the calls know its place
     is_new_ = true;
 }
 
@@ -147,7 +164,7 @@ double RowLoss::number_of(const Node& node) const {
     return evaluate(node, {arguments.data(), node.num_args}).front();
 }
 
-/// Numbers in f64, then what depends on them and on counts alone.
+/// Numbers in f64, then what depends on them and on values by class alone.
 void RowLoss::evaluate_visit() {
     for (std::size_t i = 0; i < values_.size(); ++i) {
         const Node& node = formulas_.nodes[i];
@@ -156,8 +173,9 @@ void RowLoss::evaluate_visit() {
             if (node.num_args > 0) numbers_[i] = number_of(node);
             FEDHIVE_CHECK(numbers_[i].has_value(), "'{}' has no value", node.name);
             std::fill_n(at(i), kRowLanes, static_cast<float>(*numbers_[i]));
-        } else if (node.op == Op::Name && node.name == "counts") {
-            for (std::size_t c = 0; c < counts_.size(); ++c) std::fill_n(at(i) + c * kRowLanes, kRowLanes, counts_[c]);
+        } else if (is_by_class(node) && !is_table(node.shape)) {
+            const std::vector<float>& values = by_class_.find(node.name)->second;
+            for (std::size_t c = 0; c < values.size(); ++c) std::fill_n(at(i) + c * kRowLanes, kRowLanes, values[c]);
         }
     }
     for (const Call& call : of_visit_) call.loop(call.terms);
@@ -189,17 +207,41 @@ void RowLoss::store(const RowBatch& batch, std::span<const std::size_t> rows) {
     }
 }
 
+std::vector<std::size_t> RowLoss::counted_rows(const RowBatch& batch) const {
+    std::vector<std::size_t> counted;
+    counted.reserve(batch.rows);
+    for (std::size_t r = 0; r < batch.rows; ++r)
+        if (batch.labels[r] >= 0) counted.push_back(r);
+    return counted;
+}
+
+void RowLoss::add_by_class(const RowBatch& batch, std::span<std::vector<double>> sums) {
+    if (is_new_) evaluate_visit();
+    FEDHIVE_CHECK_EQ(sums.size(), formulas_.targets.size());
+    const std::vector<std::size_t> counted = counted_rows(batch);
+    for (std::size_t first = 0; first < counted.size(); first += kRowLanes) {
+        const std::span<const std::size_t> rows =
+            std::span(counted).subspan(first, std::min(kRowLanes, counted.size() - first));
+        load(batch, rows);
+        for (const Call& call : forward_) call.loop(call.terms);
+        for (std::size_t t = 0; t < sums.size(); ++t) {
+            const Target& target = formulas_.targets[t];
+            const std::size_t columns = columns_of(target);
+            for (std::size_t l = 0; l < rows.size(); ++l) {
+                double* const to = sums[t].data() + static_cast<std::size_t>(batch.labels[rows[l]]) * columns;
+                for (std::size_t c = 0; c < columns; ++c) to[c] += static_cast<double>(at(target.node)[c * kRowLanes + l]);
+            }
+        }
+    }
+}
+
 double RowLoss::run(const RowBatch& batch) {
     if (is_new_) evaluate_visit();
     if (!reads("logits")) std::fill_n(batch.logits, batch.rows * sizes_.classes, 0.0F);
     const std::size_t root = formulas_.targets.front().node;
-    std::vector<std::size_t> counted;
-    counted.reserve(batch.rows);
+    const std::vector<std::size_t> counted = counted_rows(batch);
     for (std::size_t r = 0; r < batch.rows; ++r) {
-        if (batch.labels[r] >= 0) {
-            counted.push_back(r);
-            continue;
-        }
+        if (batch.labels[r] >= 0) continue;
         std::fill_n(batch.logits + r * sizes_.classes, sizes_.classes, 0.0F);
         if (batch.features_gradient != nullptr)
             std::fill_n(batch.features_gradient + r * sizes_.features, sizes_.features, 0.0F);

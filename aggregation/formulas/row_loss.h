@@ -1,6 +1,6 @@
 // The loss of examples by a formula (docs/methods.md, Losses), and its gradients to logits and features, on the host.
 //
-//   loss_r = formula(logits_r, z_r, y_r, counts, logits and features of the same example at other parameters, numbers)
+//   loss_r = formula(logits_r, z_r, y_r, counts, logits and features of the same example at other parameters, values by class, numbers)
 //
 //   Order    sixteen examples side by side (row_kernels.h), each alone; f32, own exp and log. So an example's bits depend neither on the
 //            processor nor on its batch. Losses are added in f64, in the order of the rows.
@@ -45,7 +45,7 @@ struct RowBatch {
 
 class RowLoss {
 public:
-    /// formulas: with one target, `loss`, and without keys (simplified.h). loops: for tests; null: the fastest.
+    /// formulas: without keys (simplified.h); one target, `loss`, or those of a measure. loops: for tests; null: the fastest.
     RowLoss(Formulas formulas, RowSizes sizes, const RowLoops* loops = nullptr);
     RowLoss(const RowLoss&) = delete;
     RowLoss& operator=(const RowLoss&) = delete;
@@ -57,12 +57,20 @@ public:
     /// The gradient to features is not 0 everywhere.
     bool moves_features() const;
 
-    /// Values of numbers and of the client's examples by class, [classes]; they count from the next run() on.
+    /// Values of numbers, and values by class: [classes], the client's examples among them, or tables [classes][classes or features]. They
+    /// count from the next run() on; what was never set is 0. A name that no formula reads is ignored.
     void set(std::string_view name, double number);
-    void set_counts(std::span<const float> counts);
+    void set_by_class(std::string_view name, std::span<const float> values);
+    void set_counts(std::span<const float> counts) { set_by_class("counts", counts); }
 
     /// Σ loss over the rows that count; logits and features_gradient become `weight` times its gradient, 0 for others.
     double run(const RowBatch& batch);
+
+    /// sums[t][y_r] += the value of target t, for each row that counts, in their order: [classes][columns of the target]. Nothing is written to
+    /// the batch.
+    void add_by_class(const RowBatch& batch, std::span<std::vector<double>> sums);
+    std::size_t columns_of(const Target& target) const { return values_[target.node].columns; }
+    const Formulas& formulas() const { return formulas_; }
 
 private:
     struct Value {
@@ -82,6 +90,9 @@ private:
         std::optional<std::size_t> other{};
     };
 
+    bool is_by_class(const Node& node) const;
+    std::size_t width_of(Shape shape) const;
+    std::vector<std::size_t> counted_rows(const RowBatch& batch) const;
     void lay_out();
     void plan_calls();
     RowTerms terms_of(std::size_t node);
@@ -100,8 +111,8 @@ private:
     std::vector<float> room_{};       // [value][columns][kRowLanes]
     std::size_t first_gradient_ = 0;  // gradients come after all values
     std::vector<Call> of_visit_{}, forward_{}, backward_{};
-    std::vector<float> counts_{};
-    bool is_new_ = true;  // numbers or counts have changed
+    std::map<std::string, std::vector<float>, std::less<>> by_class_{};
+    bool is_new_ = true;  // numbers or values by class have changed
 };
 
 }  // namespace fedhive::aggregation::formulas

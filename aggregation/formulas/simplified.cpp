@@ -141,7 +141,8 @@ private:
     std::size_t of_vectors(const Node& node, std::array<std::size_t, 3> args) {
         for (std::size_t i = 0; i < node.num_args; ++i) {
             if (of(args[i]).shape == from_.nodes[node.args[i]].shape) continue;
-            if (is_number(args[i], 0.0) && (is_reduction(node.op) || node.op == Op::Norm)) return args[i];
+            if (is_number(args[i], 0.0) && (is_reduction(node.op) || node.op == Op::Norm || node.op == Op::DotRows))
+                return args[i];
             args[i] = copy(node.args[i]);
         }
         return build(node.op, {args.data(), node.num_args});

@@ -28,8 +28,8 @@ inline constexpr std::string_view kModel = "model";
 enum class MemoryOwner : std::uint32_t { Server, Client, Visit };
 
 /// Trainable: as the model's parameters. Named: the model's tensors that match a pattern. ClassesByFeatures: a row for each class,
-/// as wide as the input of the model's last layer.
-enum class MemoryShape : std::uint32_t { Trainable, Named, Classes, ClassesByFeatures, Scalar };
+/// as wide as the input of the model's last layer. ClassesByClasses: a row of a number for each class.
+enum class MemoryShape : std::uint32_t { Trainable, Named, Classes, ClassesByFeatures, ClassesByClasses, Scalar };
 
 /// A client's memory before its first accepted update; the server's before the first round. Drawn: as another model, of a seed of its
 /// own.
@@ -72,6 +72,8 @@ struct Dimensions {
                 return classes;
             case MemoryShape::ClassesByFeatures:
                 return classes * features;
+            case MemoryShape::ClassesByClasses:
+                return classes * classes;
             case MemoryShape::Scalar:
                 return 1;
         }
@@ -80,7 +82,9 @@ struct Dimensions {
     constexpr std::uint64_t values_of(MemoryShape shape) const {
         return shape == MemoryShape::Trainable ? parameters : floats_of(shape);
     }
-    constexpr std::uint64_t rows_of(MemoryShape shape) const { return shape == MemoryShape::ClassesByFeatures ? classes : 1; }
+    constexpr std::uint64_t rows_of(MemoryShape shape) const {
+        return shape == MemoryShape::ClassesByFeatures || shape == MemoryShape::ClassesByClasses ? classes : 1;
+    }
 };
 
 struct Memory {

@@ -251,4 +251,22 @@ void Network::evaluate(const float* parameters, const Batch& batch, EvaluationSu
     }
 }
 
+void Network::answer(const float* parameters, const Batch& batch, std::vector<float>& logits, std::vector<float>* features,
+                     std::size_t at_once) {
+    reserve(std::min(at_once, batch.size), kGroup);
+    const Pass pass{.kernels = kernels_, .parameters = parameters, .frozen = frozen_.data, .training = false};
+    plan_.images.begin(pass);
+    plan_.features.begin(pass);
+    logits.clear();
+    if (features != nullptr) features->clear();
+    for (std::size_t first = 0; first < batch.size; first += at_once) {
+        const Batch part{batch.examples + first * inputs_, nullptr, std::min(at_once, batch.size - first)};
+        const float* answers = forward(pass, part);
+        logits.insert(logits.end(), answers, answers + part.size * outputs());
+        if (features == nullptr) continue;
+        const float* values = plan_.features.features_of(between_);
+        features->insert(features->end(), values, values + part.size * plan_.features.features());
+    }
+}
+
 }  // namespace fedhive::clients::direct

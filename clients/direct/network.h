@@ -59,6 +59,11 @@ public:
     /// Adds the batch's outcomes to `sums`, without dropout, in chunks of `at_once` examples; the chunk size changes no bit.
     void evaluate(const float* parameters, const Batch& batch, EvaluationSums& sums, std::size_t at_once = 64);
 
+    /// Writes the logits of a forward pass as in evaluate(), [B][classes], and unless it is null the input of the last layer with parameters,
+    /// [B][features].
+    void answer(const float* parameters, const Batch& batch, std::vector<float>& logits, std::vector<float>* features,
+                std::size_t at_once = 64);
+
     /// The loss of the calls of train() and descend() that follow. Class weights must outlive the network.
     void set_loss(const LossTerms& loss) { loss_ = loss; }
 

@@ -101,4 +101,9 @@ void DirectEvaluation::evaluate(const ExamplesView& from, std::span<const std::u
     network_.evaluate(model_.data, batches_.gather(from, indices), sums);
 }
 
+void DirectEvaluation::answer(const ExamplesView& from, std::span<const std::uint32_t> indices, ModelAnswers& answers) {
+    network_.answer(model_.data, batches_.gather(from, indices), answers.logits,
+                    answers.wants_features ? &answers.features : nullptr);
+}
+
 }  // namespace fedhive::clients

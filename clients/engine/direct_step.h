@@ -75,6 +75,7 @@ public:
     DirectEvaluation(direct::Network& network, ExampleShape shape, const Normalization& normalization);
     void begin(aggregation::ConstParamSpan model) override { model_ = model; }
     void evaluate(const ExamplesView& from, std::span<const std::uint32_t> indices, EvaluationSums& sums) override;
+    void answer(const ExamplesView& from, std::span<const std::uint32_t> indices, ModelAnswers& answers) override;
 
 private:
     direct::Network& network_;

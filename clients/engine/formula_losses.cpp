@@ -25,13 +25,6 @@ FormulaLosses::Answers in_f32(FormulaLosses::Answers answers) {
     return answers;
 }
 
-FormulaLosses::Answers answers_of(const Classifier& model, const at::Tensor& examples, bool features) {
-    if (!features) return in_f32({model.forward(examples), {}});
-    const std::size_t last = model.num_layers() - 1;  // feature_layer.h
-    const at::Tensor values = model.forward_layers(examples, 0, last);
-    return in_f32({model.forward_layers(values, last, last + 1), values});
-}
-
 /// What the formula needs besides logits and features of the model that trains.
 struct Rest {
     OutputLoss* loss = nullptr;
@@ -73,6 +66,13 @@ public:
 };
 
 }  // namespace
+
+FormulaLosses::Answers answers_of(const Classifier& model, const at::Tensor& examples, bool features) {
+    if (!features) return in_f32({model.forward(examples), {}});
+    const std::size_t last = model.num_layers() - 1;  // feature_layer.h
+    const at::Tensor values = model.forward_layers(examples, 0, last);
+    return in_f32({model.forward_layers(values, last, last + 1), values});
+}
 
 FormulaLosses::FormulaLosses(OutputLoss& loss, const ModelSpec& spec, aggregation::MemorySpace space,
                              aggregation::ConstParamSpan frozen)

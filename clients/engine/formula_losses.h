@@ -42,4 +42,7 @@ private:
     std::vector<std::unique_ptr<FlatModel>> others_;
 };
 
+/// What the model gives for examples, and what its last layer with parameters gets if `features`.
+FormulaLosses::Answers answers_of(const Classifier& model, const at::Tensor& examples, bool features);
+
 }  // namespace fedhive::clients

@@ -152,6 +152,21 @@ void LibtorchEvaluation::evaluate_untranslated(const ExamplesView& from, std::sp
     add_evaluation(model_.module().forward(examples), targets, from.target, sums);
 }
 
+void LibtorchEvaluation::answer(const ExamplesView& from, std::span<const std::uint32_t> indices, ModelAnswers& answers) {
+    translated([&] {
+        const at::NoGradGuard no_grad;
+        batches_.expect(from, {indices});
+        const FormulaLosses::Answers given =
+            answers_of(model_.module(), batches_.gather(from, {indices}).examples, answers.wants_features);
+        const auto written = [](const at::Tensor& values, std::vector<float>& to) {
+            const at::Tensor here = values.to(at::kCPU, at::kFloat).contiguous();
+            to.assign(here.const_data_ptr<float>(), here.const_data_ptr<float>() + here.numel());
+        };
+        written(given.logits, answers.logits);
+        if (answers.wants_features) written(given.features, answers.features);
+    });
+}
+
 void prepare_libtorch(int threads) {
     // cuBLAS chooses its way by the room it has: one size for all processes, or a worker's bits are not the coordinator's.
     setenv("CUBLAS_WORKSPACE_CONFIG", kCublasWorkspace, 1);

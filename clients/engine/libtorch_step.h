@@ -80,6 +80,7 @@ public:
     LibtorchEvaluation(FlatModel& model, ExampleShape shape, const Normalization& normalization);
     void begin(aggregation::ConstParamSpan model) override;
     void evaluate(const ExamplesView& from, std::span<const std::uint32_t> indices, EvaluationSums& sums) override;
+    void answer(const ExamplesView& from, std::span<const std::uint32_t> indices, ModelAnswers& answers) override;
 
 private:
     void evaluate_untranslated(const ExamplesView& from, std::span<const std::uint32_t> indices, EvaluationSums& sums);

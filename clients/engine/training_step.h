@@ -163,6 +163,13 @@ private:
     std::span<const std::uint32_t> lookahead_;
 };
 
+/// What a model gives for examples, in host memory: logits [n][classes]; features [n][features] (clients/models/feature_layer.h) if they are
+/// wanted.
+struct ModelAnswers {
+    bool wants_features = false;
+    std::vector<float> logits{}, features{};
+};
+
 /// A model's quality on examples that it was not trained on.
 class Evaluation {
 public:
@@ -177,6 +184,11 @@ public:
 
     /// One forward pass over the examples `indices` of `from`, at least one; adds their losses and outcomes to `sums`.
     virtual void evaluate(const ExamplesView& from, std::span<const std::uint32_t> indices, EvaluationSums& sums) = 0;
+
+    /// What the model gives for the examples `indices` of `from`. For engines that honour Feature::LossFormula; others throw Fault.
+    virtual void answer(const ExamplesView&, std::span<const std::uint32_t>, ModelAnswers&) {
+        throw Fault("this engine tells no logits of examples");
+    }
 
     /// begin() and evaluate() over examples [first, first + count).
     void evaluate_range(aggregation::ConstParamSpan model, const ExamplesView& from, std::uint64_t first, std::uint64_t count,

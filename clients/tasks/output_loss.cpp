@@ -24,9 +24,17 @@ bool reads_of(const Formulas& formulas, const OtherAnswers& other) {
 }  // namespace
 
 LossNeeds loss_needs(const MethodFormulas& method) {
-    if (!method.has(Place::Loss)) return {};
+    LossNeeds needs;
+    if (method.has(Place::Measure)) {
+        needs.measure = true;
+        needs.features = method.parsed(Place::Measure).reads("z");
+    }
+    for (const aggregation::formulas::MethodMemory& memory : method.memories)
+        if (memory.shape == aggregation::MemoryShape::ClassesByFeatures) needs.features = true;
+    if (!method.has(Place::Loss)) return needs;
     const Formulas formulas = with_keys(method);
-    LossNeeds needs{.formula = !is_cross_entropy(formulas), .features = formulas.reads("z")};
+    needs.formula = !is_cross_entropy(formulas);
+    needs.features = needs.features || formulas.reads("z");
     for (const OtherAnswers& other : method.also_at) {
         needs.features = needs.features || formulas.reads(other.name + ".z");
         needs.others = needs.others || reads_of(formulas, other);

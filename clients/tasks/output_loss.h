@@ -15,10 +15,11 @@
 
 namespace fedhive::clients {
 
-/// What the loss of a method asks of an engine.
+/// What the loss and the measure of a method ask of an engine.
 struct LossNeeds {
     bool formula = false;   // the method has a loss which its keys do not make the cross-entropy
-    bool features = false;  // it reads features, of any model
+    bool features = false;  // it reads features, of any model, or a memory has a row of them for each class
+    bool measure = false;   // of each example, at the trained model
     bool others = false;    // it looks at the batch at other parameters
 };
 
@@ -55,6 +56,7 @@ public:
     /// Of the client that trains next. A name that the formula does not read is ignored.
     void set(std::string_view name, double number) { rows_.set(name, number); }
     void set_counts(std::span<const float> counts) { rows_.set_counts(counts); }
+    void set_by_class(std::string_view name, std::span<const float> values) { rows_.set_by_class(name, values); }
 
     /// Σ loss over the rows that count (RowLoss::run); batch.others: by the index of others().
     double run(const aggregation::formulas::RowBatch& batch) { return rows_.run(batch); }

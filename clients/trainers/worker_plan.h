@@ -66,6 +66,7 @@ struct WorkerPlan {
     Reports reports;                       // of a client's visit
     Reports of_candidates;                 // the one measure that a sampler asks clients for; empty: it asks nobody
     std::uint64_t loss_passes = 0;         // strategy.file: models whose loss a client takes before it trains
+    bool measures_by_class = false;        // strategy.file: clients tell sums over their examples at the trained model
     bool mean_gradient = false;            // strategy.file: formulas read the mean gradient of the model that was sent
     int threads = 1;
     std::uint64_t clients_at_once = 1;     // members of a slot that are trained in one batched step

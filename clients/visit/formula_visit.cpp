@@ -21,9 +21,10 @@ FormulaVisit::FormulaVisit(const MethodText& text, const aggregation::Memories& 
       trainable_(layout.num_trainable()),
       ranges_(aggregation::formulas::ranges_of(layout)),
       shared_ranges_(aggregation::formulas::ranges_of(layout, local_part.names())),
-      vectors_(method_, memories, layout, local_part, space) {
+      vectors_(method_, memories, layout, local_part, space),
+      tables_(method_, memories) {
     if (method_.has(Place::Start)) start_ = executor_of(method_, Place::Start);
-    if (method_.has(Place::End)) end_ = executor_of(method_, Place::End);
+    if (method_.has(Place::End) && !method_.of_vectors(Place::End).targets.empty()) end_ = executor_of(method_, Place::End);
     for (const MethodMemory& memory : method_.memories)
         if (method_.changes_in_steps(memory) && memory.is_declared() && !method_.sets(Place::End, memory.name))
             keeps_stepped_ = true;
@@ -84,10 +85,11 @@ ConstParamSpan FormulaVisit::values_of(std::string_view name) const {
     return found;
 }
 
-void FormulaVisit::end(const aggregation::VisitMemories& memories, ConstParamSpan local, const ClientResult& result,
+bool FormulaVisit::end(const aggregation::VisitMemories& memories, ConstParamSpan local, const ClientResult& result,
                        double loss, ReportValues& reports) {
     if (keeps_stepped_) keep_stepped(memories);
     if (end_) run_end(memories, local, result, loss, reports);
+    return !tables_.has_end() || tables_.end(memories, static_cast<double>(result.steps), loss);
 }
 
 /// What steps have made of memories that `end` does not set: the client's as they are, and what comes up without the client's own part.

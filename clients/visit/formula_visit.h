@@ -11,6 +11,7 @@
 #include "clients/visit/formula_gradient.h"
 #include "clients/visit/local_step.h"
 #include "clients/visit/measure_pass.h"
+#include "clients/visit/visit_tables.h"
 #include "clients/visit/visit_vectors.h"
 
 #include <cstdint>
@@ -47,18 +48,23 @@ public:
     aggregation::ConstParamSpan begin(const aggregation::VisitMemories& memories, aggregation::ConstParamSpan sent,
                                       const VisitFacts& facts, const LossOfModel& loss_of = {});
 
-    /// After its last step, if has_end(): writes the client's memories and what comes up, where they are wanted, and its reports.
+    /// After its last step, if has_end(): writes the client's memories and what comes up, where they are wanted, and its reports. False if a
+    /// memory by class is not finite.
     /// local: [P], the trained model. What the client does not share is 0 in what comes up. loss: of the visit.
     ///
     /// Stream   CUDA: waits if a report needs a vector.
-    void end(const aggregation::VisitMemories& memories, aggregation::ConstParamSpan local, const ClientResult& result,
+    bool end(const aggregation::VisitMemories& memories, aggregation::ConstParamSpan local, const ClientResult& result,
              double loss, ReportValues& reports);
 
     /// w_t, w_0 or a memory in the present visit, by name. Throws Fault for another name.
     aggregation::ConstParamSpan values_of(std::string_view name) const;
 
     /// Something is written when the client has trained.
-    bool has_end() const { return end_.has_value() || keeps_stepped_; }
+    bool has_end() const { return end_.has_value() || keeps_stepped_ || tables_.has_end(); }
+
+    /// Memories by class: begun beside begin(), measured before end(), which writes them.
+    VisitTables& tables() { return tables_; }
+    const VisitTables& tables() const { return tables_; }
 
 private:
     void run_end(const aggregation::VisitMemories& memories, aggregation::ConstParamSpan local, const ClientResult& result,
@@ -71,6 +77,7 @@ private:
     std::size_t trainable_;
     std::vector<aggregation::formulas::Range> ranges_, shared_ranges_;  // of all parameters; of those that are sent
     VisitVectors vectors_;
+    VisitTables tables_;
     bool keeps_stepped_ = false;                 // a memory that steps change and `end` does not set outlives the visit
     std::vector<FormulaGradient*> gradients_{};  // of the steps
     std::optional<aggregation::formulas::Executor> start_{}, end_{};

@@ -7,13 +7,8 @@ void begin_loss(OutputLoss& loss, const FormulaVisit& visit, const VisitFacts& f
     loss.set("round", static_cast<double>(facts.round));
     loss.set("n", static_cast<double>(facts.num_examples));
     loss.set("lr", facts.lr);
-    if (loss.reads("counts")) {
-        std::vector<float> counts(loss.classes(), 0.0F);
-        for (const std::uint32_t example : shard)
-            if (const std::int32_t label = examples.labels[example]; label != kIgnored)
-                counts[static_cast<std::size_t>(label)] += 1.0F;
-        loss.set_counts(counts);
-    }
+    if (loss.reads("counts")) loss.set_counts(counts_by_class(examples, shard, loss.classes()));
+    visit.tables().each_read([&](std::string_view name, std::span<const float> values) { loss.set_by_class(name, values); });
     for (OutputLoss::Other& other : loss.others()) other.model = visit.values_of(other.at);
     loss.start();
 }

@@ -40,7 +40,7 @@ ParamBuffer mask_of(const aggregation::Layout& layout, const LocalPart& local_pa
 }  // namespace
 
 Executor executor_of(const MethodFormulas& method, Place place) {
-    Executor executor(method.parsed(place));
+    Executor executor(method.of_vectors(place));
     for (const auto& [name, value] : method.keys) executor.set(name, value);
     return executor;
 }
@@ -59,6 +59,7 @@ VisitVectors::VisitVectors(const MethodFormulas& method, const aggregation::Memo
                            const aggregation::Layout& layout, const LocalPart& local_part, MemorySpace space)
     : space_(space), trainable_(layout.num_trainable()) {
     for (const MethodMemory& memory : method.memories) {
+        if (memory.is_by_class()) continue;
         const bool changes = method.changes_in_steps(memory);
         const bool is_of_visit = memory.owner == MemoryOwner::Visit;
         if (is_of_visit ? !changes : memories.find(memory.name) == nullptr) continue;

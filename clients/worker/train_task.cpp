@@ -194,11 +194,21 @@ aggregation::ConstParamSpan TrainTask::begin_formulas(const Task& task, const Lo
         };
         return mean_loss_of_model(worker_.trainer.evaluation(), worker_.measure_options(), model, first.shard, after_piece);
     };
-    const aggregation::ConstParamSpan began =
-        formulas_->begin(worker_.memories_of(task, first.client_id), sent, facts, loss_of);
+    const aggregation::VisitMemories memories = worker_.memories_of(task, first.client_id);
+    const aggregation::ConstParamSpan began = formulas_->begin(memories, sent, facts, loss_of);
+    formulas_->tables().begin(memories, facts, worker_.dataset.train(), first.shard);
     if (OutputLoss* const loss = worker_.trainer.output_loss())
         begin_loss(*loss, *formulas_, facts, worker_.dataset.train(), first.shard);
     return began;
+}
+
+/// Sums what the trained model gives for the client's examples, by class.
+void TrainTask::measure_by_class(aggregation::ConstParamSpan trained) {
+    formulas_->tables().measure(worker_.trainer.evaluation(), trained, worker_.dataset.train(worker_.arena.space()),
+                                worker_.plan.evaluation_chunk, [&] {
+                                    worker_.supervision.beat();
+                                    worker_.supervision.throw_if_stopping();
+                                });
 }
 
 /// Writes a client's update: applies the upload chain, then writes to the slot or adds to the
@@ -210,6 +220,7 @@ bool TrainTask::write_update(const Task& task, std::uint64_t place, aggregation:
     const aggregation::ParamSpan slot = worker_.update_of(task);
     const aggregation::VisitMemories memories = memories_of(task, client_id);
     const LocalPart& local_part = worker_.local_part;
+    if (formulas_ && formulas_->tables().measures()) measure_by_class(local);
     if (!local_part.empty()) {
         if (!aggregation::all_finite(local_part.take(memories, local)))
             throw worker_.not_finite("the part that stays on the client", member);
@@ -224,7 +235,8 @@ bool TrainTask::write_update(const Task& task, std::uint64_t place, aggregation:
         aggregation::synchronize(worker_.arena.space());  // the figures are complete
         const ClientFigures& figures = figures_[place];
         ClientResult& result = rows_.results[rows_.row_of(place)];
-        formulas_->end(memories, local, result, mean_loss_of(figures.loss_sum, figures.examples), result.reports);
+        if (!formulas_->end(memories, local, result, mean_loss_of(figures.loss_sum, figures.examples), result.reports))
+            throw worker_.not_finite("what the client tells by class", member);
     }
     bool within = true;
     if (!worker_.dataset.map().is_root(client_id)) {  // the root client's update never leaves the server

@@ -55,6 +55,7 @@ private:
     std::uint64_t first_wanted(const Task& task) const;
     void measure_rows(TaskCell& cell, aggregation::ConstParamSpan start);
     void train_rows(TaskCell& cell, const LocalTraining& training, aggregation::ConstParamSpan start);
+    void measure_by_class(aggregation::ConstParamSpan trained);
     bool write_update(const Task& task, std::uint64_t place, aggregation::ParamSpan local, const LocalTraining& training,
                       aggregation::ConstParamSpan start);
     aggregation::VisitMemories memories_of(const Task& task, std::uint32_t client_id) const;

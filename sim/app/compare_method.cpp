@@ -2,6 +2,7 @@
 
 #include "aggregation/base/error.h"
 #include "aggregation/base/random.h"
+#include "aggregation/formulas/class_tables.h"
 #include "aggregation/formulas/executor.h"
 #include "aggregation/math/inner_products.h"
 #include "sim/config/method_trace.h"
@@ -33,10 +34,12 @@ namespace {
 
 constexpr std::size_t kElements = 37, kUpdates = 5;
 constexpr double kEqual = 1e-5;
+constexpr aggregation::formulas::ClassSizes kSizes{.classes = 5, .features = 7};
 using Vector = std::vector<float>;
 
-/// Values of names: vectors [kElements], numbers, one number or one vector for each update.
+/// Values of names: vectors [kElements] or by class, numbers, one number or one vector for each update.
 struct Drawn {
+    std::map<std::string, std::size_t> rows{};  // of tables
     std::map<std::string, Vector> vectors;
     std::map<std::string, Numbers> numbers;
     std::map<std::string, std::vector<Vector>> of_updates;
@@ -52,8 +55,16 @@ public:
     double count(std::uint64_t least, std::uint64_t most) {
         return static_cast<double>(least + stream_.below(most - least + 1));
     }
-    Vector vector(bool positive = false) {
-        Vector values(kElements);
+    /// Of a memory by class numbers of classes are 0 or 1.
+    Vector of_memory(const MethodMemory& memory, bool positive) {
+        if (!memory.is_by_class()) return vector(positive);
+        Vector values = vector(positive, kSizes.floats_of(memory.value_shape()));
+        if (memory.shape == aggregation::MemoryShape::Classes)
+            for (float& value : values) value = static_cast<float>(stream_.below(2));
+        return values;
+    }
+    Vector vector(bool positive = false, std::size_t elements = kElements) {
+        Vector values(elements);
         for (float& value : values) value = static_cast<float>(number(positive));
         return values;
     }
@@ -67,6 +78,13 @@ public:
 private:
     Stream stream_{1, Purpose::TrainData};
 };
+
+std::map<std::string, std::size_t> rows_of(const MethodFormulas& method) {
+    std::map<std::string, std::size_t> rows;
+    for (const MethodMemory& memory : method.memories)
+        if (is_table(memory.value_shape())) rows[memory.name] = kSizes.classes;
+    return rows;
+}
 
 double norm_of(const Vector& vector) {
     double squares = 0.0;
@@ -82,10 +100,12 @@ Drawn of_client(const MethodFormulas& method, Draws& draws) {
     for (std::size_t i = 0; i < kElements; ++i) drawn.vectors["u"][i] -= drawn.vectors["w_t"][i];
     for (std::size_t i = 0; i < kElements; ++i) drawn.vectors["local"].push_back(i % 3 == 0 ? 1.0F : 0.0F);
     for (const MethodMemory& memory : method.memories)
-        drawn.vectors[memory.name] = draws.vector(memory.owner == MemoryOwner::Server);
+        drawn.vectors[memory.name] = draws.of_memory(memory, memory.owner == MemoryOwner::Server);
     for (const auto& loss : method.losses_at) drawn.numbers[loss.name] = {draws.number(true)};
     drawn.numbers.merge(std::map<std::string, Numbers>{
         {"lr", {0.0625}}, {"round", {7}}, {"step", {3}}, {"steps", {6}}, {"n", {48}}, {"loss", {0.75}}});
+    if (method.any_by_class()) drawn.vectors["counts"] = draws.vector(true, kSizes.classes);
+    drawn.rows = rows_of(method);
     return drawn;
 }
 
@@ -101,9 +121,11 @@ Drawn of_server(const MethodFormulas& method, Draws& draws) {
     }
     for (const MethodMemory& memory : method.memories) {
         if (method.has(Place::Mix) && memory.owner == MemoryOwner::Client) drawn.vectors[memory.name] = draws.vector();
-        if (memory.owner == MemoryOwner::Server) drawn.vectors[memory.name] = draws.vector(true);
-        for (std::size_t k = 0; memory.up && k < kUpdates; ++k) drawn.of_updates[memory.name].push_back(draws.vector());
+        if (memory.owner == MemoryOwner::Server) drawn.vectors[memory.name] = draws.of_memory(memory, true);
+        for (std::size_t k = 0; memory.up && k < kUpdates; ++k)
+            drawn.of_updates[memory.name].push_back(draws.of_memory(memory, false));
     }
+    drawn.rows = rows_of(method);
     drawn.numbers["k.n"] = draws.each([&] { return draws.count(20, 90); });
     drawn.numbers["k.steps"] = draws.each([&] { return draws.count(3, 12); });
     for (const char* name : {"k.loss", "k.sent_loss"}) drawn.numbers[name] = draws.each([&] { return draws.number(true); });
@@ -115,17 +137,31 @@ Drawn of_server(const MethodFormulas& method, Draws& draws) {
 
 json json_of(const Drawn& drawn) {
     json all;
-    for (const auto& [name, vector] : drawn.vectors) all[name] = vector;
+    const auto shaped = [&](const std::string& name, const Vector& vector) {
+        const auto found = drawn.rows.find(name);
+        if (found == drawn.rows.end()) return json(vector);
+        json rows = json::array();
+        const std::size_t width = vector.size() / found->second;
+        for (std::size_t r = 0; r < found->second; ++r) {
+            const auto first = vector.begin() + static_cast<std::ptrdiff_t>(r * width);
+            rows.push_back(Vector(first, first + static_cast<std::ptrdiff_t>(width)));
+        }
+        return rows;
+    };
+    for (const auto& [name, vector] : drawn.vectors) all[name] = shaped(name, vector);
     for (const auto& [name, numbers] : drawn.numbers)
         all[name] = name.starts_with("k.") ? json(numbers) : json(numbers.front());
-    for (const auto& [name, vectors] : drawn.of_updates) all["k." + name] = vectors;
+    for (const auto& [name, vectors] : drawn.of_updates) {
+        json& each = all["k." + name] = json::array();
+        for (const Vector& vector : vectors) each.push_back(shaped(name, vector));
+    }
     return all;
 }
 
 /// Σ_k weight_k v_k, in f64, rounded once.
 Vector weighted(const std::vector<Vector>& vectors, const Numbers& weights) {
-    Vector sum(kElements);
-    for (std::size_t i = 0; i < kElements; ++i) {
+    Vector sum(vectors.front().size());
+    for (std::size_t i = 0; i < sum.size(); ++i) {
         double value = 0.0;
         for (std::size_t k = 0; k < vectors.size(); ++k)
             value += weights[weights.size() == 1 ? 0 : k] * static_cast<double>(vectors[k][i]);
@@ -137,10 +173,17 @@ Vector weighted(const std::vector<Vector>& vectors, const Numbers& weights) {
 using Results = std::map<std::string, Numbers>;  // of one place, by target
 
 Results evaluated(const MethodFormulas& method, Place place, const Drawn& values) {
-    Executor executor(method.parsed(place));
+    Executor executor(method.of_vectors(place));
+    aggregation::formulas::ClassFormulas by_class(method, place, kSizes);
     for (const auto& [name, value] : method.keys) executor.set(name, value);
-    for (const auto& [name, numbers] : values.numbers) executor.set(name, numbers);
-    for (const auto& [name, vector] : values.vectors) executor.set(name, ConstParamSpan(vector));
+    for (const auto& [name, numbers] : values.numbers) {
+        executor.set(name, numbers);
+        by_class.set(name, numbers.front());
+    }
+    for (const auto& [name, vector] : values.vectors) {
+        executor.set(name, ConstParamSpan(vector));
+        if (by_class.reads(name)) by_class.set(name, vector);
+    }
     std::map<std::string, Vector> written;
     for (const std::string& name : executor.program().stored) {
         written[name].resize(kElements);
@@ -153,7 +196,9 @@ Results evaluated(const MethodFormulas& method, Place place, const Drawn& values
         executor.set_products(&products);
     }
     executor.run(std::vector<aggregation::formulas::Range>{{0, kElements}});
+    by_class.run();
     Results results;
+    for (const auto& [name, vector] : by_class.results()) results[name].assign(vector.begin(), vector.end());
     for (const auto& target : executor.program().formulas.targets) {
         if (const auto vector = written.find(target.name); vector != written.end())
             results[target.name].assign(vector->second.begin(), vector->second.end());
@@ -177,6 +222,12 @@ void aggregate(const Method& method, const Results& of_cohort, Drawn& server) {
 }
 
 Numbers numbers_in(const json& value) {
+    if (value.is_array() && value[0].is_array()) {
+        Numbers all;
+        for (const json& row : value)
+            for (const json& one : row) all.push_back(one.get<double>());
+        return all;
+    }
     if (value.is_array()) return value.get<Numbers>();
     return {value.get<double>()};
 }
@@ -230,8 +281,10 @@ MethodComparison compare_with_python(const Method& method) {
         for (const auto& [target, value] : results.items())
             if (const auto found = ours[place].find(target); found != ours[place].end())
                 compared.text += line_of(place, target, found->second, numbers_in(value), compared.is_equal);
-    if (method.has(Place::Loss))
-        compared.text += fmt::format("{:<11} not compared: it reads examples, which this command does not draw\n", "loss");
+    for (const Place place : {Place::Loss, Place::Measure})
+        if (method.has(place))
+            compared.text +=
+                fmt::format("{:<11} not compared: it reads examples, which this command does not draw\n", word_of(place));
     return compared;
 }
 

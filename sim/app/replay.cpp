@@ -215,6 +215,7 @@ clients::ClientResult train_recorded(const Experiment& run, const std::vector<Re
             return clients::mean_loss_of_model(trainer->evaluation(), measure_options(run, global.space), model,
                                                rows[row].shard, [] { clients::throw_if_interrupted(); });
         });
+        formulas->tables().begin(memories, facts, run.data.dataset.train(), rows[row].shard);
         if (clients::OutputLoss* const loss = trainer->output_loss())
             clients::begin_loss(*loss, *formulas, facts, run.data.dataset.train(), rows[row].shard);
     }
@@ -226,6 +227,9 @@ clients::ClientResult train_recorded(const Experiment& run, const std::vector<Re
     std::vector<clients::ClientResult> results(rows.size());
     clients::enqueue_clients(step, training, objective, round, rows, began, results);
     const aggregation::ParamSpan trained = step.parameters_of(row);
+    if (formulas && formulas->tables().measures())
+        formulas->tables().measure(trainer->evaluation(), trained, run.data.dataset.train(global.space),
+                                   run.worker_plan.evaluation_chunk, [] { clients::throw_if_interrupted(); });
     run.model.local_part.hide(trained, global);
     clients::ReportValues reported = measured;
     if (formulas && formulas->has_end()) {

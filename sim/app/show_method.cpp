@@ -4,15 +4,29 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 
 namespace fedhive::sim {
 
 using aggregation::MemoryOwner;
 using aggregation::formulas::MethodMemory;
+using aggregation::formulas::Place;
 
 namespace {
 
+/// As a round has them.
+constexpr std::array kInOrder{Place::Start,  Place::Loss,   Place::Second, Place::Gradient, Place::Measure, Place::End,
+                              Place::Cohort, Place::Server, Place::Peers,  Place::Mix,      Place::Judge};
+
 std::string line(const std::string& what, const std::string& text) { return fmt::format("{:<11} {}\n", what, text); }
+
+/// ", for each class …", of a memory by class.
+std::string shape_text(const MethodMemory& memory) {
+    using aggregation::MemoryShape;
+    if (memory.shape == MemoryShape::Classes) return ", a number for each class";
+    if (memory.shape == MemoryShape::ClassesByClasses) return ", logits for each class";
+    return memory.shape == MemoryShape::ClassesByFeatures ? ", features for each class" : "";
+}
 
 std::string memory_text(const MethodMemory& memory) {
     if (memory.owner == MemoryOwner::Server)
@@ -39,19 +53,27 @@ std::string method_text(const Method& method) {
     for (const KeySpec& key : method.keys)
         text += line("key", fmt::format("{}: {}{}  {}", key.name, default_of(key),
                                         key.range.text().empty() ? "" : fmt::format(" ({})", key.range.text()), key.doc));
-    std::size_t down = 1, up = 1;
+    std::size_t down = 1, up = 1, tables_down = 0, tables_up = 0;
     for (const MethodMemory& memory : method.formulas.memories) {
-        text += line("remembers", memory_text(memory));
+        text += line("remembers", memory_text(memory) + shape_text(memory));
+        if (memory.is_by_class()) {
+            tables_down += memory.down ? 1 : 0;
+            tables_up += memory.up ? 1 : 0;
+            continue;
+        }
         down += memory.down ? 1 : 0;
         up += memory.up ? 1 : 0;
     }
     for (const ReportDoc& report : method.reports) text += line("reports", fmt::format("{}: {}", report.name, report.doc));
-    text += line("travels", fmt::format("{} down, {} up for each client (fedavg: 1 and 1){}", models(down), models(up),
+    text += line("travels", fmt::format("{} down, {} up for each client (fedavg: 1 and 1){}{}", models(down), models(up),
+                                        tables_down + tables_up == 0
+                                            ? ""
+                                            : fmt::format(", {} memories by class down, {} up", tables_down, tables_up),
                                         method.reports.empty() ? "" : fmt::format(", {} numbers up", method.reports.size())));
     text += line("weights", method.sets_weights()  ? "its own: u is the sum of weight_k u_k"
                             : method.equal_weights ? "equal, which its server's formulas need"
                                                    : "strategy.weighting");
-    if (method.has(aggregation::formulas::Place::Second))
+    if (method.has(Place::Second))
         text += line("gradients",
                      fmt::format("2 in a step, the second on the {} batch", method.formulas.second_on_next ? "next" : "same"));
     text += line("slots", method.trains_alone() ? "one client in each" : "clients may share one");
@@ -61,8 +83,12 @@ std::string method_text(const Method& method) {
     for (const aggregation::formulas::LossAt& loss : method.formulas.losses_at)
         text +=
             line("loss at", fmt::format("{}: of {}, on the client's training examples, before it trains", loss.name, loss.at));
-    for (const auto& [place, lines] : method.formulas.lines)
-        for (const std::string& formula : lines) text += line(&formula == lines.data() ? word_of(place) : "", formula);
+    for (const Place place : kInOrder) {
+        const auto lines = method.formulas.lines.find(place);
+        if (lines == method.formulas.lines.end()) continue;
+        for (const std::string& formula : lines->second)
+            text += line(&formula == lines->second.data() ? word_of(place) : "", formula);
+    }
     return text;
 }
 

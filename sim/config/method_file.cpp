@@ -2,6 +2,8 @@
 
 #include "aggregation/base/error.h"
 #include "aggregation/base/input_file.h"
+#include "aggregation/formulas/class_tables.h"
+#include "sim/config/method_declarations.h"
 #include "sim/config/method_trace.h"
 #include "sim/config/scalars.h"
 #include "sim/config/suggest.h"
@@ -11,6 +13,7 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 namespace fedhive::sim {
@@ -26,117 +29,10 @@ using aggregation::formulas::Place;
 
 namespace {
 
-constexpr std::array kParts = {"version", "method",    "doc",    "weighting", "keys",   "memories",     "reports",
-                               "also_at", "losses_at", "start",  "loss",      "second", "second_batch", "gradient",
-                               "end",     "cohort",    "server", "peers",     "mix",    "judge",        "source_sha256"};
+constexpr std::array kParts = {"version",   "method", "doc",  "weighting", "keys",         "memories",     "reports", "also_at",
+                               "losses_at", "start",  "loss", "second",    "second_batch", "gradient",     "end",     "cohort",
+                               "server",    "peers",  "mix",  "judge",     "measure",      "source_sha256"};
 constexpr const char* kServerRate = "server_lr";
-
-[[noreturn]] void refuse(const Node& node, const std::string& problem) {
-    throw ConfigError(fmt::format("{}: {}", node.where(), problem));
-}
-
-void check_kind(const Node& node, Node::Kind kind, const char* what) {
-    if (node.kind != kind) refuse(node, fmt::format("{}: expected {}", node.key, what));
-}
-
-/// Refuses children of a map that are none of `known`.
-template <typename Known>
-void check_names(const Node& map, const Known& known) {
-    const std::vector<std::string> names(known.begin(), known.end());
-    for (const Node& child : map.children) {
-        if (std::find(names.begin(), names.end(), child.key) != names.end()) continue;
-        const std::string near = nearest_word(child.key, names);
-        refuse(child, fmt::format("'{}' is not a key of {}; {}", child.key, map.key.empty() ? "a method" : map.key,
-                                  near.empty() ? fmt::format("allowed: {}", fmt::join(names, ", "))
-                                               : fmt::format("did you mean '{}'?", near)));
-    }
-}
-
-bool flag_of(const Node& map, const char* name) {
-    const Node* node = map.find(name);
-    if (node == nullptr) return false;
-    if (node->text != "true" && node->text != "false") refuse(*node, fmt::format("{}: expected true or false", name));
-    return node->text == "true";
-}
-
-std::optional<double> number_of(const Node& map, const char* name) {
-    const Node* node = map.find(name);
-    if (node == nullptr) return std::nullopt;
-    const Number number = parse_number(node->text);
-    if (!number.valid) refuse(*node, fmt::format("{}: expected a number, found '{}'", name, node->text));
-    return number.value;
-}
-
-std::string word_at(const Node& map, const char* name) {
-    const Node* node = map.find(name);
-    return node != nullptr ? node->text : "";
-}
-
-bool is_name(const std::string& text) {
-    const auto is_letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; };
-    return !text.empty() && is_letter(text[0]) && std::all_of(text.begin(), text.end(), [&](char c) {
-        return is_letter(c) || std::isdigit(static_cast<unsigned char>(c)) != 0;
-    });
-}
-
-std::string name_in(const Node& item, const char* what) {
-    check_kind(item, Node::Kind::Map, "a map with a name");
-    const Node* name = item.find("name");
-    if (name == nullptr || name->text.empty()) refuse(item, fmt::format("a {} needs a name", what));
-    if (!is_name(name->text) || name->text.size() > aggregation::Memory::kLongestName)
-        refuse(*name, fmt::format("'{}' is not a name; allowed: a letter, then letters, digits and _, {} at most", name->text,
-                                  aggregation::Memory::kLongestName));
-    return name->text;
-}
-
-KeySpec key_of(const Node& item) {
-    const std::string name = name_in(item, "key");
-    check_names(item, std::array{"name", "default", "least", "above", "most", "below", "integer", "doc"});
-    KeySpec key{.name = name, .default_value = 0.0, .doc = word_at(item, "doc")};
-    if (const auto low = number_of(item, "least")) key.range.low = *low;
-    if (const auto low = number_of(item, "above")) std::tie(key.range.low, key.range.low_excluded) = std::pair(*low, true);
-    if (const auto high = number_of(item, "most")) key.range.high = *high;
-    if (const auto high = number_of(item, "below")) std::tie(key.range.high, key.range.high_excluded) = std::pair(*high, true);
-    const std::optional<double> value = number_of(item, "default");
-    if (!value) refuse(item, fmt::format("key '{}' has no default", name));
-    if (!key.range.contains(*value))
-        refuse(item, fmt::format("key '{}': its default {} is out of range; allowed: {}", name, *value, key.range.text()));
-    if (flag_of(item, "integer"))
-        key.default_value = static_cast<std::int64_t>(*value);
-    else
-        key.default_value = *value;
-    if (key.doc.empty()) key.doc = "Of strategy.file.";
-    return key;
-}
-
-MethodMemory memory_of(const Node& item, Method& method) {
-    MethodMemory memory;
-    memory.name = name_in(item, "memory");
-    check_names(item, std::array{"name", "owner", "first", "down", "up", "shape"});
-    const std::string owner = word_at(item, "owner"), first = word_at(item, "first");
-    if (owner != "server" && owner != "client" && owner != "visit")
-        refuse(item, fmt::format("memory '{}': owner: '{}'; allowed: server, client, visit", memory.name, owner));
-    memory.owner = owner == "server" ? MemoryOwner::Server : owner == "client" ? MemoryOwner::Client : MemoryOwner::Visit;
-    memory.down = flag_of(item, "down");
-    memory.up = flag_of(item, "up");
-    if (memory.down && memory.owner != MemoryOwner::Server)
-        refuse(item, fmt::format("memory '{}': down: allowed only with owner: server", memory.name));
-    if (memory.up && memory.owner != MemoryOwner::Visit)
-        refuse(item, fmt::format("memory '{}': up: allowed only with owner: visit", memory.name));
-    if (first.empty() || first == "0") return memory;
-    if (first == "w_t" && memory.owner != MemoryOwner::Server) {
-        memory.begins_as_model = true;
-    } else if (first == "drawn" && memory.down) {
-        memory.drawn = true;
-    } else if (memory.owner == MemoryOwner::Server && !memory.down && first != "w_t") {
-        method.first[memory.name] = first;
-    } else {
-        refuse(item, fmt::format("memory '{}': first: '{}'; allowed: 0; with owner client or visit also w_t; with owner "
-                                 "server also drawn, if it goes down, else a formula of keys",
-                                 memory.name, first));
-    }
-    return memory;
-}
 
 Lines lines_of(const Node& node) {
     Lines lines;
@@ -210,7 +106,7 @@ void check_use(const Method& method, const Node& root) {
         const Place place = memory.owner == MemoryOwner::Server                ? Place::Server
                             : memory.owner == MemoryOwner::Visit && !memory.up ? Place::Gradient
                                                                                : Place::End;
-        if (!sets(place, memory.name) && !method.formulas.changes_in_steps(memory))
+        if (!sets(place, memory.name) && !method.formulas.changes_in_steps(memory) && !sets(Place::Measure, memory.name))
             refuse(*root.find("memories"), fmt::format("memory '{}' is never set; `{}` must have a formula '{} = …'",
                                                        memory.name, word_of(place), memory.name));
         if (!is_read(memory.name)) refuse(*root.find("memories"), fmt::format("memory '{}' is never read", memory.name));
@@ -249,7 +145,7 @@ template <typename Named>
 std::vector<Named> named_at(const Node& map, const Method& method, std::vector<std::string> given) {
     check_kind(map, Node::Kind::Map, "a map {name: vector}");
     for (const MethodMemory& memory : method.formulas.memories)
-        if (memory.owner == MemoryOwner::Client || memory.down) given.push_back(memory.name);
+        if ((memory.owner == MemoryOwner::Client || memory.down) && !memory.is_by_class()) given.push_back(memory.name);
     std::vector<Named> all;
     for (const Node& one : map.children) {
         if (!is_name(one.key)) refuse(one, fmt::format("{}: '{}' is not a name", map.key, one.key));
@@ -259,6 +155,13 @@ std::vector<Named> named_at(const Node& map, const Method& method, std::vector<s
         all.push_back({one.key, one.text});
     }
     return all;
+}
+
+/// A measure reads what the model gives for an example.
+void check_measure(const Method& method, const Node& root) {
+    if (!method.has(Place::Measure)) return;
+    const auto parsed = method.formulas.parsed(Place::Measure);
+    if (!parsed.reads("logits") && !parsed.reads("z")) refuse(*root.find("measure"), "measure: it reads neither logits nor z");
 }
 
 /// The loss depends on the model, and reads what `also_at` gives.
@@ -275,8 +178,8 @@ void check_loss(const Method& method, const Node& root) {
         if (!parsed.reads(other.name + ".logits") && !parsed.reads(other.name + ".z"))
             refuse(*root.find("also_at"),
                    fmt::format("also_at: '{0}' is never read; the loss can read {0}.logits and {0}.z", other.name));
-    for (const char* given : {"logits", "z", "y", "counts"})
-        if (method.formulas.keys.contains(given))
+    for (const std::string_view given : kOfExamples)
+        if (method.formulas.keys.contains(std::string(given)))
             refuse(*root.find("keys"), fmt::format("key '{}': a loss reads a value of this name; choose another", given));
 }
 
@@ -347,6 +250,7 @@ std::shared_ptr<Method> read_method(const std::string& box, const std::string& o
     check_places(*method, root);
     check_use(*method, root);
     check_loss(*method, root);
+    check_measure(*method, root);
     return method;
 }
 

@@ -26,6 +26,18 @@ std::string needs_of(const Method& method) {
     return fmt::format("{}", fmt::join(needs, " and "));
 }
 
+/// What is by class needs one class for each example.
+void check_by_class(const RunConfig& run, const std::string& file, const ConfigSource& source) {
+    if (run.task == "classification") return;
+    const aggregation::formulas::MethodFormulas& formulas = run.strategy.parts.method->formulas;
+    const auto found = std::ranges::find_if(formulas.memories, [](const auto& memory) { return memory.is_by_class(); });
+    if (found != formulas.memories.end())
+        throw source.error("strategy.file",
+                           fmt::format("memory '{}' of {} is by class, but the task is '{}', whose examples have none; "
+                                       "allowed: classification",
+                                       found->name, file, run.task));
+}
+
 /// A loss is of classes, in place of the run's own, and computed on the host.
 void check_loss_formula(const RunConfig& run, const std::string& file, const ConfigSource& source) {
     if (!run.strategy.parts.method->has(aggregation::formulas::Place::Loss)) return;
@@ -54,6 +66,7 @@ void check_method(const RunConfig& run, const ConfigSource& source) {
     if (std::find(modes.begin(), modes.end(), run.mode.name) == modes.end())
         throw source.error(key, fmt::format("{} does not run in mode '{}', because {}; allowed: {}", file, run.mode.name,
                                             needs_of(*method), fmt::join(modes, ", ")));
+    check_by_class(run, file, source);
     check_loss_formula(run, file, source);
     if (method->sets_weights() && run.strategy.weighting != Weighting::Examples)
         throw source.error("strategy.weighting", fmt::format("{} has formulas for the weights; remove this key", file));

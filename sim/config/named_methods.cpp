@@ -18,12 +18,22 @@ namespace {
 
 /// What stands in a file and what that means for a run.
 const std::vector<std::pair<const char*, const char*>>& signs_of_needs() {
-    static const std::vector<std::pair<const char*, const char*>> signs = {
-        {"of=\"client\"", "client memory"},  {"down=True", "more down"},       {"up=True", "more up"},
-        {"@fh.second", "a second gradient"}, {"@fh.loss", "a loss"},           {"also_at", "a second forward pass"},
-        {"@fh.mix", "mixtures by client"},   {"nearest", "inner products"},    {"fh.norm(k.u -", "inner products"},
-        {"fh.cos(k.u", "inner products"},    {"fh.dot(k.u", "inner products"}, {"sent_loss", "measure sent_loss"},
-        {"g_t", "the whole gradient"},       {"local", "model.local"}};
+    static const std::vector<std::pair<const char*, const char*>> signs = {{"of=\"client\"", "client memory"},
+                                                                           {"down=True", "more down"},
+                                                                           {"up=True", "more up"},
+                                                                           {"@fh.second", "a second gradient"},
+                                                                           {"@fh.loss", "a loss"},
+                                                                           {"also_at", "a second forward pass"},
+                                                                           {"@fh.measure", "a measure"},
+                                                                           {"shape=", "memories by class"},
+                                                                           {"@fh.mix", "mixtures by client"},
+                                                                           {"nearest", "inner products"},
+                                                                           {"fh.norm(k.u -", "inner products"},
+                                                                           {"fh.cos(k.u", "inner products"},
+                                                                           {"fh.dot(k.u", "inner products"},
+                                                                           {"sent_loss", "measure sent_loss"},
+                                                                           {"g_t", "the whole gradient"},
+                                                                           {"local", "model.local"}};
     return signs;
 }
 

@@ -8,6 +8,13 @@
 
 namespace fedhive::sim {
 
+namespace {
+
+/// Backward, a step takes twice as long as forward.
+constexpr std::uint64_t kPassesOfAStep = 3;
+
+}  // namespace
+
 std::uint64_t Workload::examples_per_epoch(std::uint32_t client_id) const {
     switch (options_.mode.pass) {
         case Pass::Own:
@@ -30,16 +37,15 @@ std::uint64_t Workload::examples_of(const Flight& flight, std::uint32_t client_i
     return std::min(plan_.training.batch_size, examples - first);
 }
 
-/// Backward, a step takes twice as long as forward.
 std::uint64_t Workload::examples_to_measure(const clients::Reports& measures, std::uint32_t client_id) const {
-    constexpr std::uint64_t kPassesOfAStep = 3;
     const std::uint64_t examples = num_examples(client_id);
     const std::uint64_t passes = (clients::measures_outputs(measures) ? 1 : 0) + plan_.loss_passes;
     return divide_up(passes * examples, kPassesOfAStep) + (clients::place_of_gradient_norm(measures) ? examples : 0);
 }
 
 std::uint64_t Workload::examples_in_time(const Flight& flight, std::uint32_t client_id) const {
-    return examples_of(flight, client_id) + examples_to_measure(plan_.reports, client_id);
+    const std::uint64_t by_class = plan_.measures_by_class ? divide_up(num_examples(client_id), kPassesOfAStep) : 0;
+    return examples_of(flight, client_id) + examples_to_measure(plan_.reports, client_id) + by_class;
 }
 
 std::uint64_t Workload::steps_of(const Flight& flight, std::uint32_t client_id) const {

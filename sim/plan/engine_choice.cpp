@@ -74,6 +74,9 @@ void ask_for_objective(const RunConfig& run, AllAsked& asked) {
         asked.push_back(
             {Feature::LossFormula,
              fmt::format("computes losses of its own, but method '{}' has a formula for its loss", strategy.title())});
+    if (method != nullptr && loss_of(run).measure)
+        asked.push_back({Feature::LossFormula,
+                         fmt::format("tells nothing of single examples, but method '{}' measures them", strategy.title())});
     if (strategy.client_state())
         asked.push_back(
             {Feature::Correction, fmt::format("does not correct gradients, but strategy '{}' does", strategy.title())});
@@ -153,9 +156,10 @@ EngineChoice choose_engine(const LoadedConfig& loaded, aggregation::MemorySpace 
         if (const std::string problem = clients::feature_layer(model).problem; !problem.empty())
             throw loaded.source->error(
                 "strategy.file",
-                fmt::format("the loss of {} reads features (z), the input of the last layer with parameters, but the "
-                            "model {}; choose another model, or a loss of logits",
-                            loaded.run.strategy.file.string(), problem));
+                fmt::format(
+                    "the loss or the measure of {} reads features (z), the input of the last layer with parameters, but the "
+                    "model {}; choose another model, or formulas of logits",
+                    loaded.run.strategy.file.string(), problem));
     const std::string in_the_way = wants_libtorch ? "" : obstacle(space, model, asked);
     if (in_the_way.empty() && !wants_libtorch) {
         if (!on_gpu) clients::direct::kernels();  // throws if the environment names kernels that do not exist

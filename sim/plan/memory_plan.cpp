@@ -35,7 +35,8 @@ std::uint64_t vectors_of_method(const Method& method) {
     for (const auto& [place, lines] : method.formulas.lines)  // the magnitudes that a threshold is found among
         vectors += static_cast<std::uint64_t>(
             std::ranges::count_if(lines, [](const std::string& line) { return line.find("threshold(") != std::string::npos; }));
-    return vectors + method.formulas.memories.size() + method.formulas.also_at.size();  // and other models of the loss
+    for (const aggregation::formulas::MethodMemory& memory : method.formulas.memories) vectors += memory.is_by_class() ? 0 : 1;
+    return vectors + method.formulas.also_at.size();  // and other models of the loss
 }
 
 /// Vectors of [P] for gradients that are measured and not stepped along: each a mean, and zeros where its norm is taken.
@@ -53,6 +54,16 @@ std::uint64_t bytes_of_sum_rows(const RunConfig& run, std::uint64_t num_floats) 
     if (!run.strategy.histories()) return 0;
     return static_cast<std::uint64_t>(run.cohort_size()) * std::min<std::uint64_t>(num_floats, aggregation::kGramColumns) *
            sizeof(float);
+}
+
+/// A worker's copies of memories by class: what it reads, as formulas read it, sums in f64, and what it writes.
+std::uint64_t bytes_by_class(const aggregation::Memories& memories) {
+    constexpr std::uint64_t kCopies = 8;
+    std::uint64_t floats = 0;
+    for (const aggregation::Memory& memory : memories.all())
+        if (memory.shape != aggregation::MemoryShape::Trainable && memory.shape != aggregation::MemoryShape::Named)
+            floats += memory.floats;
+    return kCopies * floats * sizeof(float);
 }
 
 /// Number of vectors of [P] of a worker.
@@ -88,7 +99,7 @@ std::uint64_t host_bytes_of_worker(const RunConfig& run, const aggregation::Memo
                                    std::uint64_t most_per_slot) {
     return kProcessBytes +
            vectors_of_worker(run, memories, mode_spec(run.mode.name), most_per_slot) * num_floats * sizeof(float) +
-           bytes_of_sum_rows(run, num_floats);
+           bytes_of_sum_rows(run, num_floats) + bytes_by_class(memories);
 }
 
 std::uint64_t activation_bytes_of_worker(const RunConfig& run, const clients::ModelSpec& model, clients::Engine engine) {

@@ -1,6 +1,7 @@
 #include "sim/plan/model_setup.h"
 
 #include "aggregation/base/error.h"
+#include "clients/models/feature_layer.h"
 #include "clients/models/model_plan.h"
 #include "clients/trainers/engine.h"
 #include "clients/uploads/upload.h"
@@ -11,6 +12,7 @@
 #include "sim/round/mode.h"
 #include "sim/round/slot_plan.h"
 #include "sim/state/model_file.h"
+#include "sim/strategies/method.h"
 
 #include <algorithm>
 #include <utility>
@@ -65,6 +67,21 @@ clients::Cut make_cut(const LoadedConfig& loaded, const clients::ModelSpec& mode
                                      "frozen parameters: any other mode",
                                      loaded.run.mode.name, model.frozen.any() ? "model.frozen names" : "model.file has"));
     return blame(loaded, "mode.cut", [&] { return clients::cut_after(model, layout, mode.word("cut")); });
+}
+
+/// The length of the model's features. Throws ConfigError if it has none and a memory of the method has a row of them for each class.
+std::uint64_t features_of(const LoadedConfig& loaded, const clients::ModelSpec& model) {
+    const clients::FeatureLayer last = clients::feature_layer(model);
+    const Method* method = loaded.run.strategy.parts.method.get();
+    if (last.problem.empty() || method == nullptr) return last.features;
+    for (const aggregation::formulas::MethodMemory& memory : method->formulas.memories)
+        if (memory.shape == aggregation::MemoryShape::ClassesByFeatures)
+            throw loaded.source->error(
+                "strategy.file",
+                fmt::format("memory '{}' of {} has a row of features (z) for each class, the input of the last layer with "
+                            "parameters, but the model {}; choose another model, or a table of logits",
+                            memory.name, loaded.run.strategy.file.string(), last.problem));
+    return last.features;
 }
 
 }  // namespace
@@ -127,8 +144,10 @@ ModelSetup ModelSetup::make(const LoadedConfig& loaded, const clients::DataShape
     setup.layout = lay_out(loaded, setup.spec, placement);
     setup.frozen = clients::frozen_layout(setup.spec);
     setup.local_part = clients::LocalPart(setup.spec);
-    setup.memories =
-        memories_of(loaded.run, dimensions_of(setup.layout, setup.local_part, static_cast<std::uint64_t>(data.num_classes)));
+    aggregation::Dimensions dimensions =
+        dimensions_of(setup.layout, setup.local_part, static_cast<std::uint64_t>(data.num_classes));
+    dimensions.features = features_of(loaded, setup.spec);
+    setup.memories = memories_of(loaded.run, dimensions);
     setup.travels = what_travels(setup.memories, setup.layout);
     setup.cut = make_cut(loaded, setup.spec, setup.layout);
     return setup;

@@ -12,6 +12,7 @@
 #include "sim/machine/machine.h"
 #include "sim/modes/mode_spec.h"
 #include "sim/plan/blame.h"
+#include "sim/strategies/method.h"
 
 #include <fmt/ranges.h>
 
@@ -123,6 +124,13 @@ void freeze(const LoadedConfig& loaded, clients::ModelSpec& spec) {
                                    fmt::format("leaves no parameter to train; the model has: {}", listed(names)));
 }
 
+/// Clients share what they tell by class, whatever they keep of the model.
+bool sends_by_class(const RunConfig& run) {
+    const Method* method = run.strategy.parts.method.get();
+    return method != nullptr &&
+           std::ranges::any_of(method->formulas.memories, [](const auto& memory) { return memory.is_by_class() && memory.up; });
+}
+
 /// Puts model.local into the spec, among what is not frozen. Throws ConfigError for a pattern that matches no tensor, and if
 /// nothing is left that clients share.
 void keep_local(const LoadedConfig& loaded, clients::ModelSpec& spec) {
@@ -132,7 +140,7 @@ void keep_local(const LoadedConfig& loaded, clients::ModelSpec& spec) {
     const aggregation::Layout layout = clients::model_layout(spec);
     for (const aggregation::LayoutEntry& entry : layout.entries()) names.push_back(entry.name);
     spec.local = patterns_of(loaded, "model.local", patterns, names, "trained tensor or buffer");
-    if (clients::LocalPart(spec).num_parameters() == layout.num_parameters())
+    if (clients::LocalPart(spec).num_parameters() == layout.num_parameters() && !sends_by_class(loaded.run))
         throw loaded.source->error("model.local",
                                    fmt::format("leaves no parameter that clients share; the model has: {}", listed(names)));
 }

@@ -37,6 +37,7 @@ clients::WorkerPlan plan_workers(const RunConfig& config, const Mode& mode, cons
     if (method.has(aggregation::formulas::Place::Second)) plan.passes_of_a_step = 2;
     if (clients::loss_needs(method).features) plan.features = clients::feature_layer(model.spec).features;
     plan.loss_passes = method.losses_at.size();
+    plan.measures_by_class = method.has(aggregation::formulas::Place::Measure);
     plan.mean_gradient = config.strategy.parts.method != nullptr && config.strategy.parts.method->reads_mean_gradient();
     plan.states_descriptor = server.client_states.descriptor();
     plan.arena = resources.arena->geometry();

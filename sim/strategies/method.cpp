@@ -1,6 +1,7 @@
 #include "sim/strategies/method.h"
 
 #include "aggregation/base/sha256.h"
+#include "aggregation/formulas/class_tables.h"
 #include "aggregation/formulas/simplified.h"
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 namespace fedhive::sim {
 
 using aggregation::MemoryOwner;
+using aggregation::formulas::ClassFormulas;
 using aggregation::formulas::Executor;
 using aggregation::formulas::MethodFormulas;
 using aggregation::formulas::MethodMemory;
@@ -59,7 +61,7 @@ MethodFormulas Method::with(const Values& values) const {
 bool Method::trains_alone() const {
     if (reads_mean_gradient() || !formulas.losses_at.empty()) return true;
     if (has(Place::Start) || has(Place::Second) || has(Place::End) || has(Place::Cohort) || has(Place::Mix) ||
-        client.client_state())
+        has(Place::Measure) || client.client_state())
         return true;
     if (changes_memories_in_steps()) return true;
     return has(Place::Gradient) && (place_reads(formulas, Place::Gradient, "n") || formulas.parsed(Place::Gradient).reduces());
@@ -95,10 +97,12 @@ bool Method::sets_weights() const {
 void settle(Method& method, Place& place) {
     for (const auto& [at, lines] : method.formulas.lines) {
         place = at;
-        if (at == Place::Loss)
+        if (at == Place::Loss || at == Place::Measure) {
             simplified(method.formulas.parsed(at), method.formulas.keys);
-        else
-            compile(method.formulas.parsed(at));
+            continue;
+        }
+        compile(method.formulas.of_vectors(at));
+        ClassFormulas(method.formulas, at, {});
     }
     method.client = client_of(method);
     const std::string text = method.formulas.text();

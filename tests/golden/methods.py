@@ -8,9 +8,9 @@ evaluator below, which shares nothing with the tracer; many a third time, by the
 the program fails. A test in C++ can evaluate the same lines. Needs NumPy alone.
 
 {FILE: {"box": {…}, "inputs": {"keys", "client", "server", "cohort", "examples"}, "expected": {"first", "gradient", "second", "start", "end",
-"judge", "cohort", "aggregates", "server", "peers", "mix", "loss"}}}. Vectors have 37 elements, the cohort 5 clients. aggregates: u, and what else comes up, by the box's weights; by
+"judge", "cohort", "aggregates", "server", "peers", "mix", "loss", "measure"}}}. Vectors have 37 elements, the cohort 5 clients. aggregates: u, and what else comes up, by the box's weights; by
 k.n if it has none. loss: of each of 19 examples, and its gradients to logits [19, 10] and z [19, 12], which every method with a loss has from
-tests/methods/loss_papers.py.
+tests/methods/loss_papers.py. measure: sums over the examples of each class. Memories by class are [10, 12], [10, 10] or [10].
 """
 import json
 import re
@@ -35,6 +35,7 @@ PAPERS = {**PAPERS, **FURTHER_PAPERS}
 
 P, K, CLIENTS = 37, 5, 12
 B, C, D = 19, 10, 12
+SHAPES = {"features": (C, D), "logits": (C, C), "classes": (C,)}
 AGREE = 1e-12
 # Defaults under which a part of the formula vanishes, or does nothing for these inputs.
 KEYS = {"fedadagrad": {"beta1": 0.5}, "fednova": {"rho": 0.375}, "qfedavg": {"q": 1.5}, "feddyn": {"alpha": 0.25}, "fedprox": {"mu": 0.25},
@@ -51,8 +52,8 @@ KEYS = {"fedadagrad": {"beta1": 0.5}, "fednova": {"rho": 0.375}, "qfedavg": {"q"
         "fedrecon": {"head": 0.25}, "ef21_sgdm": {"eta": 0.25}, "rsa": {"lambda": 0.5}, "delta_fl": {"tail": 0.4}, "fedcostwavg": {"alpha": 0.25},
         "fedlesam_s": {"rho": 0.5}, "fedlesam_d": {"rho": 0.5, "alpha": 0.25}, "logit_adjustment": {"tau": 0.75}, "class_balanced": {"beta": 0.75},
         "propfair": {"M": 2.5, "eps": 0.5}, "fedamp": {"alpha": 8.0, "sigma": 64.0, "lambda": 2.0}, "pfedgraph": {"lambda": 0.25},
-        "dgc": {"kept": 0.2}, "fedmos": {"a": 0.25, "mu": 0.25}, "pfedsd": {"lambda": 0.75}, "sparsefed": {"L": 6.5, "kept": 0.2}}
-OF_PRESENT_CLASSES = {"balanced_softmax", "fedir", "class_balanced"}  # a label that a client lacks has no loss
+        "fedproto": {"pull": 0.75}, "fd": {"gamma": 0.75}, "fedproc": {"rounds": 20}, "dgc": {"kept": 0.2}, "fedmos": {"a": 0.25, "mu": 0.25}, "pfedsd": {"lambda": 0.75}, "sparsefed": {"L": 6.5, "kept": 0.2}}
+OF_PRESENT_CLASSES = {"balanced_softmax", "fedir", "class_balanced", "fd"}  # a label that a client lacks has no loss
 NOT_NEGATIVE = {"v", "v_max", "rate", "grown", "loss_before"}  # memories that stand under a root, or are rates
 FUNCTIONS = {
     "sqrt": np.sqrt, "abs": np.abs, "sign": np.sign, "exp": np.exp, "log": np.log, "tanh": np.tanh, "floor": np.floor,
@@ -81,6 +82,9 @@ OF_EXAMPLES = {
     "max": lambda x: x.max(-1, keepdims=True), "min": lambda x: x.min(-1, keepdims=True), "log_sigmoid": lambda x: -np.log(1 + np.exp(-x)),
     "one_hot": lambda y: (y == np.arange(C)) * 1.0, "pick": lambda x, y: np.take_along_axis(x, y, 1),
     "kl": lambda a, b: (np.exp(a) * (a - b)).sum(-1, keepdims=True)}
+OF_EXAMPLES.update(pick=lambda x, y: x[y[:, 0].astype(int)].reshape(B, -1) if len(x) == C else np.take_along_axis(x, y.astype(int), 1),
+                   dot=lambda a, b: a @ b.T if len(b) == C else (a * b).sum(-1, keepdims=True),
+                   norm=lambda x: np.sqrt((x * x).sum(-1)) if len(x) == C else np.sqrt((x * x).sum(-1, keepdims=True)))
 OF_EXAMPLES["cross_entropy"] = lambda x, y: -OF_EXAMPLES["pick"](OF_EXAMPLES["log_softmax"](x), y)
 OF_EXAMPLES["cos"] = lambda a, b: OF_EXAMPLES["dot"](a, b) / (OF_EXAMPLES["norm"](a) * OF_EXAMPLES["norm"](b))
 
@@ -172,7 +176,9 @@ class Inputs:
         draws = np.random.default_rng([ord(letter) for letter in box["method"]])
         vectors = {m["name"]: m for m in box.get("memories", [])}
         self.keys = {key["name"]: KEYS.get(box["method"], {}).get(key["name"], key["default"]) for key in box.get("keys", [])}
-        memories = {name: np.abs(grid(draws, P)) if name in NOT_NEGATIVE else grid(draws, P) for name in vectors}
+        self.by_class = {name: SHAPES[m["shape"]] for name, m in vectors.items() if "shape" in m}
+        memories = {name: self.of_classes(draws, name) if name in self.by_class else np.abs(grid(draws, P)) if name in NOT_NEGATIVE else grid(draws, P)
+                    for name in vectors}
         self.client = {name: grid(draws, P) for name in ("g", "w", "w_t", "w_0")}
         in_steps = {line.split(" = ")[0] for line in box.get("gradient", [])}
         self.client["u"] = self.client["w"] - self.client["w_t"]
@@ -191,7 +197,8 @@ class Inputs:
             self.cohort.update(me=np.eye(K)[2], id=np.array([1, 4, 5, 6, 9]))
         self.cohort["norm"] = np.linalg.norm(self.cohort["u"], axis=1)
         self.cohort.update({report["name"]: draws.integers(8, 64, K) / 32 for report in box.get("reports", [])})
-        self.cohort.update({name: grid(draws, K, P) for name, m in vectors.items() if m.get("up")})
+        self.cohort.update({name: self.of_classes(draws, name, K) if name in self.by_class else grid(draws, K, P)
+                            for name, m in vectors.items() if m.get("up")})
         if box["method"] == "ifca":  # each client has trained one of the models
             chosen = np.array([0, 2, 0, 0, 2])
             self.client["mine"] = np.full(P, 2.0)
@@ -201,18 +208,35 @@ class Inputs:
         if any("g_t" in line for place in ("gradient", "start", "end") for line in box.get(place, [])):
             self.client["g_t"] = grid(draws, P)
         self.examples = {"logits": grid(draws, B, C), "z": grid(draws, B, D), "y": draws.integers(0, C, B),
-                         "counts": np.array([7, 0, 31, 2, 1, 0, 12, 50, 3, 9])} if "loss" in box else {}
+                         "counts": np.array([7, 0, 31, 2, 1, 0, 12, 50, 3, 9])} if "loss" in box or "measure" in box else {}
+        at_client = [name for name, m in vectors.items() if name in self.by_class and (m["owner"] == "client" or m.get("down"))]
+        self.examples.update({name: memories[name] for name in at_client})
+        if self.by_class:
+            self.client["counts"] = np.array([7, 0, 31, 2, 1, 0, 12, 50, 3, 9])
         if box["method"] in OF_PRESENT_CLASSES:
             self.examples["y"] = np.where(self.examples["counts"][self.examples["y"]] > 0, self.examples["y"], 7)
         for name in box.get("also_at", {}):
             self.examples.update({f"{name}.logits": grid(draws, B, C), f"{name}.z": grid(draws, B, D)})
         self.up = ["u", *(name for name, m in vectors.items() if m.get("up"))]
 
+    def of_classes(self, draws, name, *clients):
+        """Draws a memory by class; a number for each class is at least 0, and 0 for some."""
+        shape = (*clients, *self.by_class[name])
+        return draws.integers(0, 2, shape) * np.arange(C).clip(0, 1) if len(self.by_class[name]) == 1 else grid(draws, *shape)
+
     def of_cohort(self):
         return {"k." + name: value for name, value in self.cohort.items()}
 
     def aggregates(self, weight):
-        return {name: (np.asarray(weight)[:, None] * self.cohort[name]).sum(0) for name in self.up}
+        weight = np.asarray(weight)
+        return {name: (weight.reshape(-1, *[1] * (self.cohort[name].ndim - 1)) * self.cohort[name]).sum(0) for name in self.up}
+
+
+def evaluate_by_class(lines, names, x):
+    """As evaluate; a number for each class is a column, which meets the rows of tables."""
+    of_classes = {"counts", *(name for name, shape in x.by_class.items() if len(shape) == 1)}
+    results = evaluate(lines, {name: value[:, None] if name in of_classes else value for name, value in names.items()})
+    return {name: value[:, 0] if name in of_classes else value for name, value in results.items()}
 
 
 def from_box(box, x):
@@ -223,14 +247,14 @@ def from_box(box, x):
             results["first"][memory["name"]] = Line(str(memory["first"]), x.keys).value()
     for place in CLIENT_PLACES:
         if place in box:
-            results[place] = evaluate(box[place], {**x.client, **x.keys})
+            results[place] = evaluate_by_class(box[place], {**x.client, **x.keys}, x)
     numbers = {name: x.server[name] for name in ("round", "clients", "received")}
     results["cohort"] = evaluate(box.get("cohort", []), {**x.of_cohort(), **numbers, **x.keys}, {**FUNCTIONS, **of_updates(x.cohort["u"])})
     uniform = np.full(K, 1 / K) if "weighting" in box else x.cohort["n"] / x.cohort["n"].sum()
     results["aggregates"] = x.aggregates(results["cohort"].get("weight", uniform))
     of_cohort = {name: value for name, value in results["cohort"].items() if name != "weight"}
     if "server" in box:
-        results["server"] = evaluate(box["server"], {**x.server, **results["aggregates"], **of_cohort, **x.keys})
+        results["server"] = evaluate_by_class(box["server"], {**x.server, **results["aggregates"], **of_cohort, **x.keys}, x)
     if "mix" in box:
         results["peers"] = evaluate(box["peers"], {**x.of_cohort(), **numbers, **x.keys}, {**FUNCTIONS, **of_updates(x.cohort["u"])})
         peers = {name: value for name, value in results["peers"].items() if name != "weight"}
@@ -277,10 +301,23 @@ def loss_of(path, box, x):
     by_function = Uncompiled(path, x.keys).run("loss", {**x.examples, "lr": 0.0625, "round": 7, "n": 48})
     others = {name: (x.examples[f"{name}.logits"], x.examples[f"{name}.z"]) for name in box.get("also_at", {})}
     of_paper = (x.examples[name] for name in ("logits", "z", "y", "counts"))
+    others.update({name: x.examples[name] for name in x.by_class if name in x.examples})
     losses, slopes = gradients(LOSS_PAPERS[box["method"]], SimpleNamespace(**x.keys), *of_paper, others)
     compare(box["method"], {"loss": {"loss": by_lines["loss"][:, 0]}}, {"loss": {"loss": losses}})
     compare(box["method"], {"loss": by_function}, {"loss": {"loss": losses}})
     return {"loss": losses, **slopes}
+
+
+def measure_of(path, box, x):
+    """Returns what a measure sums by class. Ends the program if the file's function and the box's lines do not agree."""
+    if "measure" not in box:
+        return {}
+    numbers = {"lr": 0.0625, "round": 7, "n": 48}
+    by_lines = evaluate(box["measure"], {**{name: value[:, None] if name == "y" else value for name, value in x.examples.items()}, **x.keys, **numbers},
+                        OF_EXAMPLES)
+    by_function = Uncompiled(path, x.keys).run("measure", {**x.examples, **numbers})
+    compare(box["method"], {"measure": by_lines}, {"measure": by_function})
+    return {name: np.array([values[x.examples["y"] == c].sum(0) for c in range(C)]) for name, values in by_lines.items()}
 
 
 def read_only(values, lines):
@@ -319,13 +356,14 @@ def case(path):
     client = [line for place in CLIENT_PLACES for line in lines[place]]
     cohort = {"n": x.cohort["n"], **read_only(x.cohort, lines["cohort"] + lines["peers"]), **{name: x.cohort[name] for name in x.up}}
     inputs = {"keys": x.keys, "client": read_only(x.client, client), "server": read_only(x.server, lines["server"] + lines["cohort"] + lines["peers"] + lines["mix"]),
-              "cohort": cohort, **({"examples": x.examples} if loss else {})}
-    if loss:
-        expected["loss"] = loss
+              "cohort": cohort, **({"examples": x.examples} if x.examples else {})}
+    measure = measure_of(path, box, x)
+    expected.update({place: values for place, values in (("loss", loss), ("measure", measure)) if values})
     return {"box": box, "inputs": plain(inputs), "expected": plain({place: values for place, values in expected.items() if values})}
 
 
 if __name__ == "__main__":
+    np.seterr(divide="ignore", invalid="ignore")  # where a class is without examples
     files = sorted((root / "configs/methods").glob("*.py"))
     unknown = (set(PAPERS) | set(LOSS_PAPERS)) - {path.stem for path in files}
     assert not unknown, unknown

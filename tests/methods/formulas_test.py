@@ -7,9 +7,10 @@ from pathlib import Path
 
 from support import EXAMPLES, PLACES, box_of, method  # first: it says where fedhive is
 
+from fedhive.by_class import SHAPES
 from fedhive.context import MethodError
 from fedhive.grammar import MOST_BYTES, MOST_DEEP
-from fedhive.rows import NAMES
+from fedhive.rows import NAMES, OF_MEMORIES
 from fedhive.symbols import Symbols
 from fedhive.text import lines_of, parse, text_of
 
@@ -26,14 +27,17 @@ def end(u):
 
 
 class Text(unittest.TestCase):
-    def read(self, text, box):
+    def read(self, text, box, place=""):
         """Returns an expression of a box as a symbol, by the names of this box."""
         vectors = {"g", "w", "w_t", "g_t", "w_0", "u"} | {memory["name"] for memory in box.get("memories", [])}
 
         def lookup(name):
             part = name.split(".")[-1]
-            if "loss" in box and part in NAMES:
-                return self.symbols.name(name, is_vector=NAMES[part])
+            shape = {memory["name"]: memory.get("shape") for memory in box.get("memories", [])}.get(name)
+            if place in ("loss", "measure"):
+                return self.symbols.name(name, is_vector=OF_MEMORIES[shape] if shape else NAMES.get(part, False)) if name not in self.lets else self.lets[name]
+            if shape or name == "counts":
+                return self.symbols.name(name, is_vector=SHAPES[shape or "classes"])
             return self.lets[name] if name in self.lets else self.symbols.name(name, name.startswith("k."), name in vectors)
 
         return parse(text, self.symbols, lookup)
@@ -45,7 +49,7 @@ class Text(unittest.TestCase):
                 self.symbols, self.lets = Symbols(), {}
                 for line in box.get(place, []):
                     target, text = line.split(" = ", 1)
-                    value = self.read(text, box)
+                    value = self.read(text, box, place)
                     self.assertEqual(text_of(value), text, line)
                     if target.startswith("let "):
                         self.lets[target[4:]] = self.symbols.name(target[4:], *value.shape)

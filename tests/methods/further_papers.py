@@ -208,6 +208,25 @@ def fedlesam_d(h, c, s, k):  # Fan et al. 2024: FedDyn's step with the gradient 
             "server": dynamic["server"]}
 
 
+def mean_by_class(sums, counts, before):
+    """Returns the mean of each class that anybody has, else what was before."""
+    return np.array([row.sum(0) / n.sum() if n.sum() > 0 else old for row, n, old in zip(sums.swapaxes(0, 1), counts.T, before)])
+
+
+def fedproto(h, c, s, k):  # Tan et al. 2022, equation 6: a class's mean over all examples; S and m are divided by n
+    examples = k.n[:, None] * k.m
+    return {"end": {"m": c.counts / 48}, "server": {"P": mean_by_class(k.n[:, None, None] * k.S, examples, s.P),
+                                                    "known": ((s.known > 0) | (examples.sum(0) > 0)) * 1.0}}
+
+
+def fd(h, c, s, k):  # Jeong et al. 2018: the mean over devices that have the class
+    return {"end": {"has": (c.counts > 0) * 1.0}, "server": {"w": s.w + k.u.mean(0), "F": mean_by_class(k.F_k, k.has, s.F)}}
+
+
+def fedproc(h, c, s, k):  # Mu et al. 2021: prototypes as FedProto's
+    return {"server": {**fedproto(h, c, s, k)["server"], "w": s.w + mean_by_examples(k, k.u)}}
+
+
 FURTHER_PAPERS = {function.__name__: function for function in (
     fedasam, fednag, fedac, fedmom, fedgate, iiadmm, iceadmm, fedsmoo, adabest, fedprox_adaptive, delta_sgd, scaffold_m, local_amsgrad, fedsplit, feddr, fedlin, meta_sgd,
-    l2gd, mr_mtl, fedrecon, ef21, ef21_sgdm, ef21_hb, signum, rsa, delta_fl, gifair, fedcostwavg, fedlesam_s, fedlesam_d)}
+    l2gd, mr_mtl, fedrecon, ef21, ef21_sgdm, ef21_hb, signum, rsa, delta_fl, gifair, fedcostwavg, fedlesam_s, fedlesam_d, fedproto, fd, fedproc)}

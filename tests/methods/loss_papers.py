@@ -1,7 +1,7 @@
 """Losses of papers in NumPy, written from the papers and not from the files of configs/methods. tests/golden/methods.py compares both.
 
 A function gets the keys h, logits [B, C], features z [B, d], labels y [B], counts [C], and what other models give for the same examples,
-{name: (logits, z)}; it returns the loss of each example, [B]. Analytic in logits and z, so that gradients are exact by a step along the
+{name: (logits, z)}, and memories by class, {name: [C, d], [C, C] or [C]}; it returns the loss of each example, [B]. Analytic in logits and z, so that gradients are exact by a step along the
 imaginary axis (Squire and Trapp 1998): no absolute values, no complex conjugates.
 """
 import numpy as np
@@ -100,8 +100,28 @@ def propfair(h, logits, z, y, counts, others):  # Zhang et al. 2022: -log(M - l)
     return -np.where(high, np.log(np.where(high, utility, 1)), tangent)
 
 
+def fedproto(h, logits, z, y, counts, others):  # Tan et al. 2022, equation 8, and the authors' mean over the elements of d
+    apart = [((z[b] - others["P"][label]) ** 2).mean() if others["known"][label] > 0 else 0 for b, label in enumerate(y)]
+    return supervised(logits, y) + h.pull * np.array(apart)
+
+
+def fd(h, logits, z, y, counts, others):  # Jeong et al. 2018, Algorithm 1: the cross-entropy between the label's mean output and the own
+    p = probabilities(logits)
+    taught = -np.array([(others["F"][label] * np.log(p[b])).sum() for b, label in enumerate(y)])
+    return supervised(logits, y) + h.gamma * np.where(others["known"][y] > 0, taught, 0)
+
+
+def fedproc(h, logits, z, y, counts, others):  # Mu et al. 2021: alpha = 1 - t/T; the contrast is among the classes that have a prototype
+    alpha, losses = 1 - 7 / h.rounds, []
+    present = [c for c in range(len(counts)) if others["known"][c] > 0]
+    for b, (label, own) in enumerate(zip(y, supervised(logits, y))):
+        near = {c: np.exp(similarity(z[b:b + 1], others["P"][c:c + 1])[0] / h.temperature) for c in present}
+        losses.append((1 - alpha) * own - alpha * np.log(near[label] / sum(near.values())) if label in present else own)
+    return np.array(losses)
+
+
 LOSS_PAPERS = {function.__name__: function for function in (moon, fedlc, fedrs, fedntd, fedgkd, focal, label_smoothing, balanced_softmax, logit_adjustment, class_balanced,
-                                                            fedir, propfair, pfedsd)}
+                                                            fedir, propfair, pfedsd, fedproto, fd, fedproc)}
 
 
 def gradients(function, h, logits, z, y, counts, others):

@@ -11,7 +11,7 @@ sys.path.insert(0, str(root / "scripts/lib"))
 from fedhive import method  # noqa: E402
 
 EXAMPLES = sorted((root / "configs/methods").glob("*.py"))
-PLACES = ("loss", "gradient", "second", "start", "end", "judge", "cohort", "server", "peers", "mix")
+PLACES = ("loss", "measure", "gradient", "second", "start", "end", "judge", "cohort", "server", "peers", "mix")
 
 
 def box_of(text, name="mine.py"):

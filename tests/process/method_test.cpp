@@ -201,7 +201,7 @@ TEST_SUITE("Method") {
             CHECK_MESSAGE(list.find(line) != std::string::npos, line);
         for (const char* line : {"config      strategy: {name: fedasam}", "key         rho: 0.7 (0 or more)", "second      "})
             CHECK_MESSAGE(one.find(line) != std::string::npos, one);
-        CHECK(printed({"fedprocs"}, "exited with status 2").find("did you mean 'fedprox'?") != std::string::npos);
+        CHECK(printed({"fedproxs"}, "exited with status 2").find("did you mean 'fedprox'?") != std::string::npos);
         CHECK(printed({"--page", "losses"}, "exited with status 0").find("| [`moon`](#moon) | `strategy: {name: moon}` |") !=
               std::string::npos);
         printed({"--page", "nothing"}, "exited with status 2");
@@ -273,7 +273,8 @@ TEST_SUITE("Method") {
         const std::vector<std::pair<std::string, std::string>> with_numpy{
             {"FEDHIVE_PYTHONPATH",
              (source_folder() / "scripts/lib").string() + ":" + (source_folder() / ".deps/python").string()}};
-        for (const std::string name : {"fednova", "qfedavg", "fedadam", "mofedsam", "pfedme", "fedatt", "adaptive_clip"}) {
+        for (const std::string name :
+             {"fednova", "qfedavg", "fedadam", "mofedsam", "pfedme", "fedatt", "adaptive_clip", "fedproto", "fd"}) {
             CAPTURE(name);
             FedhiveRun run;
             run.start({"method", (kMethods / (name + ".py")).string(), "--python"}, with_numpy);

@@ -286,6 +286,53 @@ static void row_one_hot(const RowTerms& t) {
     }
 }
 
+/// out = the table's row of the label.
+static void row_pick_row(const RowTerms& t) {
+    for (std::size_t l = 0; l < kRowLanes; ++l) {
+        const float* const row = t.operands[0] + static_cast<std::size_t>(t.operands[1][l]) * t.width;
+        for (std::size_t c = 0; c < t.columns; ++c) t.out[c * t.out_step + l] = row[c];
+    }
+}
+
+/// out = for each row of the table its inner product with a vector.
+static void row_dot_rows(const RowTerms& t) {
+    for (std::size_t row = 0; row < t.columns; ++row) {
+        const float *table = t.operands[1] + row * t.width, *a = t.operands[0];
+        double sums[kRowLanes] = {};
+        for (std::size_t c = 0; c < t.width; ++c, a += t.steps[0]) {
+            const auto value = static_cast<double>(table[c]);
+            FEDHIVE_ROW_LANES sums[l] += static_cast<double>(a[l]) * value;
+        }
+        float* const out = t.out + row * t.out_step;
+        FEDHIVE_ROW_LANES out[l] = static_cast<float>(sums[l]);
+    }
+}
+
+static void row_dot_rows_back(const RowTerms& t) {
+    for (std::size_t c = 0; c < t.width; ++c) {
+        const float *table = t.operands[1] + c, *gradient = t.gradient;
+        double sums[kRowLanes] = {};
+        for (std::size_t row = 0; row < t.columns; ++row, table += t.width, gradient += t.out_step) {
+            const auto value = static_cast<double>(*table);
+            FEDHIVE_ROW_LANES sums[l] += static_cast<double>(gradient[l]) * value;
+        }
+        float* const to = t.to + c * t.to_step;
+        FEDHIVE_ROW_LANES to[l] += static_cast<float>(sums[l]);
+    }
+}
+
+/// out = the norm of each row of the table.
+static void row_norm_rows(const RowTerms& t) {
+    for (std::size_t row = 0; row < t.columns; ++row) {
+        const float* const table = t.operands[0] + row * t.width;
+        double sum = 0.0;
+        for (std::size_t c = 0; c < t.width; ++c) sum += static_cast<double>(table[c]) * static_cast<double>(table[c]);
+        const auto norm = static_cast<float>(std::sqrt(sum));
+        float* const out = t.out + row * t.out_step;
+        FEDHIVE_ROW_LANES out[l] = norm;
+    }
+}
+
 template <std::size_t... I>
 constexpr void put_row_elements(RowLoops& loops, std::index_sequence<I...>) {
     const auto put = [&loops]<Op O>(std::integral_constant<Op, O>) {
@@ -322,6 +369,9 @@ constexpr RowLoops row_loops_named(std::string_view name) {
     put(Op::LogSoftmax, row_soft<Op::LogSoftmax>, row_soft_back<Op::LogSoftmax>);
     put(Op::Pick, row_pick, row_pick_back);
     put(Op::OneHot, row_one_hot, nullptr);
+    put(Op::PickRow, row_pick_row, nullptr);
+    put(Op::DotRows, row_dot_rows, row_dot_rows_back);
+    put(Op::NormRows, row_norm_rows, nullptr);
     return loops;
 }
 

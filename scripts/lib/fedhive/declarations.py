@@ -1,6 +1,7 @@
 """What a method file declares: keys, memories, reports, and functions for places. Which values these stand for is a subclass's matter."""
 import inspect
 
+from .by_class import SHAPES
 from .context import current, fail, unknown, user_line
 from .grammar import MOST_LETTERS, NAME, is_finite_number
 from .places import COHORT_NUMBERS, GIVEN, PLACES
@@ -19,6 +20,7 @@ class Declarations:
         self.in_steps = set()  # memories that @fh.gradient gives
         self.second_batch = ""
         self.losses_at = {}  # {name: "w_t" or a memory}
+        self.measured = set()  # memories that @fh.measure gives
         self.also_at = {}  # of @fh.loss: {name: "w_t", "w_0" or a memory}
 
     def value(self, name, is_vector):
@@ -67,8 +69,8 @@ class Declarations:
         self.keys[name] = _without_empty(name=name, default=default, **bounds, integer=bool(integer), doc=doc)
         return self.value(name, False)
 
-    def add_memory(self, name, of, first, down, up):
-        """Declares a vector of the model's shape that lives beside the model."""
+    def add_memory(self, name, of, first, down, up, shape):
+        """Declares a vector that lives beside the model, of its shape or by class."""
         self.declare(name)
         if of not in _OWNERS:
             fail(unknown(f"memory '{name}': owner", str(of), _OWNERS))
@@ -84,8 +86,27 @@ class Declarations:
         if first not in (0, "w_t", "drawn") and (of != "server" or down):
             fail(f"memory '{name}': first={first} is for a memory of='server' that does not go down; others begin as 0, a client's or a visit's "
                  "also as \"w_t\", and the server's also as \"drawn\"")
-        self.memories[name] = {"name": name, "owner": of, "first": first, **_without_empty(down=bool(down), up=bool(up))}
-        return self.value(name, True)
+        if shape != "model":
+            self._check_by_class(name, shape, of, first, down, up)
+        self.memories[name] = {"name": name, "owner": of, "first": first,
+                               **_without_empty(down=bool(down), up=bool(up), shape="" if shape == "model" else shape)}
+        return self.value(name, self.shape_of(name))
+
+    def _check_by_class(self, name, shape, of, first, down, up):
+        if shape not in SHAPES:
+            fail(unknown(f"memory '{name}': shape", str(shape), ("model", *SHAPES)))
+        if of == "server" and not down or of == "visit" and not up:
+            fail(f"memory '{name}': shape=\"{shape}\" of='{of}' travels: add {'down' if of == 'server' else 'up'}=True")
+        if first != 0:
+            fail(f"memory '{name}': first={first}; one by class begins as 0")
+
+    def shape_of(self, name):
+        """Returns a memory's shape in formulas of parameters: True or a ByClass."""
+        return SHAPES.get(self.memories[name].get("shape"), True)
+
+    def is_by_class(self, name):
+        """Says whether it is a memory by class."""
+        return "shape" in self.memories.get(name, {})
 
     def add_loss_at(self, name, at):
         """Declares the loss of a client's examples at a vector that it has before it trains."""
@@ -118,6 +139,10 @@ class Declarations:
         """Returns the names of the memories of some owners."""
         return [name for name, memory in self.memories.items() if memory["owner"] in owners]
 
+    def at_client(self):
+        """Returns the names of the memories that a client has before it trains."""
+        return [*self.memories_of("client"), *(name for name in self.memories_of("server") if self.memories[name].get("down"))]
+
     def sent_up(self):
         """Returns the names of the memories that come up."""
         return [name for name, memory in self.memories.items() if memory.get("up")]
@@ -126,25 +151,29 @@ class Declarations:
         """Returns what a place's functions may read beside the cohort: {name: is it a vector?}."""
         names = {**dict.fromkeys(PLACES[place].vectors, True), **dict.fromkeys(PLACES[place].numbers, False), **dict.fromkeys(self.keys, False)}
         if place == "server":
-            names.update(dict.fromkeys([*self.memories_of("server"), *self.sent_up()], True))
+            names.update({name: self.shape_of(name) for name in [*self.memories_of("server"), *self.sent_up()]})
         elif place == "mix":
-            names.update(dict.fromkeys(self.memories_of("client"), True))
+            names.update({name: True for name in self.memories_of("client") if not self.is_by_class(name)})
         elif not PLACES[place].at_server:
-            names.update(dict.fromkeys(self.memories_of("client"), True))
-            names.update({name: True for name in self.memories_of("server") if self.memories[name].get("down")})
+            names.update({name: self.shape_of(name) for name in self.at_client() if place == "end" or not self.is_by_class(name)})
             if place == "gradient":
-                names.update(dict.fromkeys(self.memories_of("visit"), True))
+                names.update({name: True for name in self.memories_of("visit") if not self.is_by_class(name)})
             elif place in ("second", "end"):
                 names.update(dict.fromkeys(self.in_steps, True))
             if place != "judge":
                 names.update(dict.fromkeys(self.losses_at, False))
+            if place == "end":
+                names.update({name: self.shape_of(name) for name in self.measured})
+                if any(self.is_by_class(name) for name in self.memories):
+                    names["counts"] = SHAPES["classes"]
         if place == "gradient" and "second" not in self.functions:
             del names["g_2"]
         return names
 
     def of_cohort(self, place):
         """Returns what the cohort k has at a place, one for each client: {name: is it a vector?}."""
-        return {**dict.fromkeys(COHORT_NUMBERS, False), **({"me": False, "id": False} if place == "mix" else {}), **dict.fromkeys(self.reports, False), "u": True, **dict.fromkeys(self.sent_up(), True)}
+        return {**dict.fromkeys(COHORT_NUMBERS, False), **({"me": False, "id": False} if place == "mix" else {}), **dict.fromkeys(self.reports, False), "u": True,
+                **{name: self.shape_of(name) for name in self.sent_up()}}
 
 
 class Cohort:
@@ -191,13 +220,14 @@ def key(name, default, least=None, most=None, above=None, below=None, doc="", st
     return current().add_key(name, default, dict(least=least, above=above, most=most, below=below), integer, doc, static)
 
 
-def memory(name, of, first=0, down=False, up=False):
-    """Declares a vector of the model's shape beside the model, and returns it for formulas.
+def memory(name, of, first=0, down=False, up=False, shape="model"):
+    """Declares a vector beside the model, of its shape or by class, and returns it for formulas.
 
     of: "server"; "client", one for each; "visit", one client's in one round. first: a number, "w_t", "drawn" as another model, or a formula of keys. down: the server's goes
-    to clients; up: a visit's comes to the server. Raises MethodError if these do not go together.
+    to clients; up: a visit's comes to the server. shape: "model", or, with a row or a number for each class, "features" [C, d], "logits"
+    [C, C] or "classes" [C]. Raises MethodError if these do not go together.
     """
-    return current().add_memory(name, of, first, down, up)
+    return current().add_memory(name, of, first, down, up, shape)
 
 
 def loss_at(name, at):
@@ -252,6 +282,12 @@ def loss(function=None, also_at=None, **options):
         fail(f"@fh.loss: also_at={also_at!r}; it is a dict {{name: \"w_t\", \"w_0\" or a memory}}")
     current().also_at = dict(also_at or {})
     return _decorator("loss", function, options)
+
+
+def measure(function=None, **options):
+    """Marks the function that gives values of an example, from out, y, counts and numbers, as {memory by class that comes up: value}. Over the
+    client's examples of each class they are summed, at the model that it has trained, in evaluation mode."""
+    return _decorator("measure", function, options)
 
 
 def start(function=None, **options):

@@ -69,12 +69,14 @@ def clip(x, least, most):
 
 
 def norm(x):
-    """Returns the Euclidean norm of a vector; of k.u, or of k.u less a sum over the cohort, one number a client."""
+    """Returns the Euclidean norm of a vector; of k.u, or of k.u less a sum over the cohort, one number a client; of each row
+    of a table by class, in a loss."""
     return current().call("norm", x)
 
 
 def dot(a, b):
-    """Returns the inner product of two vectors; of k.u and a sum over the cohort, one number a client."""
+    """Returns the inner product of two vectors; of k.u and a sum over the cohort, one number a client;
+    of an example's vector and a table by class, one number for each class."""
     return current().call("dot", a, b)
 
 
@@ -84,7 +86,8 @@ def threshold(x, share):
 
 
 def cos(a, b):
-    """Returns the cosine of the angle between two vectors; of k.u and a sum over the cohort, one number a client."""
+    """Returns the cosine of the angle between two vectors; of k.u and a sum over the cohort, one number a
+    client; of an example's vector and a table by class, one number for each class."""
     return current().call("cos", a, b)
 
 
@@ -154,7 +157,7 @@ def log_sigmoid(x):
 
 
 def pick(x, y):
-    """Returns the label's element of a number for each class."""
+    """Returns the label's element of a number for each class, or its row of a table by class: x[y]."""
     return current().call("pick", x, y)
 
 

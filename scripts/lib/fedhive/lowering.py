@@ -77,7 +77,7 @@ class Lowering:
         """Returns fh.sum or fh.mean of clients' vectors by the names of their aggregates, and notes the weights."""
         total, received = None, self._symbols.name("received")
         for vector, factor in self._terms(e.arguments[0], e).items():
-            part = self._symbols.name(vector, is_vector=True)
+            part = self._symbols.name(vector, is_vector=True if vector == "u" else self._file.shape_of(vector))
             if factor is not None and factor.per_client:
                 self._check_cohort_reads(factor)
                 self._weights.append((factor, e))

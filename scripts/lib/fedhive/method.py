@@ -14,7 +14,7 @@ from pathlib import Path
 
 from .context import MethodError, fail, reading
 from .grammar import MOST_BYTES
-from .losses import LossTrace
+from .losses import LossTrace, MeasureTrace
 from .lowering import Lowering
 from .places import CLIENT_PLACES
 from .text import lines_of
@@ -53,6 +53,10 @@ class _Box:
 
     def data(self, source):
         """Returns the box. Raises MethodError."""
+        if "measure" in self.file.functions:
+            trace = MeasureTrace(self.file)
+            self.file.measured = set(trace.results)
+            self.put("measure", trace.results, trace.hints, trace.taken())
         for place in CLIENT_PLACES:
             if place in self.file.functions:
                 results, hints = self.file.trace(place)
@@ -122,7 +126,7 @@ class _Box:
                 if leaf.operation == "name":
                     name = leaf.value[2:] if leaf.value.startswith("k.") else leaf.value
                     self.readers.setdefault(name, set()).add(target)
-                    if place in CLIENT_PLACES:
+                    if place in CLIENT_PLACES + ("loss", "measure"):
                         self.at_client.add(name)
         if results:
             self.lines[place] = lines_of(results, hints, taken or self.file.names())
@@ -133,6 +137,7 @@ class _Box:
             line = self.file.lines[name]
             if name not in self.given:
                 place = "server" if memory["owner"] == "server" else "gradient" if memory["owner"] == "visit" and not memory.get("up") else "end"
+                place += " or @fh.measure" if self.file.is_by_class(name) and memory.get("up") else ""
                 fail(f"memory '{name}' is never given a value: return {{{name}: …}} from @fh.{place}", line)
             if not self.readers.get(name, set()) - {name}:
                 fail(f"memory '{name}' is never read, except for its own next value; nothing depends on it", line)

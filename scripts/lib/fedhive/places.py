@@ -17,6 +17,7 @@ class Place(NamedTuple):
 PLACES = {
     "gradient": Place(("g", "g_2", "w", "w_t", "g_t", "w_0", "local"), ("lr", "round", "step", "steps", "n"), "g", False),
     "loss": Place((), ("lr", "round", "n"), "loss", False),  # losses.py says what else
+    "measure": Place((), ("lr", "round", "n"), None, False),  # likewise
     "second": Place(("g", "w", "w_t", "g_t", "w_0", "local"), ("lr", "round", "step", "steps", "n"), "w_2", False),
     "start": Place(("w_t", "g_t", "local"), ("lr", "round", "n"), "w", False),
     "end": Place(("w", "w_t", "g_t", "w_0", "u", "local"), ("lr", "round", "steps", "n", "loss"), None, False),
@@ -34,4 +35,4 @@ GIVEN = frozenset(name for place in PLACES.values() for name in place.vectors + 
 CLIENT_PLACES = ("gradient", "second", "start", "end", "judge")  # in the order in which they are read
 
 # Parts of methods that fedhive knows in other ways, if at all: a method file names them in vain.
-NOT_YET = frozenset(["visit", "train", "root", "measure", "step", "gram"])
+NOT_YET = frozenset(["visit", "train", "root", "step", "gram"])

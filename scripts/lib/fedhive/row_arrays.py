@@ -1,8 +1,8 @@
 """The operations of @fh.loss on NumPy's arrays, for a batch of B examples: a number for each example is [B], for each class [B, C] or [C],
-features are [B, d]."""
+features are [B, d]. A table by class is [C, C] or [C, d]."""
 import numpy as np
 
-from .rows import ROW, shape
+from .rows import ROW, ROWS, shape
 
 
 def _softmax(x):
@@ -31,9 +31,15 @@ _OF_VECTORS = {
     "cross_entropy": lambda x, y: -_pick(_log_softmax(x), y), "kl": lambda a, b: (np.exp(a) * (a - b)).sum(-1)}
 
 
+_OF_TABLES = {"pick": lambda table, y: table[y.astype(int)], "dot": lambda a, table: a @ table.T, "norm": _norm,
+              "cos": lambda a, table: a @ table.T / (np.maximum(_norm(a), 1e-8)[:, None] * np.maximum(_norm(table), 1e-8))}
+
+
 def call(function, arguments, data, classes, elementwise):
     """Returns (array, shape) of a function. arguments: values with shapes; data: their arrays; classes: C; elementwise: {name: function}."""
     result = shape(function, arguments)
+    if any(a.is_vector in ROWS for a in arguments):
+        return _OF_TABLES[function](*data), result
     if function == "one_hot":
         return (data[0][:, None] == np.arange(classes)) * 1.0, result
     if function in _OF_VECTORS:

@@ -6,7 +6,12 @@ from .context import fail, unknown
 from .grammar import ROW_FUNCTIONS
 
 ROW, CLASSES, FEATURES = "row", "classes", "features"
-SPOKEN = {ROW: "a number for each example", CLASSES: "a number for each class", FEATURES: "a vector of features"}
+CLASS_TABLE, FEATURE_TABLE = "class_table", "feature_table"  # memories by class; rows of logits, of features
+ROWS = {CLASS_TABLE: CLASSES, FEATURE_TABLE: FEATURES}
+OF_MEMORIES = {"features": FEATURE_TABLE, "logits": CLASS_TABLE, "classes": CLASSES}
+SUMMANDS = {"features": FEATURES, "logits": CLASSES, "classes": ROW}  # what @fh.measure gives for them
+SPOKEN = {ROW: "a number for each example", CLASSES: "a number for each class", FEATURES: "a vector of features",
+          CLASS_TABLE: "a table of logits by class", FEATURE_TABLE: "a table of features by class"}
 LABEL = "y"
 NAMES = {"logits": CLASSES, "z": FEATURES, "counts": CLASSES, LABEL: ROW}
 OF_VECTOR = {"sum", "mean", "norm", "dot", "cos", "max", "min", "logsumexp", "softmax", "log_softmax", "cross_entropy", "kl", "pick"}
@@ -25,6 +30,8 @@ def shape(operation, arguments):
             fail(f"{a.spoken()} in the loss of an example. It reads out, y, counts, keys and numbers; what a model at another vector gives, "
                  "@fh.loss(also_at={\"sent\": \"w_t\"}) names.")
     kinds = [a.is_vector for a in arguments]
+    if any(kind in ROWS for kind in kinds):
+        return _of_table(operation, arguments, kinds, spoken)
     if operation == "one_hot" or operation in ("pick", "cross_entropy"):
         label = arguments[-1]
         if label.operation != "name" or label.value != LABEL or (operation != "one_hot" and kinds[0] != CLASSES):
@@ -44,6 +51,17 @@ def shape(operation, arguments):
     if operation == "^" and kinds[1]:
         fail(f"a power whose exponent is {arguments[1].spoken()}: an exponent is a number. fh.exp takes vectors.")
     return CLASSES if CLASSES in kinds else FEATURES if FEATURES in kinds else ROW if ROW in kinds else False
+
+
+def _of_table(operation, arguments, kinds, spoken):
+    """Returns the shape of an operation on a table by class."""
+    if operation == "pick" and arguments[1].operation == "name" and arguments[1].value == LABEL:
+        return ROWS[kinds[0]]
+    if operation in ("dot", "cos") and kinds[0] in (CLASSES, FEATURES) and ROWS.get(kinds[1]) == kinds[0] or operation == "norm":
+        return CLASSES
+    spoken = spoken if operation.isidentifier() else spoken.removeprefix("fh.")
+    return fail(f"{spoken}: a table P by class has P[y], its row of the label, and, for all its rows, fh.dot(out.z, P), fh.cos(out.z, P) and fh.norm(P); "
+                "logits meet a table of logits")
 
 
 class Answers:

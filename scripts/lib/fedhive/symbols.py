@@ -1,11 +1,11 @@
 """Symbols: what a method file's functions get in place of numbers and vectors. An operation on symbols is a new symbol.
 
-A symbol has one of four shapes: a number or a vector of the model's shape, one or one for each client of the cohort; or one of an
-example's (rows.py), which is_vector then names. Symbols are interned: the
-same operation on the same symbols is the same object.
+A symbol has one of four shapes: a number or a vector of the model's shape, one or one for each client of the cohort; in place of a vector it may be
+by class (by_class.py); or it is of an example (rows.py). is_vector then says which. Symbols are interned: the same operation on the same symbols is
+the same object.
 """
 from .context import Arithmetic, fail, unknown, user_line
-from . import products, rows
+from . import by_class, products, rows
 from .grammar import (ALLOWED, FUNCTIONS, IN_COHORT, OF_PRODUCTS, OF_VECTORS, OPERATORS, OVER_COHORT, PYTHON_FUNCTIONS, ROW_FUNCTIONS, is_finite_number)
 from .text import short_text
 
@@ -20,7 +20,8 @@ def shape_text(per_client, is_vector):
     """Returns a shape in words."""
     if rows.is_row_kind(is_vector):
         return rows.SPOKEN[is_vector]
-    return ("a vector of the model's shape" if is_vector else "a number") + (" for each client of the cohort" if per_client else "")
+    of_vector = by_class.SPOKEN[is_vector.name] if by_class.is_by_class(is_vector) else "a vector of the model's shape"
+    return (of_vector if is_vector else "a number") + (" for each client of the cohort" if per_client else "")
 
 
 class Symbol(Arithmetic):
@@ -67,7 +68,11 @@ class Symbol(Arithmetic):
     def __len__(self):
         self._refuse("len() needs a value", "The cohort's size is k.count.")
 
-    def __getitem__(self, _):
+    def __getitem__(self, index):
+        if rows.is_row_kind(self.is_vector) and isinstance(index, Symbol) and index.value == rows.LABEL:
+            return self.symbols.call("pick", self, index)
+        if self.is_vector in rows.ROWS:
+            fail(f"{self.spoken()}: it is read by the label, as P[y], and whole by fh.dot(out.z, P), fh.cos(out.z, P) and fh.norm(P)")
         self._refuse("an index needs a value", "Formulas treat all elements of a vector alike. " + ALLOWED)
 
     def __setitem__(self, *_):
@@ -178,6 +183,8 @@ class Symbols:
             if first.is_vector or (operation == "nearest_k" and first.per_client):
                 fail(f"{spoken}{first.spoken()}: it takes {'a number of updates' if operation == 'nearest_k' else 'one number for each client'}")
             return True, False
+        if any(by_class.is_by_class(a.is_vector) for a in arguments):
+            return by_class.shape(operation, arguments)
         if operation in OF_VECTORS:
             if operation == "threshold" and (arguments[1].is_vector or arguments[1].per_client):
                 fail(f"{spoken}…, {arguments[1].spoken()}: the share is a number")

@@ -128,7 +128,7 @@ class Tracer(Declarations):
             return self.constants[name]
         readable = self.readable(place)
         if name not in readable:
-            self._refuse_name(name, place, "argument", self.line_of(self.functions[place], name))
+            self.refuse_name(name, place, "argument", self.line_of(self.functions[place], name))
         return self.value(name, readable[name])
 
     def check_reads(self, value, place, line):
@@ -138,7 +138,7 @@ class Tracer(Declarations):
             readable |= {"k." + name for name, is_vector in self.of_cohort(place).items() if place in ("server", "mix") or not is_vector}
         for name, where in _names_with_lines(value, line):
             if name not in readable:
-                self._refuse_name(name, place, "name", where)
+                self.refuse_name(name, place, "name", where)
 
     def _check_read_in_steps(self, value, line):
         """Raises MethodError for a memory of a visit that @fh.gradient reads and does not give."""
@@ -153,7 +153,8 @@ class Tracer(Declarations):
                 fail("fh.mean(u) is one number, the mean of the vector's elements. u itself is the mean of the updates by the run's weights; "
                      "fh.mean(k.u) is their mean with equal weights.", symbol.line)
 
-    def _refuse_name(self, name, place, what, line):
+    def refuse_name(self, name, place, what, line):
+        """Raises MethodError for a name that a place's functions do not know."""
         memory, at = self.memories.get(name), f"@fh.{place}"
         if name.startswith("k."):
             fail(f"{at} reads '{name}', a vector for each client; what weighs clients is made of numbers, as k.n, fh.norm(k.u) and reports", line)
@@ -163,6 +164,8 @@ class Tracer(Declarations):
             fail(f"{at} reads report '{name}': @fh.end gives it, and the cohort has it as k.{name} at the server", line)
         if memory and place == "mix":
             fail(f"@fh.mix reads '{name}'; it reads what its client keeps, w_t, and sums of what comes up, as fh.sum(p * k.u)", line)
+        if self.is_by_class(name) and name in self.at_client() and not PLACES[place].at_server:
+            fail(f"{at} reads '{name}', a memory by class, which is known in @fh.loss, @fh.measure, @fh.end and @fh.server", line)
         if memory and place in ("cohort", "weight"):
             fail(f"{at} reads '{name}', a vector; what weighs clients is made of numbers of the cohort, as k.n and reports", line)
         if memory and PLACES[place].at_server:
@@ -215,19 +218,20 @@ class Tracer(Declarations):
         if place == "server":
             allowed += self.memories_of("server")
         if place == "gradient":
-            allowed += self.memories_of("client", "visit")
+            allowed += [memory for memory in self.memories_of("client", "visit") if not self.is_by_class(memory)]
         if place == "mix":
-            allowed += self.memories_of("client")
+            allowed += [memory for memory in self.memories_of("client") if not self.is_by_class(memory)]
         if place == "end":
-            allowed += self.memories_of("client") + self.sent_up() + list(self.reports)
+            allowed += [memory for memory in self.memories_of("client") + self.sent_up() if memory not in self.measured] + list(self.reports)
+            if name in self.measured:
+                fail(f"@fh.end returns '{name}', which @fh.measure gives; one of them does", line)
             if name in self.memories_of("visit") and name not in allowed:
                 fail(f"@fh.end returns '{name}', a memory of='visit', which is gone when the visit ends; declare it with up=True", line)
         if name not in allowed:
             fail(unknown(f"what @fh.{place} returns:", name, allowed), line)
 
     def _check_shape(self, target, value, line):
-        is_vector = target in ("g", "w", "w_2") or target in self.memories
-        expected = (target == "weight", is_vector)
+        expected = (target == "weight", self.shape_of(target) if target in self.memories else target in ("g", "w", "w_2"))
         if value.shape != expected:
             reduced = ". One value a client becomes one by fh.sum or fh.mean" if value.per_client and not expected[0] else ""
             fail(f"{target} = {value.spoken()}: '{target}' is {shape_text(*expected)}{reduced}", (not value.is_leaf and value.line) or line)

@@ -4,7 +4,7 @@
     file.run("gradient", {"g": g, "c": c, "c_k": c_k})        # {"g": array}
 
 Vectors are arrays [P]. What the cohort has is given as "k.n", "k.u", …: arrays [K] and [K, P]. @fh.loss gets "logits" [B, C], "z" [B, d], "y" [B],
-"counts" [C], and what also_at names as "sent.logits", "sent.z".
+"counts" [C], and what also_at names as "sent.logits", "sent.z"; so does @fh.measure. Memories by class are [C, d], [C, C] or [C].
 
 usage: python3 -m fedhive.uncompiled FILE INPUTS --out RESULTS
 
@@ -23,7 +23,7 @@ try:
 except ModuleNotFoundError:
     sys.exit(f"{sys.executable} has no NumPy, on whose arrays the functions run; install it (pip install numpy), or name another Python by FEDHIVE_PYTHON")
 
-from . import row_arrays, rows
+from . import by_class, row_arrays, rows
 from .context import Arithmetic, MethodError, current, fail, reading
 from .declarations import Cohort, Declarations
 from .places import CLIENT_PLACES, PLACES
@@ -79,8 +79,27 @@ class Array(Arithmetic):
     def __bool__(self):
         return bool(current().data_of(self))
 
+    def __getitem__(self, label):
+        return current().call("pick", self, label)
+
     def __repr__(self):
         return repr(current().data_of(self))
+
+
+def _widest(arguments):
+    """Returns the shape of what an elementwise operation makes of values."""
+    kinds = [a.is_vector for a in arguments if a.is_vector]
+    return next((kind for kind in kinds if kind != by_class.SHAPES["classes"]), kinds[0] if kinds else False)
+
+
+def _spread(value, data, is_vector):
+    """Returns an array with axes of length 1 where NumPy's rules need them to meet one of that shape."""
+    is_table = by_class.is_by_class(is_vector) and is_vector.name != "classes"
+    if value.is_vector == by_class.SHAPES["classes"] and is_table:
+        return data[..., None]
+    if not value.per_client or value.is_vector:
+        return data
+    return data[:, None, None] if is_table else data[:, None]
 
 
 def _moved(result):
@@ -123,7 +142,7 @@ class Uncompiled(Declarations):
     def call(self, function, *arguments):
         """Returns what an operator or one of fh's functions makes of values."""
         arguments = [a if isinstance(a, Array) else Array(np.float64(a)) for a in arguments]
-        per_client, is_vector = any(a.per_client for a in arguments), any(a.is_vector for a in arguments)
+        per_client, is_vector = any(a.per_client for a in arguments), _widest(arguments)
         data = [self.data_of(a) for a in arguments]
         if any(rows.is_row_kind(a.is_vector) for a in arguments):
             classes = self._inputs["logits"].shape[-1]
@@ -137,7 +156,7 @@ class Uncompiled(Declarations):
         if function in _OF_VECTORS:
             return Array(_OF_VECTORS[function](*data), per_client)
         if is_vector:
-            data = [d[:, None] if a.per_client and not a.is_vector else d for a, d in zip(arguments, data)]
+            data = [_spread(a, d, is_vector) for a, d in zip(arguments, data)]
         return Array(np.asarray(_ELEMENTWISE[function](*data), dtype=np.float64), per_client, is_vector)
 
     def run(self, place, inputs):
@@ -151,14 +170,16 @@ class Uncompiled(Declarations):
             return {target.name if isinstance(target, Array) else target: self.data_of(value) for target, value in returned.items()}
 
     def _argument(self, name, place):
-        if place == "loss":
+        if place in ("loss", "measure"):
             return self._of_example(name)
         if name == "k":
             return Cohort(self, place)
         if name in self.constants:
             return self.constants[name]
-        vectors = {vector for place in PLACES.values() for vector in place.vectors} | set(self.memories)
-        return self.value(name, name in vectors)
+        vectors = {vector for place in PLACES.values() for vector in place.vectors}
+        if name == "counts":
+            return self.value(name, by_class.SHAPES["classes"])
+        return self.value(name, self.shape_of(name) if name in self.memories else name in vectors)
 
     def _of_example(self, name):
         """Returns an argument of @fh.loss."""
@@ -167,7 +188,9 @@ class Uncompiled(Declarations):
             return rows.Answers(name, {part: self.value(prefix + part, rows.NAMES[part]) for part in ("logits", "z")})
         if name in self.constants:
             return self.constants[name]
-        return self.value(name, rows.NAMES.get(name, False))
+        shapes = {memory: rows.OF_MEMORIES[self.memories[memory]["shape"]] for memory in self.memories if self.is_by_class(memory)}
+        return self.value(name, {**rows.NAMES, **shapes}.get(name, False))
+
 
 def results_of(path, keys, client, server):
     """Returns {place: {target: array}} of all functions of a file. server: with the cohort as "k.n", …, and with the aggregates, by name."""

@@ -70,6 +70,45 @@ MethodFormulas weighing(const Lines& cohort) {
 }
 
 TEST_SUITE("FormulaServer") {
+    TEST_CASE("MemoriesByClassAreComputedRowByRowWhereTheyTravel") {
+        MethodFormulas method;
+        method.keys = {{"rate", 0.5}};
+        const auto memory = [&](const char* name, MemoryOwner owner, MemoryShape shape) {
+            const bool is_server = owner == MemoryOwner::Server;
+            method.memories.push_back({.name = name, .owner = owner, .down = is_server, .up = !is_server, .shape = shape});
+        };
+        memory("P", MemoryOwner::Server, MemoryShape::ClassesByFeatures);
+        memory("known", MemoryOwner::Server, MemoryShape::Classes);
+        memory("S", MemoryOwner::Visit, MemoryShape::ClassesByFeatures);
+        memory("m", MemoryOwner::Visit, MemoryShape::Classes);
+        method.lines[Place::Server] = {"let seen = received * m", "w = w + rate * u",
+                                       "P = where(seen > 0, received * S / seen + 0 * known, P)",
+                                       "known = maximum(known, m > 0)"};
+        Layout layout;
+        layout.add("w", {16});
+        Memories memories;
+        for (const MethodMemory& one : method.memories)
+            memories.add(one.spec(), {.trainable = 16, .parameters = 16, .classes = 3, .features = 2});
+        const auto optimizer = make_formula_server(method, {layout, memories, 12}, std::make_shared<CohortNumbers>());
+        Floats global(16 + memories.floats_behind(), 9.0F), aggregate(global.size(), 4.0F), next(global.size(), -1.0F);
+        const auto put = [&](Floats& region, std::string_view name, const Floats& values) {
+            copy(memories.of(ParamSpan(region), name), ConstParamSpan(values));
+        };
+        put(global, "P", {1, 2, 3, 4, 5, 6});
+        put(global, "known", {0, 1, 0});
+        put(aggregate, "S", {8, 16, 24, 32, 40, 48});
+        put(aggregate, "m", {2, 0, 4});
+        optimizer->step(next, global, {.values = aggregate, .weight = 1.0, .clients = 3, .round = 7});
+        const auto found = [&](std::string_view name) {
+            const ConstParamSpan values = memories.of(ConstParamSpan(next), name);
+            return Floats(values.data, values.data + values.size);
+        };
+        CHECK(found("P") == Floats{4, 8, 3, 4, 10, 12});  // nobody has the second class
+        CHECK(found("known") == Floats{1, 1, 1});
+        CHECK(next[0] == 11.0F);
+        CHECK(MethodFormulas::of(method.text()).memories[0].shape == MemoryShape::ClassesByFeatures);
+    }
+
     TEST_CASE("MemoriesOfTheServerAndOfAVisitLieWhereTheyTravel") {
         Scene scene({"w = w + rate * u", "c = c + d / clients * received"});
         const Floats& next = scene.step();

@@ -1,4 +1,5 @@
 // Every method of configs/methods: its formulas give what its Python functions give on the same values (tests/golden/methods.py).
+#include "aggregation/formulas/class_tables.h"
 #include "aggregation/formulas/formula_server.h"
 #include "aggregation/formulas/row_loss.h"
 #include "aggregation/formulas/simplified.h"
@@ -36,7 +37,8 @@ MethodFormulas method_of(const json& one) {
                                             : owner == "client" ? MemoryOwner::Client
                                                                 : MemoryOwner::Visit,
                                    .down = memory.value("down", false),
-                                   .up = memory.value("up", false)});
+                                   .up = memory.value("up", false),
+                                   .shape = class_shape_named(memory.value("shape", "")).value_or(MemoryShape::Trainable)});
     }
     for (const json& report : box.value("reports", json::array())) method.reports.push_back(report["name"]);
     method.second_on_next = box.contains("second_batch");
@@ -49,6 +51,18 @@ MethodFormulas method_of(const json& one) {
     return method;
 }
 
+/// A matrix, row by row.
+std::vector<float> flat(const json& rows) {
+    std::vector<float> all;
+    for (const json& row : rows) {
+        const auto values = row.get<std::vector<float>>();
+        all.insert(all.end(), values.begin(), values.end());
+    }
+    return all;
+}
+
+constexpr ClassSizes kGoldenSizes{.classes = 10, .features = 12};
+
 /// The vectors and numbers of a place, by name.
 struct Values {
     explicit Values(const json& named, const std::string& prefix = "") {
@@ -56,7 +70,7 @@ struct Values {
             if (!value.is_array())
                 numbers[prefix + name] = {value.get<double>()};
             else if (prefix.empty())
-                vectors[name] = value.get<std::vector<float>>();
+                vectors[name] = value[0].is_array() ? flat(value) : value.get<std::vector<float>>();
             else if (!value[0].is_array())
                 numbers[prefix + name] = value.get<Numbers>();
         }
@@ -87,12 +101,19 @@ std::vector<float> weighted_sum(const json& updates, const Numbers& weights) {
 
 void check_place(const MethodFormulas& method, Place place, const Values& values, const json& expected,
                  const InnerProducts* products = nullptr) {
-    Executor executor(method.parsed(place));
+    Executor executor(method.of_vectors(place));
     executor.set_products(products);
+    ClassFormulas by_class(method, place, kGoldenSizes);
     for (const auto& [name, value] : method.keys) executor.set(name, value);
-    for (const auto& [name, value] : values.numbers) executor.set(name, value);
+    for (const auto& [name, value] : values.numbers) {
+        executor.set(name, value);
+        by_class.set(name, value.front());
+    }
     std::size_t size = 0;
+    const std::vector<std::string>& read = executor.program().vectors;
     for (const auto& [name, value] : values.vectors) {
+        if (by_class.reads(name)) by_class.set(name, value);
+        if (std::ranges::find(read, name) == read.end()) continue;
         executor.set(name, ConstParamSpan(value));
         size = value.size();
     }
@@ -102,10 +123,14 @@ void check_place(const MethodFormulas& method, Place place, const Values& values
         executor.write_to(name, ParamSpan(results[name]));
     }
     executor.run(std::vector<Range>{{0, size}});
-    CHECK_EQ(executor.program().formulas.targets.size(), expected.size());
+    by_class.run();
+    CHECK_EQ(executor.program().formulas.targets.size() + by_class.results().size(), expected.size());
+    for (const auto& [name, found] : by_class.results()) results[name] = found;
     for (const auto& [name, value] : expected.items()) {
         if (results.contains(name)) {
-            const std::vector<double> all = value;
+            const std::vector<float> narrow = value[0].is_array() ? flat(value) : value.get<std::vector<float>>();
+            const std::vector<double> all(narrow.begin(), narrow.end());
+            REQUIRE_EQ(results[name].size(), all.size());
             const double scale =
                 *std::max_element(all.begin(), all.end(), [](double a, double b) { return std::abs(a) < std::abs(b); });
             for (std::size_t i = 0; i < all.size(); ++i)
@@ -118,14 +143,34 @@ void check_place(const MethodFormulas& method, Place place, const Values& values
     }
 }
 
-/// A matrix, row by row.
-std::vector<float> flat(const json& rows) {
-    std::vector<float> all;
-    for (const json& row : rows) {
-        const auto values = row.get<std::vector<float>>();
-        all.insert(all.end(), values.begin(), values.end());
+std::vector<float> values_of(const json& values) {
+    return values[0].is_array() ? flat(values) : values.get<std::vector<float>>();
+}
+
+/// What a measure sums by class, whatever the batches.
+void check_measure(const MethodFormulas& method, const json& examples, const json& expected) {
+    RowLoss rows(simplified(method.parsed(Place::Measure), method.keys), {kGoldenSizes.classes, kGoldenSizes.features});
+    rows.set("n", 48.0);
+    rows.set_counts(values_of(examples["counts"]));
+    const auto labels = examples["y"].get<std::vector<std::int64_t>>();
+    std::vector<float> logits = flat(examples["logits"]), z = flat(examples["z"]);
+    for (const std::size_t batch : {std::size_t{19}, std::size_t{7}}) {
+        std::vector<std::vector<double>> sums;
+        for (const Target& target : rows.formulas().targets) sums.emplace_back(kGoldenSizes.classes * rows.columns_of(target));
+        for (std::size_t first = 0; first < labels.size(); first += batch)
+            rows.add_by_class({.rows = std::min(batch, labels.size() - first),
+                               .labels = labels.data() + first,
+                               .logits = logits.data() + first * kGoldenSizes.classes,
+                               .features = z.data() + first * kGoldenSizes.features},
+                              sums);
+        for (std::size_t t = 0; t < sums.size(); ++t) {
+            const std::vector<float> all = values_of(expected.at(rows.formulas().targets[t].name));
+            REQUIRE_EQ(sums[t].size(), all.size());
+            for (std::size_t i = 0; i < all.size(); ++i)
+                check_near(sums[t][i], static_cast<double>(all[i]), 0.1,
+                           fmt::format("{}[{}]", rows.formulas().targets[t].name, i));
+        }
     }
-    return all;
 }
 
 /// The sum of all examples' losses, each example's loss by itself, and the gradients.
@@ -140,6 +185,11 @@ void check_loss(const MethodFormulas& method, const json& examples, const json& 
         features_of_others.push_back(flat(examples[other.name + ".z"]));
     }
     loss.set_counts(examples["counts"].get<std::vector<float>>());
+    loss.set("round", 7.0);
+    loss.set("n", 48.0);
+    for (const MethodMemory& memory : method.memories)
+        if (memory.is_by_class() && examples.contains(memory.name))
+            loss.set_by_class(memory.name, values_of(examples[memory.name]));
     const auto run = [&](std::size_t first, std::size_t rows, std::vector<float>& logits, std::vector<float>& moved) {
         std::vector<RowAnswers> others;
         for (std::size_t i = 0; i < logits_of_others.size(); ++i)
@@ -182,6 +232,17 @@ TEST_SUITE("MethodGolden") {
             ++losses;
         }
         CHECK(losses >= 7);
+    }
+
+    TEST_CASE("MeasuresSumWhatTheFunctionsGiveForEachExample") {
+        std::size_t measures = 0;
+        for (const auto& [name, one] : golden().items()) {
+            if (!one["box"].contains("measure")) continue;
+            CAPTURE(name);
+            check_measure(method_of(one), one["inputs"]["examples"], one["expected"]["measure"]);
+            ++measures;
+        }
+        CHECK(measures >= 3);
     }
 
     TEST_CASE("FormulasGiveWhatThePythonFunctionsGive") {

@@ -23,6 +23,9 @@ MethodFormulas method_with(const std::string& loss) {
     MethodFormulas method;
     method.keys = {{"mu", 0.75}, {"tau", 0.5}, {"zero", 0.0}, {"one", 1.0}, {"two", 2.0}, {"minus", -0.25}, {"odd", 2.5}};
     method.also_at = {{"sent", "w_t"}, {"last", "kept"}};
+    method.memories = {{.name = "P", .owner = MemoryOwner::Client, .shape = MemoryShape::ClassesByFeatures},
+                       {.name = "F", .owner = MemoryOwner::Server, .down = true, .shape = MemoryShape::ClassesByClasses},
+                       {.name = "known", .owner = MemoryOwner::Server, .down = true, .shape = MemoryShape::Classes}};
     method.lines[Place::Loss] = {"loss = " + loss};
     return method;
 }
@@ -46,6 +49,8 @@ struct Answers {
         fill(sent_features, kExamples * kFeatures, 4);
         fill(last_logits, kExamples * kClasses, 5);
         fill(last_features, kExamples * kFeatures, 6);
+        fill(table_of_features, kClasses * kFeatures, 7);
+        fill(table_of_logits, kClasses * kClasses, 8);
         for (std::size_t r = 0; r < kExamples; ++r) labels.push_back(static_cast<std::int64_t>((r * 3) % kClasses));
         for (std::size_t c = 0; c < kClasses; ++c) counts.push_back(c == 3 ? 0.0F : static_cast<float>(4 + 9 * c));
     }
@@ -59,6 +64,9 @@ struct Answers {
         rows.add_other("sent", 0);
         rows.add_other("last", 1);
         rows.set_counts(counts);
+        rows.set_by_class("P", table_of_features);
+        rows.set_by_class("F", table_of_logits);
+        rows.set_by_class("known", known);
         rows.set("n", 40.0);
         Result result{0.0, logits, std::vector<float>(features.size(), 9.0F)};
         const std::array others{RowAnswers{sent_logits.data(), sent_features.data()},
@@ -75,6 +83,7 @@ struct Answers {
     }
 
     std::vector<float> logits, features, sent_logits, sent_features, last_logits, last_features, counts;
+    std::vector<float> table_of_features, table_of_logits, known{1.0F, 0.0F, 1.0F, 1.0F, 0.0F};
     std::vector<std::int64_t> labels;
 };
 
@@ -96,6 +105,9 @@ const std::vector<std::string>& all_losses() {
         "sum(minimum(logits, sent.logits - 0.015)) + sum(maximum(z, 0.015)) + sum(logits^3) + sum((logits + 9)^-2)",
         "sum(log_sigmoid(logits)) + sum(sign(z + 0.015) * floor((z + 0.015) / 0.3)) + sum((z > 0.195) * z) - n * mean(z) / 40 "
         "+ mean(-logits)",
+        "cross_entropy(where(known, cos(z, P) / tau, -9), y) + mu * pick(known, y) * mean((z - pick(P, y))^2)",
+        "dot(pick(F, y), log_softmax(logits)) + logsumexp(dot(logits, F) + dot(z, P)) - sum(known * norm(P) * logits) + "
+        "max(cos(logits, F))",
         "where(y == 2, two, log_sigmoid(mu)) * sum(z / (2 + mean(logits)) * norm(sent.z)) + sum(exp(z)) * (9 % 7)",
     };
     return losses;
@@ -195,6 +207,48 @@ TEST_SUITE("RowLoss") {
             CHECK_EQ(without.features[i], i / kFeatures == 4 ? 0.0F : whole.features[i]);
     }
 
+    TEST_CASE("TablesThatAreNotSetAre0AndKeysTakeThemOut") {
+        const Answers answers;
+        RowLoss rows(simple("cross_entropy(logits, y) + sum(pick(P, y)) + sum(norm(F)) + pick(known, y)"),
+                     {kClasses, kFeatures});
+        Answers::Result found{0.0, answers.logits, {}};
+        found.sum = rows.run({.rows = kExamples, .labels = answers.labels.data(), .logits = found.logits.data()});
+        CHECK_EQ(found.sum, answers.run("cross_entropy(logits, y)").sum);
+        CHECK(is_cross_entropy(simple("cross_entropy(logits, y) + zero * pick(known, y) * mean((z - pick(P, y))^2)")));
+        CHECK_EQ(answers.run("sum(dot(zero * z, P)) + mean(logits)").sum, answers.run("mean(logits)").sum);
+    }
+
+    TEST_CASE("AMeasureIsSummedByTheLabelsThatCount") {
+        MethodFormulas method;
+        method.memories = {{.name = "L", .up = true, .shape = MemoryShape::Classes},
+                           {.name = "Z", .up = true, .shape = MemoryShape::ClassesByFeatures}};
+        method.lines[Place::Measure] = {"L = cross_entropy(logits, y)", "Z = z"};
+        RowLoss rows(simplified(method.parsed(Place::Measure), {}), {kClasses, kFeatures});
+        Answers answers;
+        const auto sums_of = [&] {
+            std::vector<std::vector<double>> sums{std::vector<double>(kClasses), std::vector<double>(kClasses * kFeatures)};
+            const std::vector<float> before = answers.logits;
+            rows.add_by_class({.rows = kExamples,
+                               .labels = answers.labels.data(),
+                               .logits = answers.logits.data(),
+                               .features = answers.features.data()},
+                              sums);
+            CHECK(same_row_bits(before, answers.logits));
+            return sums;
+        };
+        const auto whole = sums_of();
+        double total = 0.0, last = 0.0;
+        for (const double sum : whole[0]) total += sum;
+        CHECK_EQ(total, doctest::Approx(answers.run("cross_entropy(logits, y)").sum));
+        for (std::size_t r = 0; r < kExamples; ++r)
+            if (answers.labels[r] == 2) last += static_cast<double>(answers.features[r * kFeatures + 6]);
+        CHECK_EQ(whole[1][2 * kFeatures + 6], last);
+        const auto label = static_cast<std::size_t>(answers.labels[4]);
+        answers.labels[4] = -1;
+        CHECK_EQ(sums_of()[1][label * kFeatures],
+                 whole[1][label * kFeatures] - static_cast<double>(answers.features[4 * kFeatures]));
+    }
+
     TEST_CASE("EqualFeaturesHaveAGradient") {
         // MOON's first step: all models are one, so the sigmoid's argument is 0, where its slope is 1/2.
         Answers answers;
@@ -232,9 +286,30 @@ TEST_SUITE("RowLoss") {
     }
 
     TEST_CASE("WhatIsNoLossOfAnExampleIsRefused") {
-        for (const char* loss : {"logits", "z", "sum(z * logits)", "cos(z, logits)", "cross_entropy(z, y)",
-                                 "cross_entropy(logits, mu)", "one_hot(mu)", "norm(y)", "sum(mu)", "sum(2^logits)",
-                                 "sum(logits % 2)", "sum(g)", "sum(k.n)", "entropy(logits)", "sum(logits, z)"})
+        for (const char* loss : {"logits",
+                                 "z",
+                                 "sum(z * logits)",
+                                 "cos(z, logits)",
+                                 "cross_entropy(z, y)",
+                                 "cross_entropy(logits, mu)",
+                                 "one_hot(mu)",
+                                 "norm(y)",
+                                 "sum(mu)",
+                                 "sum(2^logits)",
+                                 "sum(logits % 2)",
+                                 "sum(P)",
+                                 "cross_entropy(P, y)",
+                                 "sum(z * P)",
+                                 "dot(P, z)",
+                                 "dot(logits, P)",
+                                 "sum(cos(z, F))",
+                                 "norm(pick(P, mu))",
+                                 "norm(P)",
+                                 "sum(pick(P, y) * logits)",
+                                 "sum(g)",
+                                 "sum(k.n)",
+                                 "entropy(logits)",
+                                 "sum(logits, z)"})
             CHECK_MESSAGE_IS("aggregation", loss, refusal_of(loss));
         CHECK(refusal_of("cross_entropy(logits, y)").empty());
     }

@@ -1,0 +1,83 @@
+// Memories by class in formulas of parameters: a number for each class [C], and tables with a row for each class, of logits [C][C] or of
+// features [C][d]. They are small, and computed on the host, whatever the run's memory space.
+//
+//   S + T      element by element, of one shape
+//   S / m      each row of a table by the number of its class
+#pragma once
+
+#include "aggregation/formulas/executor.h"
+#include "aggregation/memory/memories.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fedhive::aggregation::formulas {
+
+enum class Place;
+struct MethodFormulas;
+
+/// The shapes of memories by class, as method files name them: classes [C], logits [C][C], features [C][d].
+inline constexpr std::array kClassShapes{MemoryShape::Classes, MemoryShape::ClassesByClasses, MemoryShape::ClassesByFeatures};
+/// Empty for another shape.
+std::string_view word_of_class_shape(MemoryShape shape);
+std::optional<MemoryShape> class_shape_named(std::string_view word);
+
+Shape value_shape(MemoryShape shape);
+/// What of one example is summed into a memory of that shape: a number, a number for each class, features.
+Shape summand_shape(MemoryShape shape);
+
+/// The formulas whose targets have that shape, with what they need, as formulas of vectors. Numbers count as Shape::Vector.
+Formulas part_of(const Formulas& all, Shape shape);
+
+struct ClassSizes {
+    std::size_t classes = 0;
+    std::size_t features = 0;
+
+    static ClassSizes of(const Memories& memories);
+    std::size_t floats_of(Shape shape) const;
+};
+
+class ClassFormulas {
+public:
+    /// The formulas of memories by class of a place, with the method's keys set; none if the method has no such place. Throws FormulaError as
+    /// compile().
+    ClassFormulas(const MethodFormulas& method, Place place, ClassSizes sizes);
+
+    bool any() const { return !parts_.empty(); }
+    bool reads(std::string_view name) const;
+
+    /// Values of names, as in Executor. Values by class are in host memory and copied; empty: 0.
+    void set(std::string_view name, double number);
+    void set(std::string_view name, std::span<const float> values);
+
+    void run();
+    /// What the last run() gave, by target.
+    const std::map<std::string, std::vector<float>, std::less<>>& results() const { return results_; }
+
+private:
+    struct Part {
+        Shape shape = Shape::Classes;
+        Executor executor;
+    };
+    /// A value that formulas read, and the same number for each column of a row where tables read it.
+    struct Value {
+        Shape shape = Shape::Classes;
+        std::vector<float> values{};
+        std::map<Shape, std::vector<float>> spread{};
+    };
+    void bind(Part& part);
+
+    ClassSizes sizes_;
+    std::vector<Part> parts_{};
+    std::map<std::string, Value, std::less<>> values_{};
+    std::map<std::string, std::vector<float>, std::less<>> results_{};
+};
+
+}  // namespace fedhive::aggregation::formulas

@@ -1,0 +1,82 @@
+// Memories by class in a client's visit (aggregation/formulas/class_tables.h): what the client reads of them, the measure of its examples
+// at the trained model, and what it keeps and sends of them. All are in host memory.
+//
+//   measure   S[c] = Σ formula(logits, z, y, …) over the client's examples of class c, at the trained model in evaluation mode
+//
+//   Order     examples in the shard's order, added in f64 and rounded to f32 at the end
+#pragma once
+
+#include "aggregation/formulas/class_tables.h"
+#include "aggregation/formulas/method_formulas.h"
+#include "aggregation/formulas/row_loss.h"
+#include "aggregation/memory/memories.h"
+#include "clients/engine/training_step.h"
+#include "clients/visit/visit_vectors.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fedhive::clients {
+
+/// [classes], of the client's training examples whose labels count.
+std::vector<float> counts_by_class(const ExamplesView& examples, std::span<const std::uint32_t> shard, std::size_t classes);
+
+class VisitTables {
+public:
+    VisitTables(const aggregation::formulas::MethodFormulas& method, const aggregation::Memories& memories);
+    VisitTables(const VisitTables&) = delete;
+    VisitTables& operator=(const VisitTables&) = delete;
+
+    /// Something is written when the client has trained.
+    bool has_end() const { return measure_.has_value() || end_.any(); }
+    bool measures() const { return measure_.has_value(); }
+
+    /// A visit begins: takes what the client has. examples: the training set, in host memory; it and the shard must outlive
+    /// the visit.
+    void begin(const aggregation::VisitMemories& memories, const VisitFacts& facts, const ExamplesView& examples,
+               std::span<const std::uint32_t> shard);
+
+    /// What a formula of the client may read, by name; empty: 0.
+    template <typename Take>
+    void each_read(const Take& take) const {
+        for (const auto& [name, values] : read_) take(std::string_view(name), std::span<const float>(values));
+    }
+
+    /// If measures(): sums over the visit's shard at the model, [P], `chunk` examples at a time. from: the training set in the evaluation's
+    /// memory space. after_piece: after each of them.
+    void measure(Evaluation& evaluation, aggregation::ConstParamSpan model, const ExamplesView& from, std::uint64_t chunk,
+                 const std::function<void()>& after_piece);
+
+    /// Writes what the client keeps and sends, where it is wanted. False if a value is not finite.
+    bool end(const aggregation::VisitMemories& memories, double steps, double loss);
+
+private:
+    struct Measure {
+        Measure(const aggregation::formulas::MethodFormulas& method, aggregation::formulas::ClassSizes sizes);
+
+        aggregation::formulas::RowLoss rows;
+        std::vector<std::vector<double>> sums{};              // of its targets
+        std::map<std::string, std::vector<float>> rounded{};  // the same, by name
+        ModelAnswers answers{};
+        std::vector<std::int64_t> labels{};
+    };
+    void take_facts(const VisitFacts& facts);
+
+    aggregation::formulas::ClassSizes sizes_;
+    std::vector<aggregation::formulas::MethodMemory> memories_{};  // by class, that a client has before it trains
+    aggregation::formulas::ClassFormulas end_;
+    std::optional<Measure> measure_{};
+    std::map<std::string, std::vector<float>> read_{};
+    std::vector<float> counts_{};
+    std::span<const std::uint32_t> shard_{};  // of the present visit
+    std::span<const std::int32_t> labels_{};  // of the training set, in host memory
+};
+
+}  // namespace fedhive::clients

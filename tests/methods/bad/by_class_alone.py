@@ -1,0 +1,5 @@
+import fedhive as fh
+P = fh.memory("P", of="server", down=True, shape="features")
+@fh.loss
+def loss(out, y, P):
+    return fh.sum(out.z * P)

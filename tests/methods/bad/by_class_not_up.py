@@ -1,0 +1,2 @@
+import fedhive as fh
+S = fh.memory("S", of="visit", shape="logits")

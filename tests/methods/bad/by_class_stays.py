@@ -1,0 +1,2 @@
+import fedhive as fh
+P = fh.memory("P", of="server", shape="features")

@@ -1,0 +1,5 @@
+import fedhive as fh
+S = fh.memory("S", of="visit", up=True, shape="features")
+@fh.measure
+def measure(out, w):
+    return {S: out.z}
