@@ -304,8 +304,8 @@ TEST_SUITE("Formulas") {
         CHECK(has(refused({"x = k.n"}), {"'x' is a number for each update", "sum_k"}));
         CHECK(has(refused({"g = g * k.n"}), {"sum_k"}));
         CHECK(has(refused({"x = norm(mu)"}), {"vectors"}));
-        CHECK(has(refused({"x = threshold(mu, 0.5)"}), {"threshold are of vectors"}));
-        CHECK(has(refused({"x = threshold(g, w)"}), {"the share of threshold is a number"}));
+        CHECK(has(refused({"x = threshold(mu, 0.5)"}), {"threshold take vectors"}));
+        CHECK(has(refused({"x = threshold(g, w)"}), {"the share of threshold"}));
         CHECK(has(refused({"x = sum_k(mu)"}), {"_k"}));
         CHECK(has(refused({"g = g % 2"}), {"%"}));
         CHECK(has(refused({"g = g", "g = w"}), {"set twice"}));
