@@ -175,9 +175,10 @@ std::string as_typed(const RunOptions& options) {
                                   : fmt::format("fedhive run --resume {}", options.resume.string());
 }
 
-/// "warning: data.train: …", one line each.
-std::string warning_lines(const Experiment& run) {
+/// What the strategy decided, and "warning: data.train: …", one line each.
+std::string lines_below(const Experiment& run) {
     std::string lines;
+    for (const std::string& note : run.notes) lines += fmt::format("strategy: {}\n", escaped(note));
     for (const std::string& warning : run.warnings()) lines += fmt::format("warning: {}\n", escaped(warning));
     return lines;
 }
@@ -202,12 +203,13 @@ int validate(const ValidateOptions& options, Ranks& ranks) {
                    {"task", loaded.run.task},
                    {"num_classes", data.num_classes},
                    {"ranks", num_ranks},
+                   {"notes", run.notes},
                    {"warnings", run.warnings()},
                    {"mistakes", Json::array()}});
     else
         fmt::print("{}: valid; {} parameters, {} clients, {} training examples{}\n{}", escaped(options.config.string()),
                    run.model.layout.num_parameters(), data.num_clients, data.num_train,
-                   num_ranks == 1 ? "" : fmt::format(", {} ranks", num_ranks), warning_lines(run));
+                   num_ranks == 1 ? "" : fmt::format(", {} ranks", num_ranks), lines_below(run));
     return 0;
 }
 

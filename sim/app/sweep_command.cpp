@@ -90,6 +90,17 @@ std::string machines_of(const Hosts& hosts) {
     return text;
 }
 
+/// What strategies decided, each once.
+std::string notes_of(const SweepConfig& sweep) {
+    std::vector<std::string> lines;
+    for (const SweepRun& run : sweep.runs)
+        for (const std::string& note : run.notes)
+            if (std::ranges::find(lines, note) == lines.end()) lines.push_back(note);
+    std::string text;
+    for (const std::string& line : lines) text += fmt::format("strategy    {}\n", line);
+    return text;
+}
+
 std::string plan_of(const SweepConfig& sweep, const Estimates& estimates, const Hosts& hosts, std::int64_t jobs) {
     std::int64_t at_once = 0;
     for (const HostNews& host : hosts.news()) at_once += at_a_time(host, jobs);
@@ -103,7 +114,7 @@ std::string plan_of(const SweepConfig& sweep, const Estimates& estimates, const 
     }
     const auto cores = static_cast<double>(std::min(at_once, hosts.cores()));
     return fmt::format("sweep       {} · {} runs · {}\n{}{}", sweep.name, sweep.runs.size(), sweep.file.string(),
-                       axes_of(sweep), stopping_of(sweep.early_stopping)) +
+                       axes_of(sweep) + notes_of(sweep), stopping_of(sweep.early_stopping)) +
            fmt::format("{}{} at a time · about {} each\n", machines_of(hosts), at_once, human_bytes(largest.host_bytes)) +
            fmt::format("estimate    {} · {} of one core · from a short trial of {} with different cost\n",
                        clock_time(std::max(total / cores, largest.core_seconds)), clock_time(total), estimates.tried);

@@ -46,7 +46,7 @@ void describe_data(Visitor& visitor, DataConfig& data) {
     visitor.field({.name = "shared", .target = &data.shared, .may_change = true,
                    .doc = "With several ranks: own: each rank reads or draws the data itself; rank0: the first rank does and sends the data to all others, so that other hosts need no files. docs/machines.md."});
     visitor.field({.name = "root_examples", .target = &data.root_examples, .range = between(1, kMost),
-                   .default_note = "–",
+                   .default_note = "none; 100 with those aggregators",
                    .doc = "Number of training examples that only the server has, drawn from the seed and taken out before the partition: the root examples of FLTrust (arXiv:2012.13995) and Zeno (arXiv:1805.10032), typically 100. Aggregators root_trust and root_score need them: in each round the server trains on them as a client does, from the same model. docs/data.md."});
     visitor.begin({.name = "normalize", .flow = true, .doc = "Values become (value − mean) / std when a batch is assembled; a byte b counts as b / 255."});
     visitor.field({.name = "mean", .target = &data.normalize.mean, .range = between(-1000, 1000), .default_note = "0",

@@ -2,6 +2,7 @@
 
 #include "clients/data/partition.h"
 #include "sim/config/fields.h"
+#include "sim/config/implied.h"
 #include "sim/config/load_tree.h"
 #include "sim/config/privacy.h"
 #include "sim/config/reader.h"
@@ -111,6 +112,7 @@ RunConfig from_yaml(const std::string& text, const std::string& origin, const st
 LoadedConfig load_tree(Node root) {
     LoadedConfig loaded;
     std::string missing;
+    const std::string left = leave_former_keys(root);
     try {
         read_described(root, [&](Visitor& reader) { describe(reader, loaded.run); });
     } catch (const ModeKeysMissing& error) {
@@ -120,6 +122,8 @@ LoadedConfig load_tree(Node root) {
     const auto source = std::make_shared<TreeSource>(std::move(root));
     const StrategySpec& strategy = strategy_spec(loaded.run.strategy.name);
     complete(loaded.run, strategy, *source, origin);
+    loaded.notes = take_implied(loaded.run, [&](const auto& section, const auto& key) { return source->gives(section, key); });
+    if (!left.empty()) loaded.notes.insert(loaded.notes.begin(), left);
     check_rules(loaded.run, strategy, *source, missing);
     settle_noise(loaded.run);
     loaded.source = source;

@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace fedhive::sim {
 
@@ -21,6 +22,7 @@ public:
 struct LoadedConfig {
     RunConfig run;
     std::shared_ptr<const ConfigSource> source;
+    std::vector<std::string> notes{};  // what the strategy decided that the file does not say, a line each
 };
 
 }  // namespace fedhive::sim

@@ -38,6 +38,19 @@ void check_by_class(const RunConfig& run, const std::string& file, const ConfigS
                                        found->name, file, run.task));
 }
 
+/// A method's local part, and all that a model with one needs (local_part_rules.h).
+std::string what_local_takes(const RunConfig& run, const std::string& file) {
+    std::string text = fmt::format(
+        "{} reads `local`, the part of the model that stays with each client, but model.local names "
+        "none; name its tensors, such as model: {{local: [\"fc2*\"]}}",
+        file);
+    if (run.data.partition.holdout == 0.0) text += ", with data.partition.holdout: 0.2";
+    if (!run.evaluation.clients.every) text += ", with evaluation.clients.every: 1";
+    for (const auto& [metric, target] : run.stop.test)
+        if (target) text += fmt::format(", without stop.test_{}", metric);
+    return text;
+}
+
 /// A loss is of classes, in place of the run's own, and computed on the host.
 void check_loss_formula(const RunConfig& run, const std::string& file, const ConfigSource& source) {
     if (!run.strategy.parts.method->has(aggregation::formulas::Place::Loss)) return;
@@ -76,11 +89,7 @@ void check_method(const RunConfig& run, const ConfigSource& source) {
                            fmt::format("the server of {} uses means with equal weights; allowed: uniform", file));
     if ((method->equal_weights || method->has(aggregation::formulas::Place::Cohort)) && !takes_mean && !method->sets_weights())
         throw source.error("strategy.aggregator", fmt::format("the server of {} uses means; allowed: mean", file));
-    if (method->reads("local") && !run.model.has_local_part())
-        throw source.error(
-            key, fmt::format("{} reads `local`, the part of the model that stays with each client, but model.local names "
-                             "none; name its tensors, such as model: {{local: [\"fc2*\"]}}",
-                             file));
+    if (method->reads("local") && !run.model.has_local_part()) throw source.error(key, what_local_takes(run, file));
     if (method->has(aggregation::formulas::Place::Second) && run.training.graph)
         throw source.error("training.graph", fmt::format("{} computes a second gradient in a step; allowed: false", file));
     if (run.training.least_per_slot() > 1 && method->trains_alone())

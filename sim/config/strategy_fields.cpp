@@ -65,7 +65,7 @@ void describe_method(Visitor& visitor, StrategyConfig& strategy) {
     try {
         if (parts.method == nullptr || parts.method->file != strategy.file) parts.method = load_method(strategy.file);
     } catch (const ConfigError& error) {
-        return visitor.refuse("file", error.what());
+        return visitor.refuse(of_name.empty() ? "file" : "name", error.what());
     }
     if (strategy.name != "fedavg") return visitor.refuse("name", "'name' and 'file' are both given; keep one");
     if (!strategy.file_sha256.empty() && strategy.file_sha256 != parts.method->sha256)

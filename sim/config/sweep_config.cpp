@@ -154,6 +154,7 @@ private:
             run.workers_given = workers_given && loaded.run.workers.has_value();
             run.config = std::move(loaded.run);
             run.source = std::move(loaded.source);
+            run.notes = std::move(loaded.notes);
             run.case_name = case_name;
             return run;
         } catch (const KeyError&) {

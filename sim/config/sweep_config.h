@@ -34,8 +34,9 @@ struct SweepRun {
     std::vector<Setting> settings;  // one for each of SweepConfig::keys, in that order
     RunConfig config;               // resolved; config.seed is the run's seed
     std::shared_ptr<const ConfigSource> source;
-    bool workers_given = false;  // the sweep file or --set gives a number of workers, not only the base
-    std::string case_name{};     // name of its case in the file; empty: none
+    bool workers_given = false;        // the sweep file or --set gives a number of workers, not only the base
+    std::string case_name{};           // name of its case in the file; empty: none
+    std::vector<std::string> notes{};  // as of LoadedConfig
 };
 
 struct SweepConfig {

@@ -228,6 +228,7 @@ void graft(Node& root, const std::string& path, Node value) {
         node = &*child;
     }
     value.key = node->key;
+    value.before = node->grafted ? node->before : node->text;
     *node = std::move(value);
 }
 

@@ -17,6 +17,7 @@ struct Node {
     std::string origin;          // "configs/mnist.yaml", or "--set training.batch_size=32"
     int line = 0;                // of the key if there is one, from 1; 0: given by --set
     bool grafted = false;        // replaced the file's value, by --set or by a sweep
+    std::string before;          // if grafted: the text of the file's value; empty if there was none
     std::vector<Node> children;  // List, Map
 
     bool from_override() const { return line == 0; }

@@ -68,6 +68,7 @@ Experiment build(const LoadedConfig& given, Ranks& ranks, const std::filesystem:
 
     Experiment run{.ranks = ranks,
                    .config = config,
+                   .notes = loaded.notes,
                    .mode = std::move(mode),
                    .devices = std::move(devices),
                    .recorded_arrivals = std::move(recorded_arrivals),

@@ -52,6 +52,7 @@ struct Experiment {
 
     Ranks& ranks;
     RunConfig config;
+    std::vector<std::string> notes;  // LoadedConfig::notes
     Mode mode;
     Devices devices;
     std::vector<std::vector<std::uint32_t>> recorded_arrivals;  // per round; empty without config.arrivals

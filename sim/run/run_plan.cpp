@@ -226,6 +226,7 @@ std::string describe_plan(const Experiment& run, const std::string& folder) {
     text += fmt::format("device      {} · workers {}\n", run.resources.space == aggregation::MemorySpace::Host ? "cpu" : "cuda",
                         workers);
     text += describe_ranks(run);
+    for (const std::string& note : run.notes) text += fmt::format("strategy    {}\n", note);
     text += describe_steps(run);
     text += fmt::format("model       {}{} · {} parameters{} · input {}\n", run.model.spec.name.get(), describe_form(run),
                         run.model.layout.num_parameters(), describe_parts(run), describe_input(data.shape));

@@ -36,7 +36,8 @@ void add_fairness(RunResult& result, const std::filesystem::path& file) {
             const std::string& name = shown_metric(result.metric).name;
             const bool whole = parse_cell(table.text(name + "_mean"), row.mean) &&
                                parse_cell(table.text(name + "_std"), row.std) &&
-                               parse_cell(table.text(name + "_worst_10"), row.worst_10);
+                               parse_cell(table.text(name + "_worst_10"), row.worst_10) &&
+                               parse_cell(table.text(name + "_best_10"), row.best_10);
             if (whole) (table.text("model") == "personalized" ? result.personalized : result.global) = row;
         }
     } catch (const ConfigError&) {

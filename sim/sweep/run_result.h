@@ -33,6 +33,7 @@ struct RunResult {
         std::optional<double> mean;
         std::optional<double> std;
         std::optional<double> worst_10;
+        std::optional<double> best_10;
     };
     OnClients global;
     OnClients personalized;

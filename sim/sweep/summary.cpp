@@ -72,6 +72,8 @@ std::string csv_row(const Json& sweep, const Json& run, const RunResult& result)
         cell(result.personalized.mean),
         cell(result.personalized.std),
         cell(result.personalized.worst_10),
+        cell(result.global.best_10),
+        cell(result.personalized.best_10),
     };
     cells.insert(cells.end(), outcome.begin(), outcome.end());
     return fmt::format("{}\n", fmt::join(cells, ","));
@@ -152,7 +154,7 @@ std::string summary_csv(const Json& sweep, const std::vector<RunResult>& results
         ",seed,rounds_done,version,final_test_loss,final_test_{0},best_test_{0},best_round,rounds_to_target,failed,bytes_down,"
         "bytes_up,virtual_s,model_sha256,wall_s,cpu_s,peak_bytes,workers_used,attempts,failures,reason,case,"
         "client_{0}_mean,client_{0}_std,client_{0}_worst_10,personalized_{0}_mean,personalized_{0}_std,"
-        "personalized_{0}_worst_10\n",
+        "personalized_{0}_worst_10,client_{0}_best_10,personalized_{0}_best_10\n",
         metric_of(results).name);
     for (std::size_t i = 0; i < results.size(); ++i) text += csv_row(sweep, sweep["runs"][i], results[i]);
     return text;

@@ -227,6 +227,16 @@ def fedproc(h, c, s, k):  # Mu et al. 2021: prototypes as FedProto's
     return {"server": {**fedproto(h, c, s, k)["server"], "w": s.w + mean_by_examples(k, k.u)}}
 
 
+def fedala(h, c, s, k):  # Zhang et al. 2023, Algorithm 1 and equation 4: A <- clip(A - eta * g * (w_t - w_k)) in the visit's first steps
+    own, far = c.w_k, c.w_t - c.w_k
+    weight = 1 - c.b
+    stepped = np.minimum(np.maximum(weight - h.eta * c.g * far, 0), 1)
+    begins = own + far * weight
+    if c.step / c.steps < h.share:  # w - lr * g is the mixture with the new A
+        return {"start": {"w": begins}, "gradient": {"g": (c.w - own - far * stepped) / c.lr, "b": 1 - stepped}, "end": {"w_k": c.w}, "judge": {"w": begins}}
+    return {"start": {"w": begins}, "gradient": {"g": c.g, "b": c.b}, "end": {"w_k": c.w}, "judge": {"w": begins}}
+
+
 FURTHER_PAPERS = {function.__name__: function for function in (
     fedasam, fednag, fedac, fedmom, fedgate, iiadmm, iceadmm, fedsmoo, adabest, fedprox_adaptive, delta_sgd, scaffold_m, local_amsgrad, fedsplit, feddr, fedlin, meta_sgd,
-    l2gd, mr_mtl, fedrecon, ef21, ef21_sgdm, ef21_hb, signum, rsa, delta_fl, gifair, fedcostwavg, fedlesam_s, fedlesam_d, fedproto, fd, fedproc)}
+    l2gd, mr_mtl, fedrecon, ef21, ef21_sgdm, ef21_hb, signum, rsa, delta_fl, gifair, fedcostwavg, fedlesam_s, fedlesam_d, fedproto, fd, fedproc, fedala)}

@@ -122,12 +122,23 @@ class Tables(Project):
             wrong, _, text = self.check(f"{head}<!-- /table -->\n", write=True)
             self.assertEqual((wrong, text), ([], f"{head}| a | b |\n|---|---|\n{shown}\n<!-- /table -->\n"))
 
+    def test_means_are_over_the_rows_that_agree_in_the_columns_named(self):
+        self.write("results/bench/table.csv", "side,case,seed,hits,sha\na,x,1,0.5,00ff\na,x,2,0.75,11\na,x,3,0.4,22\na,y,1,0.25,x\nb,x,1,,y\nb,x,2,0.125,z\n")
+        head = ("<!-- table: results/bench/table.csv\nmeans: case, side\npivot: case, side, {hits:.3f} ± {hits_deviation:.3f}\n"
+                "column: Case = {case}\ncolumn: a = {a}\ncolumn: b = {b}\n-->\n")
+        wrong, _, text = self.check(f"{head}<!-- /table -->\n", write=True)
+        body = "| Case | a | b |\n|---|---|---|\n| x | 0.550 ± 0.180 | 0.125 ±  |\n| y | 0.250 ±  | – |\n"
+        self.assertEqual((wrong, text), ([], f"{head}{body}<!-- /table -->\n"))
+        for line, said in (("means: case, seeds", "means: case, seeds: results/bench/table.csv has side, case"),
+                           ("means: case, side\ncolumn: x = {sha}", "{sha} names 0 columns")):
+            self.assertIn(said, self.check(f"<!-- table: results/bench/table.csv\n{line}\n-->\n<!-- /table -->\n")[0][0])
+
     def test_what_cannot_be_made_says_why(self):
         for line, said in (("pivot: workload, side", "wants three columns"), ("pivot: workload, {median}", "wants three columns"),
                            ("pivot: workload, side, {mean}", "{mean} names 0 columns"),
                            ("pivot: workload, side, {median:.1f} s\ncolumn: x = {fedhive:.2f}", "format=.2f of '2.6 s'"),
                            ("rows: workload = w9", "0 rows of results/bench/table.csv have"),
-                           ("column: x = {speed}", "{speed} names 0 columns"), ("colum: x = y", "'colum: x = y': wants pivot")):
+                           ("column: x = {speed}", "{speed} names 0 columns"), ("colum: x = y", "'colum: x = y': wants means")):
             wrong, _, _ = self.check(f"<!-- table: results/bench/table.csv\n{line}\n-->\n<!-- /table -->\n")
             self.assertEqual(len(wrong), 1, line)
             self.assertIn(said, wrong[0])

@@ -11,6 +11,7 @@ import csv
 import json
 import re
 import shlex
+import statistics
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -144,6 +145,27 @@ def figure(root, spec):
     return path, written((from_json if path.endswith(".json") else from_csv)(root, path, given), given)
 
 
+def means_of(rows, words, path):
+    """From "case, strategy": a row for each pair of values that occurs, in order; every other column is the mean of its numbers, and NAME_deviation their
+    standard deviation (n - 1). Columns with another text are left out, and cells without a number are skipped."""
+    keys = [word.strip() for word in words.split(",")]
+    if rows and not set(keys) <= set(rows[0]):
+        raise FigureError(f"means: {words}: {path} has {', '.join(rows[0])}")
+    groups = {}
+    for row in rows:
+        groups.setdefault(tuple(row[key] for key in keys), []).append(row)
+    made = []
+    for group in groups.values():
+        one = {key: group[0][key] for key in keys}
+        for column in set(group[0]) - set(keys):
+            values = [number(row[column]) for row in group if row[column] != ""]
+            if all(isinstance(value, float) for value in values):
+                one[column] = repr(statistics.fmean(values)) if values else ""
+                one[f"{column}_deviation"] = repr(statistics.stdev(values)) if len(values) > 1 else ""
+        made.append(one)
+    return made
+
+
 def pivoted(rows, words, path):
     """From "workload, side, median": a row for each workload, with a column for each side. In the last one's place may stand a form of several,
     "{median:.2f} ({lowest:.2f}–{highest:.2f})": then the cells are texts, written as it says."""
@@ -176,14 +198,16 @@ def filled(form, row, columns, names):
 
 
 def table(root, spec, lines):
-    """(file, text) of a table. Its lines: `pivot: A, B, C` (C a column or a form), `rows: COLUMN = value, value …` in that order, `name: value = what is shown`,
+    """(file, text) of a table. Its lines: `means: A, B` (over all rows with the same A and B), `pivot: A, B, C` (C a column or a form), `rows: COLUMN = value, value …` in that order, `name: value = what is shown`,
     and, for each column, `column: TITLE = {name:format}`."""
     path, given = spec_of(spec)
     rows, names, columns, order = chosen(rows_of(root, path), path, given), {}, [], None
     for line in filter(None, map(str.strip, lines.splitlines())):
         what, _, rest = line.partition(": ")
         left, sign, right = (part.strip() for part in rest.partition(" = "))
-        if what == "pivot":
+        if what == "means":
+            rows = means_of(rows, rest, path)
+        elif what == "pivot":
             rows = pivoted(rows, rest, path)
         elif what in ("rows", "name", "column") and sign:
             if what == "rows":
@@ -193,7 +217,7 @@ def table(root, spec, lines):
             else:
                 columns.append((left, right))
         else:
-            raise FigureError(f"'{line}': wants pivot: A, B, C; rows: COLUMN = values; name: VALUE = text; or column: TITLE = {{name}}")
+            raise FigureError(f"'{line}': wants means: A, B; pivot: A, B, C; rows: COLUMN = values; name: VALUE = text; or column: TITLE = {{name}}")
     if order:
         rows = [one_row(rows, path, order[0], value) for value in order[1]]
     known = list(dict.fromkeys(name for row in rows for name in row))

@@ -12,7 +12,7 @@ LocalRuleSpec local_scaffold() {
                       .range = between(1, 2),
                       .doc = "The control variate of a client, in the paper's numbering. 2: computed from its steps; needs "
                              "plain SGD. 1: the gradient over all its examples at the received model; needs one more pass over "
-                             "them, but works with any optimiser."}},
+                             "them, but works with any optimiser. If it is left out: 2 for plain SGD, else 1."}},
             .whole_gradient = true,
             .client_term = true,
             // Down: c. Up: c_k^+ - c_k, which is added to c_k when the update is accepted.

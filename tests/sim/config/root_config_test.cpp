@@ -27,14 +27,18 @@ TEST_CASE("ThereAreNoneUnlessTheyAreGiven") {
         check_message("config", examples, error_of(with_root("", examples)), "c.yaml:1: data.root_examples");
 }
 
-TEST_CASE("ARuleWithoutThemSaysWhatToAdd") {
-    for (const std::string strategy : {"fltrust", "zeno"})
-        check_message("config", strategy, error_of(kMinimal + "strategy: {name: " + strategy + "}\n"),
-                      "c.yaml:7: strategy.name");
-    check_message("config", "aggregator", error_of(kMinimal + "strategy: {aggregator: root_trust}\n"),
-                  "c.yaml:7: strategy.aggregator");
-    for (const std::string strategy : {"name: fltrust", "name: zeno, byzantine: 2", "name: fedadam, aggregator: root_trust"})
-        CHECK_EQ(error_of(with_root("strategy: {" + strategy + "}\n")), "");
+TEST_CASE("ARuleThatNeedsThemTakesAHundred") {
+    for (const std::string strategy : {"name: fltrust", "name: zeno, byzantine: 2", "name: fedadam, aggregator: root_trust"}) {
+        CHECK_EQ(loaded(kMinimal + "strategy: {" + strategy + "}\n").data.root_examples, 100);
+        CHECK_EQ(loaded(with_root("strategy: {" + strategy + "}\n", "7")).data.root_examples, 7);
+    }
+}
+
+TEST_CASE("ARuleThatCannotHaveThemSaysWhatToAdd") {
+    const std::string by_number = "data: {format: glyphs, partition: {scheme: from_file, file: /p.csv}}\nmodel: {name: lr}\n";
+    check_message("config", "fltrust", error_of(by_number + "strategy: {name: fltrust}\n"), "c.yaml:3: strategy.name");
+    check_message("config", "aggregator", error_of(by_number + "strategy: {aggregator: root_trust}\n"),
+                  "c.yaml:3: strategy.aggregator");
 }
 
 TEST_CASE("OtherModesAreRefused") {

@@ -178,7 +178,7 @@ TEST_SUITE("ConfigRules") {
     }
 
     TEST_CASE("StrategiesWithClientState") {
-        const std::vector<std::string> sgd{"strategy={name: scaffold}", "training.optimizer={name: sgd, lr: 0.05}"};
+        const std::vector<std::string> sgd{"strategy={name: scaffold, option: 2}", "training.optimizer={name: sgd, lr: 0.05}"};
         check_refused_keys({{{"training.optimizer.momentum=0.9"}, "training.optimizer.momentum"},
                             {{"training.optimizer={name: adam}"}, "training.optimizer.name"},
                             {{"training.clients_per_slot=4"}, "training.clients_per_slot"},

@@ -255,42 +255,6 @@ TEST_CASE("PartsAreTheStrategysOwnOrOthersWithTheirKeys") {
     CHECK_ERROR_AT(error_of(kMinimal + "strategy: {local: scaffold}\n"), "c.yaml: strategy.weighting");
 }
 
-TEST_CASE("QuickstartRunsByEveryStrategyThatItsNameAloneAsksFor") {
-    const std::filesystem::path quickstart = fedhive::testing::source_folder() / "configs/quickstart.yaml";
-    const auto loads = [&](const StrategySpec& spec, const std::vector<std::string>& more) {
-        std::vector<std::string> overrides{"strategy.name=" + spec.name};
-        overrides.insert(overrides.end(), more.begin(), more.end());
-        const RunConfig run = load_config(quickstart, overrides).run;
-        CHECK(run.strategy.name == spec.name);
-        CHECK(run.strategy.parts.aggregator.name == spec.aggregator);
-    };
-    for (const StrategySpec& spec : strategy_catalog()) {
-        CAPTURE(spec.name);
-        if (aggregation::aggregator_spec(spec.aggregator).root) {
-            CHECK_THROWS_WITH_AS(loads(spec, {}), doctest::Contains("add data.root_examples: 100"), ConfigError);
-            loads(spec, {"data.root_examples=100"});
-            continue;
-        }
-        if (aggregation::server_optimizer_spec(spec.server)
-                .tree_noise) {  // needs a clip, and the quickstart's own weights differ
-            CHECK_THROWS_WITH_AS(loads(spec, {}), doctest::Contains("{name: clip, norm: 1}"), ConfigError);
-            loads(spec, {"upload=[{name: clip}]", "strategy.weighting=uniform"});
-            continue;
-        }
-        if (!local_rule_spec(spec.local).client_state()) {
-            loads(spec, {});
-            continue;
-        }
-        // Client states need uniform weights and, for some strategies, plain SGD: two values of the quickstart conflict, each
-        // reported by its key.
-        if (local_rule_spec(spec.local).state_of_steps != nullptr)
-            CHECK_THROWS_WITH_AS(loads(spec, {}), doctest::Contains("training.optimizer.momentum: "), ConfigError);
-        CHECK_THROWS_WITH_AS(loads(spec, {"training.optimizer.momentum=0"}), doctest::Contains("strategy.weighting: "),
-                             ConfigError);
-        loads(spec, {"training.optimizer.momentum=0", "strategy.weighting=uniform"});
-    }
-}
-
 TEST_CASE("WeightingIsExamplesOrUniform") {
     CHECK_EQ(make_strategy("fedavg", Weighting::Examples).weight(7), 7.0);
     CHECK_EQ(make_strategy("fedavg", Weighting::Uniform).weight(7), 1.0);

@@ -67,11 +67,12 @@ TEST_SUITE("Summary") {
               "accuracy,"
               "best_test_accuracy,best_round,rounds_to_target,failed,bytes_down,bytes_up,virtual_s,model_sha256,wall_s,cpu_s,"
               "peak_bytes,workers_used,attempts,failures,reason,case,client_accuracy_mean,client_accuracy_std,"
-              "client_accuracy_worst_10,personalized_accuracy_mean,personalized_accuracy_std,personalized_accuracy_worst_10");
+              "client_accuracy_worst_10,personalized_accuracy_mean,personalized_accuracy_std,personalized_accuracy_worst_10,"
+              "client_accuracy_best_10,personalized_accuracy_best_10");
         CHECK(line(text, 1) ==
-              "a,finished,0.1,\"[0.5, 0.5]\",1,5,5,0.050000000000000044,0.95,0.95,4,3,0,0,0,,00ff,2,1.5,1000,1,1,3,,,,,,,,");
+              "a,finished,0.1,\"[0.5, 0.5]\",1,5,5,0.050000000000000044,0.95,0.95,4,3,0,0,0,,00ff,2,1.5,1000,1,1,3,,,,,,,,,,");
         CHECK(line(text, 2) ==
-              "b,failed,0.2,\"[0.5, 0.5]\",1,0,,,,,,,0,0,0,,,,1.5,1000,1,1,,\"worker 0 died, \"\"oom\"\"\",,,,,,,");
+              "b,failed,0.2,\"[0.5, 0.5]\",1,0,,,,,,,0,0,0,,,,1.5,1000,1,1,,\"worker 0 died, \"\"oom\"\"\",,,,,,,,,");
     }
 
     TEST_CASE("MarkdownGivesMeanAndIntervalOverTheSeedsOfASetting") {
@@ -88,16 +89,16 @@ TEST_SUITE("Summary") {
     TEST_CASE("ClientsOwnAccuraciesHaveColumnsWhereSomebodyEvaluatedThem") {
         const auto sweep = record_of_sweep({run_of("a", "finished", "0.1", 1), run_of("b", "finished", "0.2", 1)});
         RunResult evaluated = result_of(0.9);
-        evaluated.global = {0.75, 0.125, 0.25};
+        evaluated.global = {0.75, 0.125, 0.25, 1.0};
         CHECK_FALSE(holds(markdown(sweep, {result_of(0.9), result_of(0.5)}), "worst 10 %"));
         const std::string text = markdown(sweep, {evaluated, result_of(0.5)});
         CHECK(holds(text, "| final loss | rounds to 0.9 | clients' accuracy | worst 10 % of clients | wall s |"));
         CHECK(holds(text, "| – | 0.7500 | 0.2500 | 2.0 |"));
         CHECK_FALSE(holds(text, "personalized"));
-        CHECK(line(summary_csv(sweep, {evaluated, result_of(0.5)}), 1).ends_with(",0.75,0.125,0.25,,,"));
-        evaluated.personalized = {0.875, 0.0625, 0.5};
+        CHECK(line(summary_csv(sweep, {evaluated, result_of(0.5)}), 1).ends_with(",0.75,0.125,0.25,,,,1,"));
+        evaluated.personalized = {0.875, 0.0625, 0.5, 0.9375};
         CHECK(holds(markdown(sweep, {evaluated, evaluated}), "| 0.7500 | 0.2500 | 0.8750 | 0.5000 |"));
-        CHECK(line(summary_csv(sweep, {evaluated, evaluated}), 1).ends_with(",0.75,0.125,0.25,0.875,0.0625,0.5"));
+        CHECK(line(summary_csv(sweep, {evaluated, evaluated}), 1).ends_with(",0.75,0.125,0.25,0.875,0.0625,0.5,1,0.9375"));
     }
 
     TEST_CASE("CaseIsToldByItsName") {
@@ -106,7 +107,7 @@ TEST_SUITE("Summary") {
         sweep["runs"][0]["case"] = "slow, but | sure";
         const std::string csv = summary_csv(sweep, {result_of(0.95, 3), result_of(0.5)});
         CHECK(holds(line(csv, 1), ",3,,\"slow, but | sure\",,,,,,"));
-        CHECK(line(csv, 2).ends_with(",3,,,,,,,,"));
+        CHECK(line(csv, 2).ends_with(",3,,,,,,,,,,"));
         const std::string text = markdown(sweep, {result_of(0.9), result_of(0.5)});
         CHECK(holds(text, "| `case` | `training.optimizer.lr` | `data.partition.sizes` | runs |"));
         CHECK(holds(text, "| slow, but \\| sure | 0.1 | [0.5, 0.5] | 1 | 0.9000 |"));

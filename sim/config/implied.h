@@ -1,0 +1,25 @@
+// What a config leaves to its strategy: keys that the file gave to another one, and keys whose default follows from it. Every choice
+// is a line for the screen. Private to sim/config.
+#pragma once
+
+#include "sim/config/run_config.h"
+#include "sim/config/tree.h"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace fedhive::sim {
+
+/// Where --set or a sweep names another strategy than the file, removes the other keys of the file's section `strategy`, which were
+/// that strategy's; keys that --set or the sweep gives stay. Returns a line that names them, or "".
+std::string leave_former_keys(Node& root);
+
+/// Fills in what the strategy needs and `gives(section, key)` denies; a line for each. `run` is complete but for these.
+///   strategy.option 1      with local rule scaffold, where clients do not take plain SGD steps
+///   data.root_examples     100 with an aggregator that needs them (Cao et al. 2021, arXiv:2012.13995)
+///   upload                 [{name: clip, norm: 1}] with server dp_ftrl
+std::vector<std::string> take_implied(RunConfig& run,
+                                      const std::function<bool(const std::string& section, const std::string& key)>& gives);
+
+}  // namespace fedhive::sim
