@@ -194,7 +194,7 @@ def filled(form, row, columns, names):
         return names.get(text, text) if not form_of_one else "" if text == "" else written(text, {"format": form_of_one})
 
     cell = re.sub(r"\{([^{}:]+)(?::([^{}]*))?\}", value_of, form)
-    return "–" if missing and all(missing) else cell
+    return "–" if missing and all(missing) else re.sub(r" ± *$", "", cell)  # of one run there is no deviation
 
 
 def table(root, spec, lines):
