@@ -127,8 +127,8 @@ TEST_SUITE("MethodCatalog") {
         for (const auto& [other, name] : std::vector<std::pair<std::string, std::string>>{
                  {"MeaMed", "mean_around_median"}, {"FedMGDA+", "fedmgda_plus"}, {"Top-k", "top_k"}, {"scaffnew", "proxskip"}})
             CHECK(methods_called(other).front().name == name);
-        CHECK(problem_of_name("fedprocs") ==
-              "methods fedprocs: no such method; did you mean 'fedprox'?; 'fedhive methods' lists all");
+        CHECK(problem_of_name("fedproxs") ==
+              "methods fedproxs: no such method; did you mean 'fedprox'?; 'fedhive methods' lists all");
         CHECK(problem_of_name("zzzzzzzz") == "methods zzzzzzzz: no such method; 'fedhive methods' lists all");
     }
 }
