@@ -15,6 +15,7 @@ MISTAKES = {
     "by_class_meets_model": (5, "* of 'u' (a vector of the model's shape), 'P' (a table of features by class): values by class meet numbers"),
     "by_class_meets_update": (5, "* of 'u' (a vector of the model's shape), 'known' (a number for each class): values by class meet numbers"),
     "by_class_never_given": (2, "memory 'S' is never given a value: return {S: …} from @fh.end or @fh.measure"),
+    "by_class_no_argument": (6, "'P' is read by the label where it is an argument: def loss(…, P), then P[y]"),
     "by_class_not_up": (2, "memory 'S': shape=\"logits\" of='visit' travels: add up=True"),
     "by_class_of_logits": (5, "fh.dot of 'logits' (a number for each class), 'P' (a table of features by class)", "logits meet a table of logits"),
     "by_class_of_number": (5, "'P' (a table of features by class): it is read by the label, as P[y]"),

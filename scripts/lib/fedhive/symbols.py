@@ -73,6 +73,8 @@ class Symbol(Arithmetic):
             return self.symbols.call("pick", self, index)
         if self.is_vector in rows.ROWS:
             fail(f"{self.spoken()}: it is read by the label, as P[y], and whole by fh.dot(out.z, P), fh.cos(out.z, P) and fh.norm(P)")
+        if self.operation == "name" and isinstance(index, Symbol) and index.value == rows.LABEL:
+            fail(f"'{self.value}' is read by the label where it is an argument: def loss(…, {self.value}), then {self.value}[y]")
         self._refuse("an index needs a value", "Formulas treat all elements of a vector alike. " + ALLOWED)
 
     def __setitem__(self, *_):
