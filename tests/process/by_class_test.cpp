@@ -173,16 +173,14 @@ server: [w = w + u, P = S, known = m]
         refused_by_class(by_class("fedproto") + Options{"model={name: lr}"}, "memory 'P' of ");
         refused_by_class(by_class("fedproto") + Options{"model={name: lr}"},
                          "has a row of features (z) for each class, the input of the last layer with parameters, but the model "
-                         "has one layer "
-                         "with parameters");
+                         "has only one layer with parameters");
         refused_by_class(by_class("fd") + Options{"task=regression",
                                                   "data={format: synthetic_linear, partition: {scheme: iid, clients: 13}}",
                                                   "model={name: linear_regression}"},
                          "is by class, but the task is 'regression', whose examples have none; allowed: classification");
         refused_by_class(by_class("fedproto") + Options{"mode={name: gradient_averaging}"},
                          "its clients do more than steps on the loss");
-        refused_by_class(by_class("fedproto") + Options{"training.clients_per_slot=4"},
-                         "needs the visit of every single client; allowed: 1");
+        refused_by_class(by_class("fedproto") + Options{"training.clients_per_slot=4"}, "training.clients_per_slot: ");
         for (const auto& [text, says] : std::vector<std::pair<std::string, std::string>>{
                  {"memories: [{name: P, owner: server, down: true, shape: feature}]\ngradient: g\n",
                   "method.yaml:1: memory 'P': shape: 'feature'; allowed: model, features, logits, classes"},
@@ -196,7 +194,7 @@ server: [w = w + u, P = S, known = m]
                   "method.yaml:2: memory 'counts' has a name that a loss reads; choose another"},
                  {"memories: [{name: P, owner: server, down: true, shape: features}]\ngradient: g + P\nserver: [w = w + u, P = "
                   "P]\n",
-                  "method.yaml:2: gradient: 'P' is no value here"},
+                  "method.yaml:2: gradient: 'P' has no value here"},
                  {"memories: [{name: P, owner: server, down: true, shape: features}]\nloss: sum(z * P)\nserver: [w = w + u, P "
                   "= P]\n",
                   "method.yaml:2: loss: a table by class is read by pick(TABLE, y)"},
@@ -205,10 +203,11 @@ server: [w = w + u, P = S, known = m]
                   "method.yaml:2: loss: dot and cos of a number for each class and a table of features by class"},
                  {"memories: [{name: P, owner: server, down: true, shape: features}]\nloss: norm(pick(P, y) - z)\nserver: [w = "
                   "w + P, P = P]\n",
-                  "method.yaml:3: server: a vector of the model's shape meets a table of features by class"},
+                  "method.yaml:3: server: cannot combine a vector of the model's shape with a table of features by class"},
                  {"memories: [{name: P, owner: server, down: true, shape: features}]\nloss: norm(pick(P, y) - z)\nserver: [w = "
                   "w + sum(P), P = P]\n",
-                  "method.yaml:3: server: sum, mean, norm, dot and cos are of vectors; here is a table of features by class"},
+                  "method.yaml:3: server: sum, mean, norm, dot, cos and threshold take vectors, found a table of features by "
+                  "class"},
                  {"memories: [{name: S, owner: visit, up: true, shape: features}]\nmeasure: S = logits\nserver: [w = w + u]\n",
                   "method.yaml:2: measure: 'S' is a vector of features, but its formula gives a number for each class"}}) {
             CAPTURE(text);

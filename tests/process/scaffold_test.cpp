@@ -175,9 +175,10 @@ TEST_SUITE("Scaffold") {
             CHECK_MESSAGE(run.output().find(text) != std::string::npos, run.output());
             CHECK_FALSE(std::filesystem::exists(run.out()));
         };
-        refused({"training.optimizer.momentum=0.9"}, "training.optimizer.momentum:");
-        refused({"training.optimizer={name: adam}"}, "training.optimizer.name:");
-        CHECK_FALSE(sha_with(plus({"strategy.option=1", "training.optimizer={name: adam}"})).empty());
+        refused({"strategy.option=2", "training.optimizer.momentum=0.9"}, "training.optimizer.momentum:");
+        refused({"strategy.option=2", "training.optimizer={name: adam}"}, "training.optimizer.name:");
+        CHECK(sha_with(plus({"strategy.option=1", "training.optimizer={name: adam}"})) ==
+              sha_with(plus({"training.optimizer={name: adam}"})));
         refused({"strategy={local: scaffold}"}, "strategy.weighting:");
         refused({"training.clients_per_slot=4"}, "training.clients_per_slot:");
         refused({"strategy.weighting=examples"}, "strategy.weighting:");
