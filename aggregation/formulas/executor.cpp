@@ -232,7 +232,7 @@ void Executor::gather_cuda(const Pass& pass, const Range& range) {
 /// The smallest of the largest `share` of these magnitudes, of at least one.
 double Executor::threshold_of(std::vector<std::uint32_t>& magnitudes, double share) const {
     if (magnitudes.empty()) return 0.0;
-    const double all = static_cast<double>(magnitudes.size());
+    const auto all = static_cast<double>(magnitudes.size());
     const double wanted = share > 0.0 ? std::min(std::round(share * all), all) : 0.0;
     const auto last = magnitudes.begin() + static_cast<std::ptrdiff_t>(std::max(wanted, 1.0)) - 1;
     std::nth_element(magnitudes.begin(), last, magnitudes.end(), std::greater<>());

@@ -49,7 +49,7 @@ std::string leave_former_keys(Node& root) {
         if (where.empty()) where = child.where();
     }
     if (left.empty()) return "";
-    const std::string line =
+    std::string line =
         fmt::format("{} of {} went with '{}' and {} not apply to '{}'; to have {}, use --set", fmt::join(left, ", "), where,
                     former, left.size() == 1 ? "does" : "do", name->text, left.size() == 1 ? "it" : "them");
     std::erase_if(strategy->children, [](const Node& child) { return !child.grafted; });

@@ -37,6 +37,7 @@ void Mixing::mix(const Arrivals& arrived, std::int64_t round, aggregation::Const
                  const TakeProducts& products, const Combine& combine, aggregation::ClientStates& states) {
     const std::vector<aggregation::Sender> senders = weighing.senders_of(arrived);
     std::vector<double> norms;
+    norms.reserve(senders.size());
     for (const aggregation::Sender& sender : senders) norms.push_back(sender.update_norm);
     aggregation::InnerProducts taken;
     if (takes_products_) taken = products(arrived.updates, aggregation::base_row(norms), {});
