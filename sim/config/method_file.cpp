@@ -102,11 +102,11 @@ void check_use(const Method& method, const Node& root) {
         if (is_mixed && (sets(Place::End, memory.name) || method.formulas.changes_in_steps(memory)))
             refuse(*root.find("mix"),
                    fmt::format("memory '{}' is set by `mix` and by its client's visit; only one of them sets it", memory.name));
-        if (is_mixed && is_read(memory.name)) continue;
         const Place place = memory.owner == MemoryOwner::Server                ? Place::Server
                             : memory.owner == MemoryOwner::Visit && !memory.up ? Place::Gradient
                                                                                : Place::End;
-        if (!sets(place, memory.name) && !method.formulas.changes_in_steps(memory) && !sets(Place::Measure, memory.name))
+        if (!is_mixed && !sets(place, memory.name) && !method.formulas.changes_in_steps(memory) &&
+            !sets(Place::Measure, memory.name))
             refuse(*root.find("memories"), fmt::format("memory '{}' is never set; `{}` must have a formula '{} = …'",
                                                        memory.name, word_of(place), memory.name));
         if (!is_read(memory.name)) refuse(*root.find("memories"), fmt::format("memory '{}' is never read", memory.name));

@@ -51,6 +51,27 @@ std::string what_local_takes(const RunConfig& run, const std::string& file) {
     return text;
 }
 
+/// A visit, or the client's own model, that begins at a memory of `end` or `mix` would lose what model.local keeps: these memories have no
+/// values there.
+void check_local_part(const RunConfig& run, const std::string& key, const std::string& file, const ConfigSource& source) {
+    using aggregation::formulas::Place;
+    const Method& method = *run.strategy.parts.method;
+    if (method.reads("local") && !run.model.has_local_part()) throw source.error(key, what_local_takes(run, file));
+    if (!run.model.has_local_part()) return;
+    for (const Place place : {Place::Start, Place::Judge}) {
+        if (!method.has(place) || method.formulas.parsed(place).reads("local")) continue;
+        for (const aggregation::formulas::MethodMemory& memory : method.formulas.memories)
+            if (memory.owner == aggregation::MemoryOwner::Client && !method.formulas.changes_in_steps(memory) &&
+                method.formulas.parsed(place).reads(memory.name))
+                throw source.error(
+                    "model.local",
+                    fmt::format(
+                        "`{}` of {} takes memory '{}' for the model, but this memory has no values for tensors that stay "
+                        "with the client; remove model.local, or choose another strategy",
+                        word_of(place), file, memory.name));
+    }
+}
+
 /// A loss is of classes, in place of the run's own, and computed on the host.
 void check_loss_formula(const RunConfig& run, const std::string& file, const ConfigSource& source) {
     if (!run.strategy.parts.method->has(aggregation::formulas::Place::Loss)) return;
@@ -89,7 +110,7 @@ void check_method(const RunConfig& run, const ConfigSource& source) {
                            fmt::format("the server of {} uses means with equal weights; allowed: uniform", file));
     if ((method->equal_weights || method->has(aggregation::formulas::Place::Cohort)) && !takes_mean && !method->sets_weights())
         throw source.error("strategy.aggregator", fmt::format("the server of {} uses means; allowed: mean", file));
-    if (method->reads("local") && !run.model.has_local_part()) throw source.error(key, what_local_takes(run, file));
+    check_local_part(run, key, file, source);
     if (method->has(aggregation::formulas::Place::Second) && run.training.graph)
         throw source.error("training.graph", fmt::format("{} computes a second gradient in a step; allowed: false", file));
     if (run.training.least_per_slot() > 1 && method->trains_alone())

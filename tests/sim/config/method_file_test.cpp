@@ -230,6 +230,7 @@ TEST_CASE("APlaceWithoutWhatItIsThereForIsRefused") {
     says(own + "mix: own = w_t + w\npeers: k.me\n", "'w' ");
     says(own + "mix: own = w_t + u\npeers: [let d = k.me]\n", "'weight");
     says("cohort: weight = k.me\n", "'k.me' ");
+    says("memories: [{name: own, owner: client}]\nmix: own = w_t + u\npeers: k.me\n", "memory 'own' is never read");
     says("losses_at: {F: c}\nstart: F * w_t\n", "m.yaml:1: losses_at: F: 'c' ");
     says("losses_at: {F: w_t}\ngradient: g\n", "m.yaml:1: losses_at: 'F'");
     says("losses_at: {F: w_t}\njudge: F * w_t\n", "'F' ");
@@ -282,6 +283,24 @@ TEST_CASE("WhatReadsTheClientsOwnPartNeedsOne") {
     const MethodFolder folder;
     const std::string refused = error_of(with_file(folder.file("gradient: g * (1 - local)\n")));
     CHECK_MESSAGE(refused.find("model.local names none") != std::string::npos, refused);
+}
+
+TEST_CASE("AVisitDoesNotBeginAtAMemoryWithoutTheClientsOwnPart") {
+    const MethodFolder folder;
+    const std::string local = "model: {name: mlp, local: [\"fc2*\"]}\nevaluation: {clients: {every: 1}}\n";
+    const auto refused = [&](const std::string& method) {
+        std::string config = with_file(folder.file("memories: [{name: own, owner: client, first: w_t}]\n" + method));
+        const std::string model = "model:\n  name: lr\n";
+        config.erase(config.find(model), model.size());
+        config.insert(config.find("clients: 4") + 10, ", holdout: 0.2");
+        return error_of(config + local);
+    };
+    for (const char* method :
+         {"start: own\nend: own = w\n", "end: own = w\njudge: w_t + own\n", "start: own\npeers: k.me\nmix: own = w_t + u\n"})
+        check_message("config", method, refused(method), "c.yaml:6: model.local");
+    for (const char* method : {"start: where(local, w_t, own)\nend: own = w\n",
+                               "gradient: [g = g, own = own - g]\njudge: own\n", "gradient: g + own\nend: own = w\n"})
+        CHECK_MESSAGE(refused(method).find("has no values") == std::string::npos, refused(method));
 }
 
 TEST_CASE("WhatDecidesResultsIsInTheHashAndNothingElse") {
