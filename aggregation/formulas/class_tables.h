@@ -1,5 +1,5 @@
 // Memories by class in formulas of parameters: a number for each class [C], and tables with a row for each class, of logits [C][C] or of
-// features [C][d]. They are small, and computed on the host, whatever the run's memory space.
+// features [C][d]. They are small, so the host computes them in a run on a GPU, too.
 //
 //   S + T      element by element, of one shape
 //   S / m      each row of a table by the number of its class

@@ -75,7 +75,7 @@ std::vector<std::string> row_function_names() {
 
 namespace {
 
-/// An operation on a table by class, or on values of which one is a table.
+/// The shape of an operation with a table by class among its arguments.
 RowShape of_table(Op op, std::span<const Node* const> args) {
     const auto refused = [](const std::string& problem) { return RowShape{Shape::Number, problem}; };
     if (op == Op::PickRow) {

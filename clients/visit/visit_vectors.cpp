@@ -1,5 +1,6 @@
 #include "clients/visit/visit_vectors.h"
 
+#include "aggregation/formulas/cohort_values.h"
 #include "aggregation/math/vector_ops.h"
 
 #include <algorithm>
@@ -41,7 +42,7 @@ ParamBuffer mask_of(const aggregation::Layout& layout, const LocalPart& local_pa
 
 Executor executor_of(const MethodFormulas& method, Place place) {
     Executor executor(method.of_vectors(place));
-    for (const auto& [name, value] : method.keys) executor.set(name, value);
+    aggregation::formulas::set_keys(executor, method);
     return executor;
 }
 

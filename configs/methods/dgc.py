@@ -1,6 +1,6 @@
 # Deep gradient compression: Lin et al. 2018 (arXiv:1712.01887), Algorithm 1 with momentum correction and factor masking, on the update of a visit.
 # m <- beta * m + u; v <- v + m; the largest values of v come up and are taken out of v and m.
-# Differs: an update of local steps stands for the paper's gradient; no warm-up of `kept`, and no clipping (training.clip_norm). What comes up is stored densely:
+# Differs: an update of local steps stands for the paper's gradient; one threshold is of the whole update, not of each layer; no warm-up of `kept`, and no clipping (training.clip_norm). What comes up is stored densely:
 # a real server would get the places and values of `kept` of it.
 # For: compression.
 import fedhive as fh

@@ -1,4 +1,5 @@
 # D-PSGD: Lian et al. 2017 (arXiv:1705.09056), Algorithm 1, on a ring by client id, with local steps: w_i <- sum of W_ij w_j over i and its two neighbours.
+# Differs: clients mix the models that their local steps give; in the paper each step's gradient is added to the mixture of the models before it.
 # Nobody averages all models: the global model is their mean, for evaluation alone. training.cohort must be all clients, or a ring has holes.
 # For: optimisation.
 import fedhive as fh

@@ -1,6 +1,7 @@
 # pFedGraph: Ye et al. 2023 (ICML): each client begins at a mixture of models like its own, and is pulled to its direction.
 # Weights a minimise alpha |a - p|^2 - sum of a_j cos(u_i, u_j) on the simplex, p_j = n_j / n; the client minimises F_i(w) - lambda cos(w, mixture).
-# Differs: likeness is of the updates since the model that was sent, not since the first one. It is the own model that evaluation.clients.personalized judges.
+# Differs: likeness is of the updates since the model that was sent, not since the first one. The authors' code adds lambda times the inner product with the
+# sum of the normalised models where the cosine is subtracted here, and counts a cosine above 0.9 as 1. It is the own model that evaluation.clients.personalized judges.
 # For: personal.
 import fedhive as fh
 

@@ -1,5 +1,6 @@
 # SparseFed: Panda et al. 2022 (AISTATS, arXiv:2112.06274), Algorithm 1: clipped updates; of momentum and error feedback the server takes the largest values.
 # m <- rho * m + mean of u_k / max(1, |u_k| / L); e <- e + m; the largest values of e are the step, and are taken out of e and m.
+# That they leave m is momentum factor masking, as in FetchSGD (arXiv:2007.07682).
 # For: robust.
 import fedhive as fh
 

@@ -265,9 +265,10 @@ MethodComparison compare_with_python(const Method& method) {
 
     if (method.has(Place::Mix)) {
         Drawn mixed = server;
-        for (const auto& [name, value] : evaluated(method.formulas, Place::Peers, server))
+        const Results peers = evaluated(method.formulas, Place::Peers, server);
+        for (const auto& [name, value] : peers)
             if (name != "weight") mixed.numbers[name] = value;
-        const Numbers weights = evaluated(method.formulas, Place::Peers, server).at("weight");
+        const Numbers& weights = peers.at("weight");
         for (const auto& [name, vectors] : server.of_updates) mixed.vectors[name] = weighted(vectors, weights);
         ours["mix"] = evaluated(method.formulas, Place::Mix, mixed);
     }

@@ -72,7 +72,7 @@ std::vector<std::string> take_implied(RunConfig& run,
     }
     if (has_tree_noise(run) && !gives("", "upload")) {
         run.upload = {Chosen{"clip", completed({}, entry_of(clients::upload_catalog(), "clip", "step of an upload").keys)}};
-        lines.push_back(fmt::format("upload: clip to norm {}, which the noise of server '{}' goes by",
+        lines.push_back(fmt::format("upload: clip to norm {}, since the noise of server '{}' depends on the norm",
                                     run.upload.front().values.number("norm"), run.strategy.parts.server.name));
     }
     return lines;

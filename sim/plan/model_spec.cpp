@@ -124,7 +124,7 @@ void freeze(const LoadedConfig& loaded, clients::ModelSpec& spec) {
                                    fmt::format("leaves no parameter to train; the model has: {}", listed(names)));
 }
 
-/// Clients share what they tell by class, whatever they keep of the model.
+/// Clients send memories by class, so model.local may keep the whole model.
 bool sends_by_class(const RunConfig& run) {
     const Method* method = run.strategy.parts.method.get();
     return method != nullptr &&

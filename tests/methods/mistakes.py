@@ -80,7 +80,7 @@ MISTAKES = {
     "loss_of_memory": (5, "@fh.loss reads 'last', which belongs to another function", "what also_at names"),
     "loss_of_parameters": (3, "@fh.loss's argument 'w' is not known"),
     "loss_of_two_kinds": (4, "'logits' (a number for each class), 'z' (a vector of features)", "fh.sum, fh.mean or fh.dot make one number of a vector"),
-    "loss_of_kept": (3, "fh.loss_at('F', …): it takes \"w_t\" or a memory that a client reads; there are: w_t"),
+    "loss_of_kept": (3, "fh.loss_at('F', …): the vector 'c' is not known. There are: w_t"),
     "loss_part": (4, "out's 'logit' is not known; did you mean 'logits'? There are: logits, z"),
     "loss_power": (4, "a power whose exponent is 'logits' (a number for each class): an exponent is a number"),
     "max_of_python": (4, "max() or min() needs a value", _CHOICES),

@@ -146,11 +146,7 @@ TEST_SUITE("ByClass") {
             CAPTURE(method.front());
             FedhiveRun run(small_config(), set(method));
             by_class_ended_well(run);
-            const auto row = read_csv(run.out() / "clients.csv").back();
-            FedhiveRun again;
-            again.start({"replay", run.out().string(), "--round", row.at("round"), "--client", row.at("client_id")});
-            by_class_ended_well(again);
-            CHECK_MESSAGE(again.output().find(": the same bits as in the run") != std::string::npos, again.output());
+            check_last_visit_replays(run);
         }
     }
 

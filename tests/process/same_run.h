@@ -73,4 +73,14 @@ inline void check_same_run(const std::filesystem::path& run, const std::filesyst
     check_no_leftovers(run);
 }
 
+/// The visit in the last row of clients.csv gives the same bits again.
+inline void check_last_visit_replays(const FedhiveRun& run) {
+    const auto row = read_csv(run.out() / "clients.csv").back();
+    FedhiveRun again;
+    again.start({"replay", run.out().string(), "--round", row.at("round"), "--client", row.at("client_id")});
+    const std::string ended = again.end();
+    CHECK_MESSAGE(ended == "exited with status 0", again.output());
+    CHECK_MESSAGE(again.output().find(": the same bits as in the run") != std::string::npos, again.output());
+}
+
 }  // namespace fedhive::testing

@@ -24,7 +24,7 @@ def is_by_class(is_vector):
 
 
 def shape(operation, arguments):
-    """Returns the shape of an operation of which an argument is by class, as Symbol.shape. Raises MethodError if they do not fit."""
+    """Returns the shape of an operation on values by class, as Symbol.shape. Raises MethodError if they do not fit."""
     spoken = ", ".join(a.spoken() for a in arguments)
     if operation in OF_VECTORS:
         fail(f"fh.{operation} of {spoken}: a memory by class is computed element by element; there is no number of all its elements")

@@ -112,9 +112,9 @@ class Declarations:
         """Declares the loss of a client's examples at a vector that it has before it trains."""
         self.declare(name)
         vector = at if isinstance(at, str) else getattr(at, "value", None)
-        known = ["w_t", *self.memories_of("client"), *(m for m in self.memories_of("server") if self.memories[m].get("down"))]
+        known = ["w_t", *(m for m in self.at_client() if not self.is_by_class(m))]
         if vector not in known:
-            fail(f"fh.loss_at('{name}', …): it takes \"w_t\" or a memory that a client reads; there are: {', '.join(known)}")
+            fail(unknown(f"fh.loss_at('{name}', …): the vector", str(vector), known))
         self.losses_at[name] = vector
         return self.value(name, False)
 

@@ -147,7 +147,7 @@ std::vector<float> values_of(const json& values) {
     return values[0].is_array() ? flat(values) : values.get<std::vector<float>>();
 }
 
-/// What a measure sums by class, whatever the batches.
+/// The sums of a measure by class are the same for all batches.
 void check_measure(const MethodFormulas& method, const json& examples, const json& expected) {
     RowLoss rows(simplified(method.parsed(Place::Measure), method.keys), {kGoldenSizes.classes, kGoldenSizes.features});
     rows.set("n", 48.0);

@@ -133,7 +133,8 @@ TEST_CASE("DpFtrlClipsWhereNoChainIsGiven") {
     REQUIRE_EQ(config.run.upload.size(), 1);
     CHECK_EQ(config.run.upload[0].name, "clip");
     CHECK_EQ(config.run.upload[0].values.number("norm"), 1.0);
-    CHECK_EQ(config.notes, std::vector<std::string>{"upload: clip to norm 1, which the noise of server 'dp_ftrl' goes by"});
+    CHECK_EQ(config.notes,
+             std::vector<std::string>{"upload: clip to norm 1, since the noise of server 'dp_ftrl' depends on the norm"});
     CHECK_ERROR_AT(error_of(kMinimal + "strategy: {name: dp_ftrl}\nupload: []\n"), "c.yaml:8: upload");
 }
 
