@@ -43,6 +43,8 @@ struct RoundUpdates {
     std::uint64_t num_clients = 0;  // of the run
     LocalSteps local{};
     std::uint64_t round = 0;  // from 0
+    std::span<const double>
+        server_numbers{};  // memories of a method's server that are numbers, as they were sent, in the method's order
 
     std::size_t size() const { return senders.size(); }
     /// The row of the root client's update, for a rule with `root`.
@@ -52,9 +54,10 @@ struct RoundUpdates {
 /// What a weight rule gives to the rule that combines the updates: c_k and w_k of Σ c_k u_k / Σ w_k, or, where that does not
 /// divide, of Σ c_k u_k.
 struct Coefficients {
-    std::vector<double> of_updates;  // c_k, one for each update; 0 leaves it out
-    std::vector<double> weights{};   // w_k; empty: the same as of_updates
-    double of_last_aggregate = 0.0;  // for rules that keep it
+    std::vector<double> of_updates;              // c_k, one for each update; 0 leaves it out
+    std::vector<double> weights{};               // w_k; empty: the same as of_updates
+    double of_last_aggregate = 0.0;              // for rules that keep it
+    std::vector<std::vector<double>> further{};  // c_k of further sums Σ c_k u_k, for a server that reads several
 };
 
 class WeightRule {

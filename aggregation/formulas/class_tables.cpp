@@ -8,19 +8,22 @@
 
 namespace fedhive::aggregation::formulas {
 
-std::string_view word_of_class_shape(MemoryShape shape) {
+std::string_view word_of_shape(MemoryShape shape) {
+    if (shape == MemoryShape::Scalar) return "number";
     if (shape == MemoryShape::Classes) return "classes";
     if (shape == MemoryShape::ClassesByClasses) return "logits";
     return shape == MemoryShape::ClassesByFeatures ? "features" : "";
 }
 
-std::optional<MemoryShape> class_shape_named(std::string_view word) {
+std::optional<MemoryShape> shape_named(std::string_view word) {
+    if (word == word_of_shape(MemoryShape::Scalar)) return MemoryShape::Scalar;
     for (const MemoryShape shape : kClassShapes)
-        if (word_of_class_shape(shape) == word) return shape;
+        if (word_of_shape(shape) == word) return shape;
     return std::nullopt;
 }
 
 Shape value_shape(MemoryShape shape) {
+    if (shape == MemoryShape::Scalar) return Shape::Number;
     if (shape == MemoryShape::Classes) return Shape::Classes;
     if (shape == MemoryShape::ClassesByClasses) return Shape::ClassTable;
     return shape == MemoryShape::ClassesByFeatures ? Shape::FeatureTable : Shape::Vector;
@@ -69,6 +72,7 @@ ClassSizes ClassSizes::of(const Memories& memories) {
 }
 
 std::size_t ClassSizes::floats_of(Shape shape) const {
+    if (shape == Shape::Number) return 1;
     return classes * (shape == Shape::ClassTable ? classes : shape == Shape::FeatureTable ? features : 1);
 }
 

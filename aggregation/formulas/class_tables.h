@@ -25,9 +25,9 @@ struct MethodFormulas;
 
 /// The shapes of memories by class, as method files name them: classes [C], logits [C][C], features [C][d].
 inline constexpr std::array kClassShapes{MemoryShape::Classes, MemoryShape::ClassesByClasses, MemoryShape::ClassesByFeatures};
-/// Empty for another shape.
-std::string_view word_of_class_shape(MemoryShape shape);
-std::optional<MemoryShape> class_shape_named(std::string_view word);
+/// Empty for another shape. A Scalar is "number".
+std::string_view word_of_shape(MemoryShape shape);
+std::optional<MemoryShape> shape_named(std::string_view word);
 
 Shape value_shape(MemoryShape shape);
 /// What of one example is summed into a memory of that shape: a number, a number for each class, features.

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
+#include <vector>
 
 namespace fedhive::aggregation::formulas {
 
@@ -28,6 +30,34 @@ double to_nearest(std::size_t k, std::size_t count, const InnerProducts& product
     return std::accumulate(distances.begin(), end, 0.0);
 }
 
+/// Joins the pair of parts with the largest cosine between members until two parts are left.
+Numbers bipartition(const Numbers& among, const InnerProducts& products) {
+    struct Pair {
+        double cosine;
+        std::size_t one, other;
+    };
+    std::vector<std::size_t> members;
+    for (std::size_t k = 0; k < among.size(); ++k)
+        if (among[k] != 0.0) members.push_back(k);
+    std::vector<Pair> pairs;
+    for (std::size_t i = 0; i < members.size(); ++i)
+        for (std::size_t j = i + 1; j < members.size(); ++j)
+            pairs.push_back({products.cosine(members[i], members[j]), members[i], members[j]});
+    std::ranges::stable_sort(pairs, std::greater<>(), &Pair::cosine);
+    std::vector<std::size_t> part(among.size());
+    std::iota(part.begin(), part.end(), std::size_t{0});
+    std::size_t parts = members.size();
+    for (const Pair& pair : pairs) {
+        const std::size_t kept = part[pair.one], joined = part[pair.other];
+        if (parts <= 2 || kept == joined) continue;
+        std::ranges::replace(part, joined, kept);
+        --parts;
+    }
+    Numbers result(among.size(), 0.0);
+    for (const std::size_t k : members) result[k] = part[k] == part[members.front()] ? 0.0 : 1.0;
+    return result;
+}
+
 }  // namespace
 
 Numbers of_products(Op op, const Numbers& argument, const InnerProducts* products) {
@@ -41,6 +71,7 @@ Numbers of_products(Op op, const Numbers& argument, const InnerProducts* product
         return result;
     }
     const Numbers x = argument.size() == rows ? argument : Numbers(rows, argument.front());
+    if (op == Op::BipartitionK) return bipartition(x, *products);
     if (op == Op::DistanceK) {
         result = squared_distances(x, *products);
         for (double& value : result) value = std::sqrt(value);

@@ -4,6 +4,8 @@
 //   cos_k(x)       the cosine of the same vectors; 0 where one of them is 0
 //   distance_k(x)  |u_k − Σ_j x_j u_j|
 //   nearest_k(m)   Σ |u_k − u_j|² over the m updates j ≠ k that are nearest to u_k; over all others if there are fewer
+//   bipartition_k(x)  of the updates with x_k ≠ 0, in two parts so that the largest cosine between the parts is least (Sattler et al. 2021,
+//                  arXiv:1910.01991, equation 20): 1 in the part without the first of them, else 0; all 0 for fewer than two
 #pragma once
 
 #include "aggregation/formulas/numbers.h"
@@ -13,7 +15,7 @@ namespace fedhive::aggregation::formulas {
 
 /// The value of a node whose op is_of_products, one number for each update. products: of the updates, in their order.
 ///
-/// Order    as InnerProducts, j in cohort order; nearest_k adds the smallest distance first.
+/// Order    as InnerProducts, j in cohort order; nearest_k adds the smallest distance first; of equal cosines, a bipartition joins the first pair.
 /// Memory   K numbers.
 /// Throws   Fault without products.
 Numbers of_products(Op op, const Numbers& argument, const InnerProducts* products);

@@ -6,7 +6,14 @@ void set_keys(Executor& executor, const MethodFormulas& method) {
     for (const auto& [name, value] : method.keys) executor.set(name, value);
 }
 
-void set_cohort(Executor& executor, const std::vector<std::string>& reports, const RoundUpdates& updates) {
+std::vector<std::string> server_numbers_of(const MethodFormulas& method) {
+    std::vector<std::string> names;
+    for (const MethodMemory& memory : method.memories)
+        if (memory.is_number() && memory.owner == MemoryOwner::Server) names.push_back(memory.name);
+    return names;
+}
+
+void set_cohort(Executor& executor, const CohortNames& names, const RoundUpdates& updates) {
     const auto each = [&](const auto& value) {
         Numbers values;
         for (const Sender& sender : updates.senders) values.push_back(value(sender));
@@ -17,23 +24,25 @@ void set_cohort(Executor& executor, const std::vector<std::string>& reports, con
     executor.set("k.loss", each([](const Sender& one) { return one.train_loss; }));
     executor.set("k.norm", each([](const Sender& one) { return one.update_norm; }));
     executor.set("k.sent_loss", each([](const Sender& one) { return one.sent_loss; }));
-    for (std::size_t r = 0; r < reports.size(); ++r)
-        executor.set("k." + reports[r], each([&](const Sender& one) { return one.reports.at(r); }));
+    for (std::size_t r = 0; r < names.reports.size(); ++r)
+        executor.set("k." + names.reports[r], each([&](const Sender& one) { return one.reports.at(r); }));
     executor.set("round", static_cast<double>(updates.round));
     executor.set("clients", static_cast<double>(updates.num_clients));
     executor.set("received", static_cast<double>(updates.size()));
+    for (std::size_t i = 0; i < updates.server_numbers.size(); ++i)
+        executor.set(names.numbers.at(i), updates.server_numbers[i]);
     executor.set_products(updates.products);
 }
 
 CohortNumbers numbers_beside_weights(const Executor& executor) {
     CohortNumbers numbers;
     for (const Target& target : executor.program().formulas.targets)
-        if (target.name != "weight") numbers.emplace(target.name, executor.number(target.name));
+        if (target.shape == Shape::Number) numbers.emplace(target.name, executor.number(target.name));
     return numbers;
 }
 
-Numbers weights_of(const Executor& executor, std::size_t count) {
-    const Numbers& weights = executor.numbers("weight");
+Numbers weights_of(const Executor& executor, std::size_t count, std::string_view target) {
+    const Numbers& weights = executor.numbers(target);
     return weights.size() == count ? weights : Numbers(count, weights.front());
 }
 

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace fedhive::aggregation::formulas {
@@ -17,13 +18,23 @@ using CohortNumbers = std::map<std::string, double>;
 
 void set_keys(Executor& executor, const MethodFormulas& method);
 
-/// Sets k.n, k.steps, …, the reports in their order, round, clients, received, and the inner products.
-void set_cohort(Executor& executor, const std::vector<std::string>& reports, const RoundUpdates& updates);
+/// The memories of the server that are numbers.
+std::vector<std::string> server_numbers_of(const MethodFormulas& method);
 
-/// After run(): the targets beside `weight`.
+/// What a method's cohort has beside numbers that every cohort has, in the method's order.
+struct CohortNames {
+    explicit CohortNames(const MethodFormulas& method) : reports(method.reports), numbers(server_numbers_of(method)) {}
+
+    std::vector<std::string> reports, numbers;
+};
+
+/// Sets k.n, k.steps, …, reports, round, clients, received, numbers of the server, and the inner products.
+void set_cohort(Executor& executor, const CohortNames& names, const RoundUpdates& updates);
+
+/// After run(): the targets that are numbers, beside weights.
 CohortNumbers numbers_beside_weights(const Executor& executor);
 
-/// After run(): the target `weight`, one for each of `count` updates.
-Numbers weights_of(const Executor& executor, std::size_t count);
+/// After run(): the target `weight`, or another of one number for each of `count` updates.
+Numbers weights_of(const Executor& executor, std::size_t count, std::string_view target = "weight");
 
 }  // namespace fedhive::aggregation::formulas

@@ -255,7 +255,9 @@ private:
         }
         if (is_of_products(op)) {
             if (!scope_.products)
-                fail("dot_k, cos_k, distance_k and nearest_k need a round's updates; they are allowed only in `cohort`");
+                fail(
+                    "dot_k, cos_k, distance_k, nearest_k and bipartition_k need a round's updates; they are allowed only in "
+                    "`cohort`");
             if (node.shape == Shape::Vector || (op == Op::NearestK && node.shape != Shape::Number))
                 fail(fmt::format("{}, found {}",
                                  op == Op::NearestK ? "nearest_k takes a number of updates"

@@ -2,6 +2,8 @@
 
 #include "aggregation/math/vector_ops.h"
 
+#include <algorithm>
+
 namespace fedhive::aggregation::formulas {
 
 FormulaMix::FormulaMix(const MethodFormulas& method, const ServerScene& scene)
@@ -9,13 +11,18 @@ FormulaMix::FormulaMix(const MethodFormulas& method, const ServerScene& scene)
       mix_(method.parsed(Place::Mix)),
       scene_(scene),
       ranges_(ranges_of(scene.layout)),
-      reports_(method.reports) {
+      names_(method) {
     set_keys(peers_, method);
     set_keys(mix_, method);
     for (const MethodMemory& memory : method.memories) {
         if (memory.up) came_up_.push_back(memory.name);
-        if (memory.owner == MemoryOwner::Client) kept_.push_back(memory.name);
+        if (memory.owner == MemoryOwner::Client && !memory.is_by_class()) kept_.push_back(memory.name);
+        if (!memory.is_number() || !method.is_mixed(memory)) continue;
+        numbers_.emplace_back(memory.name, 0.0F);
+        changes_.push_back(
+            {scene_.memories.find(memory.name)->record_offset, {&numbers_.back().second, 1, MemorySpace::Host}, false});
     }
+    takes_sum_ = mix_.reads("u") || std::ranges::any_of(came_up_, [&](const std::string& name) { return mix_.reads(name); });
     for (const std::string& name : mix_.program().stored) {
         const Memory& memory = *scene_.memories.find(name);
         set_zero(rooms_.emplace_back(memory.floats, MemorySpace::Host));  // what is between tensors stays 0
@@ -25,7 +32,7 @@ FormulaMix::FormulaMix(const MethodFormulas& method, const ServerScene& scene)
 }
 
 Coefficients FormulaMix::weigh(const RoundUpdates& updates, std::size_t own) {
-    set_cohort(peers_, reports_, updates);
+    set_cohort(peers_, names_, updates);
     Numbers is_me, ids;
     for (std::size_t k = 0; k < updates.size(); ++k) {
         is_me.push_back(k == own ? 1.0 : 0.0);
@@ -41,17 +48,21 @@ Coefficients FormulaMix::weigh(const RoundUpdates& updates, std::size_t own) {
 
 const std::vector<RecordChange>& FormulaMix::mixed(ConstParamSpan sent, ConstParamSpan sum, ConstParamSpan record) {
     mix_.set("w_t", scene_.memories.of(sent, kModel));
-    mix_.set("u", scene_.memories.of(sum, kModel));
-    for (const std::string& name : came_up_) mix_.set(name, scene_.memories.of(sum, name));
+    if (takes_sum_) {
+        mix_.set("u", scene_.memories.of(sum, kModel));
+        for (const std::string& name : came_up_) mix_.set(name, scene_.memories.of(sum, name));
+    }
     for (const std::string& name : kept_) {
         const Memory& memory = *scene_.memories.find(name);
-        mix_.set(name, record.part(memory.record_offset, memory.floats));
+        const ConstParamSpan values = record.part(memory.record_offset, memory.floats);
+        memory.shape == MemoryShape::Scalar ? mix_.set(name, values.host().front()) : mix_.set(name, values);
     }
     mix_.set("round", round_);
     mix_.set("clients", static_cast<double>(scene_.num_clients));
     mix_.set("received", received_);
     for (const auto& [name, value] : numbers_beside_weights(peers_)) mix_.set(name, value);
     mix_.run(ranges_);
+    for (auto& [name, value] : numbers_) value = static_cast<float>(mix_.number(name));
     return changes_;
 }
 

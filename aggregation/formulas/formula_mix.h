@@ -11,7 +11,9 @@
 #include "aggregation/memory/param_buffer.h"
 
 #include <cstddef>
+#include <deque>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace fedhive::aggregation::formulas {
@@ -31,15 +33,20 @@ public:
     /// Memory   P floats for each memory.
     const std::vector<RecordChange>& mixed(ConstParamSpan sent, ConstParamSpan sum, ConstParamSpan record);
 
+    /// mixed() reads `sum`.
+    bool takes_sum() const { return takes_sum_; }
+
 private:
     Executor peers_, mix_;
     ServerScene scene_;
     std::vector<Range> ranges_;
-    std::vector<std::string> reports_;
-    std::vector<std::string> came_up_{}, kept_{};  // memories that `mix` may read
-    std::vector<ParamBuffer> rooms_{};             // as the program's stored vectors
+    CohortNames names_;
+    std::vector<std::string> came_up_{}, kept_{};          // memories that `mix` may read
+    std::vector<ParamBuffer> rooms_{};                     // as the program's stored vectors
+    std::deque<std::pair<std::string, float>> numbers_{};  // memories that `mix` sets; a deque: changes_ has their places
     std::vector<RecordChange> changes_{};
     double round_ = 0.0, received_ = 0.0;
+    bool takes_sum_ = false;
 };
 
 }  // namespace fedhive::aggregation::formulas

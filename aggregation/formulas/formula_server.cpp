@@ -19,26 +19,30 @@ class FormulaWeights final : public WeightRule {
 public:
     FormulaWeights(const MethodFormulas& method, std::shared_ptr<CohortNumbers> numbers)
         : executor_(method.parsed(Place::Cohort)),
-          reports_(method.reports),
+          names_(method),
           sets_weights_(method.sets(Place::Cohort, "weight")),
+          num_further_(method.num_further()),
           numbers_(std::move(numbers)) {
         set_keys(executor_, method);
     }
 
     Coefficients weigh(const RoundUpdates& updates) override {
-        set_cohort(executor_, reports_, updates);
+        set_cohort(executor_, names_, updates);
         executor_.run({});
         Coefficients result;
         for (const Sender& sender : updates.senders) result.of_updates.push_back(sender.weight);
         *numbers_ = numbers_beside_weights(executor_);
         if (sets_weights_) result.of_updates = weights_of(executor_, updates.size());
+        for (std::size_t i = 0; i < num_further_; ++i)
+            result.further.push_back(weights_of(executor_, updates.size(), further_name(i)));
         return result;
     }
 
 private:
     Executor executor_;
-    std::vector<std::string> reports_;
+    CohortNames names_;
     bool sets_weights_;
+    std::size_t num_further_;
     std::shared_ptr<CohortNumbers> numbers_;
 };
 
@@ -50,13 +54,16 @@ public:
           scene_(scene),
           ranges_(ranges_of(scene.layout)),
           buffers_mean_(make_server_sgd({})),
-          numbers_(std::move(numbers)) {
+          numbers_(std::move(numbers)),
+          num_further_(method.num_further()) {
         set_keys(executor_, method);
         for (const MethodMemory& memory : method.memories) {
             if (memory.owner == MemoryOwner::Server && !memory.down)
                 moments_.push_back({memory.name, static_cast<float>(memory.first), {}});
             else if (memory.down || memory.up)
                 travelling_.push_back(memory.name);
+            if (memory.is_number() && memory.owner == MemoryOwner::Server && method.sets(Place::Server, memory.name))
+                numbers_set_.push_back(memory.name);
         }
     }
 
@@ -70,10 +77,18 @@ public:
         for (const std::string& name : travelling_) {
             const bool is_server = scene_.memories.find(name)->owner == MemoryOwner::Server;
             const ConstParamSpan values = scene_.memories.of(is_server ? global : aggregate.values, name);
+            if (scene_.memories.find(name)->shape == MemoryShape::Scalar) {
+                const double number = HostView(values).host().front();
+                executor_.set(name, number);
+                by_class_.set(name, number);
+                continue;
+            }
             executor_.set(name, values);
             if (is_server) executor_.write_to(name, scene_.memories.of(next, name));
             if (by_class_.reads(name)) by_class_.set(name, HostView(values).host());
         }
+        FEDHIVE_CHECK_EQ(aggregate.further.size(), num_further_);
+        for (std::size_t i = 0; i < num_further_; ++i) bind_further(further_name(i), aggregate.further[i]);
         for (Kept& kept : moments_) {
             const ParamSpan values = prepare_moment(kept.values, global, kept.first);
             executor_.set(kept.name, ConstParamSpan(values));
@@ -90,6 +105,10 @@ public:
         executor_.run(ranges_);
         by_class_.run();
         for (const auto& [name, values] : by_class_.results()) copy(scene_.memories.of(next, name), values);
+        for (const std::string& name : numbers_set_) {
+            const auto value = static_cast<float>(executor_.number(name));
+            copy(scene_.memories.of(next, name), ConstParamSpan{&value, 1, MemorySpace::Host});
+        }
     }
 
     std::vector<Moment> moments(std::size_t num_floats, MemorySpace space) override {
@@ -106,6 +125,18 @@ private:
         ParamBuffer values{};
     };
 
+    /// The sum by a further weight: of the updates, and of what comes up beside them.
+    void bind_further(const std::string& weight, ConstParamSpan sum) {
+        executor_.set(weight + ".u", scene_.memories.of(sum, kModel));
+        for (const Memory& memory : scene_.memories.all()) {
+            if (!memory.up) continue;
+            const std::string name = weight + "." + std::string(memory.name());
+            const ConstParamSpan values = scene_.memories.of(sum, memory.name());
+            executor_.set(name, values);
+            if (by_class_.reads(name)) by_class_.set(name, HostView(values).host());
+        }
+    }
+
     void step_buffers(ParamSpan next, ConstParamSpan global, const Aggregate& aggregate) {
         const std::size_t first = scene_.layout.num_trainable(), width = scene_.layout.num_floats() - first;
         if (width == 0) return;
@@ -119,8 +150,9 @@ private:
     std::vector<Range> ranges_;
     std::unique_ptr<ServerOptimizer> buffers_mean_;
     std::shared_ptr<const CohortNumbers> numbers_;
-    std::deque<Kept> moments_{};  // a deque: names keep their places
-    std::vector<std::string> travelling_{};
+    std::size_t num_further_;
+    std::deque<Kept> moments_{};                             // a deque: names keep their places
+    std::vector<std::string> travelling_{}, numbers_set_{};  // numbers_set_: memories
 };
 
 }  // namespace

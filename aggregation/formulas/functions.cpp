@@ -37,6 +37,7 @@ constexpr std::array kFunctions = {
     Function{"cos_k", Op::CosK, 1},
     Function{"distance_k", Op::DistanceK, 1},
     Function{"nearest_k", Op::NearestK, 1},
+    Function{"bipartition_k", Op::BipartitionK, 1},
 };
 
 }  // namespace

@@ -18,6 +18,8 @@ void add(Names& names, Shape shape, std::initializer_list<const char*> list) {
     for (const char* name : list) names.emplace(name, shape);
 }
 
+bool is_own_number(const MethodMemory& memory) { return memory.is_number() && memory.owner == MemoryOwner::Client; }
+
 /// A client reads it, beside what its own visit makes.
 bool is_at_client(const MethodMemory& memory) {
     return memory.owner == MemoryOwner::Client || (memory.owner == MemoryOwner::Server && memory.down);
@@ -34,8 +36,8 @@ MethodMemory memory_of(std::istringstream& words) {
     FEDHIVE_CHECK(!words.fail(), "a memory of a method");
     memory.owner = owner == "server" ? MemoryOwner::Server : owner == "client" ? MemoryOwner::Client : MemoryOwner::Visit;
     memory.first = std::strtod(first.c_str(), nullptr);
-    for (std::string word; words >> word;) {  // "drawn", or the shape of one by class
-        const std::optional<MemoryShape> shape = class_shape_named(word);
+    for (std::string word; words >> word;) {  // "drawn", or a shape
+        const std::optional<MemoryShape> shape = shape_named(word);
         FEDHIVE_CHECK(shape.has_value() || word == "drawn", "a memory of shape '{}'", word);
         if (shape) memory.shape = *shape;
         memory.drawn = memory.drawn || word == "drawn";
@@ -44,6 +46,8 @@ MethodMemory memory_of(std::istringstream& words) {
 }
 
 }  // namespace
+
+std::string further_name(std::size_t index) { return fmt::format("by_{}", index + 2); }
 
 bool MethodFormulas::sets(Place place, std::string_view name) const {
     const auto found = lines.find(place);
@@ -55,6 +59,24 @@ bool MethodFormulas::sets(Place place, std::string_view name) const {
     });
 }
 
+std::size_t MethodFormulas::num_further() const {
+    std::size_t count = 0;
+    while (count < kMostFurther && sets(Place::Cohort, further_name(count))) ++count;
+    return count;
+}
+
+bool MethodFormulas::reads_answers(Place place, const OtherAnswers& other) const {
+    if (!has(place)) return false;
+    const Formulas formulas = parsed(place);
+    return formulas.reads(other.name + ".logits") || formulas.reads(other.name + ".z");
+}
+
+std::uint64_t MethodFormulas::measure_passes() const {
+    if (!has(Place::Measure)) return 0;
+    return 1 + static_cast<std::uint64_t>(std::ranges::count_if(
+                   also_at, [&](const OtherAnswers& other) { return reads_answers(Place::Measure, other); }));
+}
+
 Shape MethodMemory::value_shape() const { return formulas::value_shape(shape); }
 
 MemorySpec MethodMemory::spec(bool mixed) const {
@@ -64,18 +86,25 @@ MemorySpec MethodMemory::spec(bool mixed) const {
             .shape = shape,
             .first = begins_as_model && client ? FirstValue::SentModel
                      : drawn                   ? FirstValue::Drawn
+                     : is_number()             ? FirstValue::Number
                                                : FirstValue::Zero,
             .down = down,
             .up = up,
             .change = !client ? MemoryChange::Nothing
                       : mixed ? MemoryChange::Mixed
-                              : MemoryChange::Set};
+                              : MemoryChange::Set,
+            .start = static_cast<float>(first)};
 }
 
 /// The numbers that a place's formulas give beside the weights.
 void MethodFormulas::add_numbers_of(Place place, Scope& scope) const {
     for (const Target& target : parsed(place).targets)
-        if (target.name != "weight") scope.given.emplace(target.name, Shape::Number);
+        if (target.shape == Shape::Number) scope.given.emplace(target.name, Shape::Number);
+}
+
+void MethodFormulas::add_server_numbers(Scope& scope) const {
+    for (const MethodMemory& memory : memories)
+        if (memory.is_number() && memory.owner == MemoryOwner::Server) scope.given.emplace(memory.name, Shape::Number);
 }
 
 Scope MethodFormulas::scope(Place place) const {
@@ -86,7 +115,10 @@ Scope MethodFormulas::scope(Place place) const {
         if (place == Place::Peers) add(scope.given, Shape::Cohort, {"k.me", "k.id"});
         for (const std::string& report : reports) scope.given.emplace("k." + report, Shape::Cohort);
         add(scope.given, Shape::Number, {"round", "clients", "received"});
+        add_server_numbers(scope);
         scope.targets.emplace("weight", Shape::Cohort);
+        for (std::size_t i = 0; place == Place::Cohort && i < kMostFurther; ++i)
+            scope.targets.emplace(further_name(i), Shape::Cohort);
         scope.numbers = scope.products = true;
         return scope;
     }
@@ -99,6 +131,11 @@ Scope MethodFormulas::scope(Place place) const {
             scope.given.emplace(memory.name, memory.value_shape());
             if (memory.owner == MemoryOwner::Server) scope.targets.emplace(memory.name, memory.value_shape());
         }
+        for (std::size_t i = 0; i < num_further(); ++i) {
+            scope.given.emplace(further_name(i) + ".u", Shape::Vector);
+            for (const MethodMemory& memory : memories)
+                if (memory.up) scope.given.emplace(further_name(i) + "." + memory.name, memory.value_shape());
+        }
         if (has(Place::Cohort)) add_numbers_of(Place::Cohort, scope);
         return scope;
     }
@@ -107,26 +144,30 @@ Scope MethodFormulas::scope(Place place) const {
         add(scope.given, Shape::Number, {"round", "clients", "received"});
         for (const MethodMemory& memory : memories) {
             if (memory.is_by_class() || (memory.owner != MemoryOwner::Client && !memory.up)) continue;
-            scope.given.emplace(memory.name, Shape::Vector);
-            if (memory.owner == MemoryOwner::Client) scope.targets.emplace(memory.name, Shape::Vector);
+            scope.given.emplace(memory.name, memory.value_shape());
+            if (memory.owner == MemoryOwner::Client) scope.targets.emplace(memory.name, memory.value_shape());
         }
         if (has(Place::Peers)) add_numbers_of(Place::Peers, scope);
         return scope;
     }
     add(scope.given, Shape::Number, {"lr", "round", "n"});
-    if (place == Place::Loss || place == Place::Measure) {
-        add(scope.given, Shape::Classes, {"logits", "counts"});
+    if (place == Place::Loss || place == Place::Measure || place == Place::Answer) {
+        if (place == Place::Loss) add(scope.given, Shape::Number, {"step", "steps"});
+        add(scope.given, Shape::Classes, {"logits"});
+        if (place != Place::Answer) add(scope.given, Shape::Classes, {"counts"});
         add(scope.given, Shape::Features, {"z"});
-        add(scope.given, Shape::Row, {"y"});
-        for (const OtherAnswers& other : place == Place::Loss ? also_at : std::vector<OtherAnswers>()) {
+        if (place != Place::Answer) add(scope.given, Shape::Row, {"y"});
+        for (const OtherAnswers& other : also_at) {
             scope.given.emplace(other.name + ".logits", Shape::Classes);
             scope.given.emplace(other.name + ".z", Shape::Features);
         }
         for (const MethodMemory& memory : memories)
-            if (memory.is_by_class() && is_at_client(memory)) scope.given.emplace(memory.name, memory.value_shape());
+            if ((memory.is_number() || (memory.is_by_class() && place != Place::Answer)) && is_at_client(memory))
+                scope.given.emplace(memory.name, memory.value_shape());
         if (place == Place::Loss) scope.targets.emplace("loss", Shape::Row);
+        if (place == Place::Answer) scope.targets.emplace("answer", Shape::Classes);
         for (const MethodMemory& memory : memories)
-            if (place == Place::Measure && memory.is_by_class() && memory.up)
+            if (place == Place::Measure && (memory.is_by_class() ? memory.up : is_own_number(memory)))
                 scope.targets.emplace(memory.name, summand_shape(memory.shape));
         scope.rows = true;
         return scope;
@@ -136,7 +177,7 @@ Scope MethodFormulas::scope(Place place) const {
         add(scope.given, Shape::Vector, {"g_t"});
         for (const LossAt& loss : losses_at) scope.given.emplace(loss.name, Shape::Number);
     }
-    const bool in_steps = place == Place::Second || place == Place::Gradient;
+    const bool in_steps = place == Place::Second || place == Place::Gradient || place == Place::After;
     for (const MethodMemory& memory : memories) {
         const bool of_visit = changes_in_steps(memory) && (in_steps || place == Place::End);
         const bool measured = place == Place::End && sets(Place::Measure, memory.name);
@@ -146,13 +187,14 @@ Scope MethodFormulas::scope(Place place) const {
     if (place == Place::Start || place == Place::Judge) {
         scope.targets.emplace("w", Shape::Vector);
     } else if (in_steps) {
-        add(scope.given, Shape::Vector, {"g", "w", "w_0"});
+        add(scope.given, Shape::Vector, {"w", "w_0"});
         add(scope.given, Shape::Number, {"step", "steps"});
-        scope.targets.emplace(place == Place::Second ? "w_2" : "g", Shape::Vector);
+        if (place != Place::After) add(scope.given, Shape::Vector, {"g"});
+        scope.targets.emplace(place == Place::Second ? "w_2" : place == Place::After ? "w" : "g", Shape::Vector);
         if (place == Place::Second) return scope;
-        if (has(Place::Second)) add(scope.given, Shape::Vector, {"g_2"});
+        if (has(Place::Second) && place == Place::Gradient) add(scope.given, Shape::Vector, {"g_2"});
         for (const MethodMemory& memory : memories)
-            if (memory.owner != MemoryOwner::Server && !memory.is_by_class()) scope.targets.emplace(memory.name, Shape::Vector);
+            if (memory.owner != MemoryOwner::Server && memory.is_model()) scope.targets.emplace(memory.name, Shape::Vector);
     } else {
         add(scope.given, Shape::Vector, {"w", "w_0", "u"});
         add(scope.given, Shape::Number, {"steps", "loss"});
@@ -180,9 +222,10 @@ std::string MethodFormulas::text() const {
     for (const MethodMemory& memory : memories)
         text += fmt::format("memory {} {} {:d} {:d} {:d} {:a}{}{}{}\n", memory.name, word_of_owner(memory.owner), memory.down,
                             memory.up, memory.begins_as_model, memory.first, memory.drawn ? " drawn" : "",
-                            memory.is_by_class() ? " " : "", word_of_class_shape(memory.shape));
+                            memory.is_model() ? "" : " ", word_of_shape(memory.shape));
     for (const std::string& report : reports) text += fmt::format("report {}\n", report);
     if (second_on_next) text += "second_on_next\n";
+    if (!products_of.empty()) text += fmt::format("products_of {}\n", products_of);
     for (const LossAt& loss : losses_at) text += fmt::format("loss_at {} {}\n", loss.name, loss.at);
     for (const OtherAnswers& other : also_at) text += fmt::format("at {} {}\n", other.name, other.at);
     for (const auto& [place, list] : lines)
@@ -207,6 +250,8 @@ MethodFormulas MethodFormulas::of(std::string_view text) {
             method.reports.push_back(name);
         } else if (kind == "second_on_next") {
             method.second_on_next = true;
+        } else if (kind == "products_of") {
+            words >> method.products_of;
         } else if (kind == "loss_at") {
             words >> name >> value;
             method.losses_at.push_back({name, value});

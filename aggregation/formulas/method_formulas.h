@@ -4,13 +4,16 @@
 //   loss      loss = …       of an example, in place of the run's (row_loss.h)
 //   second    w_2 = …        in each local step: where a second gradient, g_2, is taken
 //   gradient  g = …          in each local step, and what memories of the visit become
-//   measure   memory = …     of each of the client's examples at the trained model, to be summed by class
+//   after     w = …          behind each local step: the model, and what memories of the visit become
+//   measure   memory = …     of each of the client's examples at the trained model, to be summed, by class or to a number
 //   end       memory = …     what the client keeps and sends when it has trained
-//   cohort    weight = …     when all updates of a round are there: numbers of the cohort
+//   cohort    weight = …     when all updates of a round are there: numbers of the cohort; by_2, by_3, …: weights of further sums, which
+//                            the server has as by_2.u
 //   server    w = …          the next model, and what the server keeps
 //   peers     weight = …     for each client of the round in turn: how much of each update it gets
 //   mix       memory = …     what that client keeps of Σ weight_j u_j
 //   judge     w = …          a client's own model, for an evaluation
+//   answer    answer = …     what a client answers to an example, in place of that model's logits
 #pragma once
 
 #include "aggregation/base/words.h"
@@ -28,13 +31,14 @@
 
 namespace fedhive::aggregation::formulas {
 
-enum class Place { Start, Loss, Second, Gradient, End, Cohort, Server, Peers, Mix, Judge, Measure };
+enum class Place { Start, Loss, Second, Gradient, End, Cohort, Server, Peers, Mix, Judge, Measure, Answer, After };
 constexpr auto all_words(Place) {
-    return std::array{"start", "loss", "second", "gradient", "end", "cohort", "server", "peers", "mix", "judge", "measure"};
+    return std::array{"start", "loss", "second", "gradient", "end",    "cohort", "server",
+                      "peers", "mix",  "judge",  "measure",  "answer", "after"};
 }
 
-/// A vector that the method remembers, of the model's shape or with a row for each class (class_tables.h). One of the server that does not
-/// go down never leaves the coordinator; one by class goes down, or comes up, or a client keeps it.
+/// What the method remembers: a vector of the model's shape, one with a row for each class (class_tables.h), or a number. One of the server
+/// that does not go down never leaves the coordinator; one by class goes down, or comes up, or a client keeps it.
 struct MethodMemory {
     std::string name;
     MemoryOwner owner = MemoryOwner::Visit;
@@ -42,10 +46,12 @@ struct MethodMemory {
     bool up = false;
     bool begins_as_model = false;  // a client's: as the model that it is sent first; a visit's: as the model that is sent
     bool drawn = false;            // a server's that goes down: at first as another model, drawn by a seed of its own
-    double first = 0.0;            // of each element, of a server's that does not go down
+    double first = 0.0;            // of each element, of a server's that does not go down; of a number
     MemoryShape shape = MemoryShape::Trainable;
 
-    bool is_by_class() const { return shape != MemoryShape::Trainable; }
+    bool is_model() const { return shape == MemoryShape::Trainable; }
+    bool is_number() const { return shape == MemoryShape::Scalar; }
+    bool is_by_class() const { return !is_model() && !is_number(); }
     /// In formulas of parameters, and in the loss.
     Shape value_shape() const;
 
@@ -55,7 +61,7 @@ struct MethodMemory {
     MemorySpec spec(bool mixed = false) const;
 };
 
-/// `NAME.logits` and `NAME.z` in the loss are those at the vector `at`: w_t, w_0 or a memory that a client reads.
+/// `NAME.logits` and `NAME.z` in formulas of examples are those at the vector `at`: w_t, w_0 or a memory that a client reads.
 struct OtherAnswers {
     std::string name;
     std::string at;
@@ -68,30 +74,43 @@ struct LossAt {
     std::string at;
 };
 
+/// The weights of further sums, by_2 to by_8: `cohort` sets them, and `server` reads by_2.u and what comes up, by_2.NAME.
+inline constexpr std::size_t kMostFurther = 7;
+std::string further_name(std::size_t index);  // of 0, 1, …: by_2, by_3, …
+
 using Lines = std::vector<std::string>;
 
 struct MethodFormulas {
     std::map<std::string, double> keys;  // by name, with their values
     std::vector<MethodMemory> memories;
     std::vector<std::string> reports;   // numbers that `end` gives
-    std::vector<OtherAnswers> also_at;  // of `loss`
+    std::vector<OtherAnswers> also_at;  // of `loss`, `measure` and `answer`
     std::vector<LossAt> losses_at;
     std::map<Place, Lines> lines;
     bool second_on_next = false;  // the second gradient is the next batch's, else the same batch's
+    std::string
+        products_of{};  // the memory that comes up whose inner products `cohort` and `peers` take; empty: of the updates
 
     bool has(Place place) const { return lines.contains(place); }
     bool any() const { return !lines.empty(); }
     /// A client's visit is more than local steps on the loss.
     bool changes_visits() const {
-        return has(Place::Start) || has(Place::Loss) || has(Place::Gradient) || has(Place::End) || has(Place::Measure);
+        return has(Place::Start) || has(Place::Loss) || has(Place::Gradient) || has(Place::End) || has(Place::Measure) ||
+               has(Place::After);
     }
     /// A line of the place sets that name.
     bool sets(Place place, std::string_view name) const;
     /// A memory of a client or a visit that changes in each local step.
     bool changes_in_steps(const MethodMemory& memory) const {
-        return memory.owner != MemoryOwner::Server && sets(Place::Gradient, memory.name);
+        return memory.owner != MemoryOwner::Server && (sets(Place::Gradient, memory.name) || sets(Place::After, memory.name));
     }
 
+    /// Further sums of the server: `cohort` sets so many of the weights by_2, by_3, …, one after the other.
+    std::size_t num_further() const;
+    /// A place's formulas read what another model gives for an example.
+    bool reads_answers(Place place, const OtherAnswers& other) const;
+    /// Models that `measure` looks at.
+    std::uint64_t measure_passes() const;
     /// A client's memory that the server mixes of the updates of a round.
     bool is_mixed(const MethodMemory& memory) const { return sets(Place::Mix, memory.name); }
     bool any_by_class() const {
@@ -111,6 +130,7 @@ struct MethodFormulas {
 
 private:
     void add_numbers_of(Place place, Scope& scope) const;
+    void add_server_numbers(Scope& scope) const;
 };
 
 inline constexpr std::size_t kLongestMethod = kLongestText + 2048;  // bytes of text()

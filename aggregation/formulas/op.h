@@ -59,6 +59,7 @@ enum class Op : std::uint8_t {
     CosK,
     DistanceK,
     NearestK,
+    BipartitionK,
     // of examples (row_loss.h): of each element; of a vector, to a number; to a vector; of the label
     LogSigmoid,
     Norm,
@@ -85,7 +86,7 @@ FEDHIVE_HOST_DEVICE constexpr bool is_of_two(Op op) { return op < Op::Negative; 
 FEDHIVE_HOST_DEVICE constexpr bool is_of_one(Op op) { return op >= Op::Negative && op < Op::Where; }
 FEDHIVE_HOST_DEVICE constexpr bool is_reduction(Op op) { return op >= Op::Sum && op <= Op::Threshold; }
 constexpr bool is_of_cohort(Op op) { return op >= Op::SumK && op <= Op::SimplexK; }
-constexpr bool is_of_products(Op op) { return op >= Op::DotK && op <= Op::NearestK; }
+constexpr bool is_of_products(Op op) { return op >= Op::DotK && op <= Op::BipartitionK; }
 
 /// A value of an instruction: a register, a vector that is read or written, or a number.
 struct Operand {

@@ -30,6 +30,21 @@ void from_lanes(float* to, const float* from, std::size_t columns, std::span<con
 
 }  // namespace
 
+Formulas with_loss(Formulas answer) {
+    const auto add = [&](Op op, Shape shape, std::initializer_list<std::size_t> args) {
+        Node& node =
+            answer.nodes.emplace_back(Node{.op = op, .num_args = static_cast<std::uint8_t>(args.size()), .shape = shape});
+        std::ranges::copy(args, node.args.begin());
+        return answer.nodes.size() - 1;
+    };
+    const std::size_t label = add(Op::Name, Shape::Row, {});
+    answer.nodes.back().name = "y";
+    const std::size_t logs = add(Op::LogSoftmax, Shape::Classes, {answer.targets.front().node});
+    const std::size_t loss = add(Op::Negative, Shape::Row, {add(Op::Pick, Shape::Row, {logs, label})});
+    answer.targets.push_back({.name = "loss", .node = loss, .shape = Shape::Row});
+    return answer;
+}
+
 RowLoss::RowLoss(Formulas formulas, RowSizes sizes, const RowLoops* loops)
     : formulas_(std::move(formulas)),
       sizes_(sizes),
@@ -231,6 +246,23 @@ void RowLoss::add_by_class(const RowBatch& batch, std::span<std::vector<double>>
                 double* const to = sums[t].data() + static_cast<std::size_t>(batch.labels[rows[l]]) * columns;
                 for (std::size_t c = 0; c < columns; ++c) to[c] += static_cast<double>(at(target.node)[c * kRowLanes + l]);
             }
+        }
+    }
+}
+
+void RowLoss::answer(const RowBatch& batch, std::span<float> answers, std::span<float> losses) {
+    if (is_new_) evaluate_visit();
+    const float* const answer = at(formulas_.targets.at(0).node);
+    const float* const loss = at(formulas_.targets.at(1).node);
+    const std::vector<std::size_t> counted = counted_rows(batch);
+    for (std::size_t first = 0; first < counted.size(); first += kRowLanes) {
+        const std::span<const std::size_t> rows =
+            std::span(counted).subspan(first, std::min(kRowLanes, counted.size() - first));
+        load(batch, rows);
+        for (const Call& call : forward_) call.loop(call.terms);
+        for (std::size_t l = 0; l < rows.size(); ++l) {
+            for (std::size_t c = 0; c < sizes_.classes; ++c) answers[rows[l] * sizes_.classes + c] = answer[c * kRowLanes + l];
+            losses[rows[l]] = loss[l];
         }
     }
 }

@@ -43,9 +43,12 @@ struct RowBatch {
     float weight = 1.0F;                   // factor of the gradient
 };
 
+/// The formulas of an answer, and its cross-entropy beside it.
+Formulas with_loss(Formulas answer);
+
 class RowLoss {
 public:
-    /// formulas: without keys (simplified.h); one target, `loss`, or those of a measure. loops: for tests; null: the fastest.
+    /// formulas: without keys (simplified.h); one target, `loss`, those of a measure, or those of with_loss(). loops: for tests; null: the fastest.
     RowLoss(Formulas formulas, RowSizes sizes, const RowLoops* loops = nullptr);
     RowLoss(const RowLoss&) = delete;
     RowLoss& operator=(const RowLoss&) = delete;
@@ -69,6 +72,9 @@ public:
     /// sums[t][y_r] += the value of target t, for each row that counts, in their order: [classes][columns of the target]. Nothing is written to
     /// the batch.
     void add_by_class(const RowBatch& batch, std::span<std::vector<double>> sums);
+    /// For an answer and its loss (with_loss()): answers [rows][classes], losses [rows]; a row that does not count stays as it is. Nothing is
+    /// written to the batch.
+    void answer(const RowBatch& batch, std::span<float> answers, std::span<float> losses);
     std::size_t columns_of(const Target& target) const { return values_[target.node].columns; }
     const Formulas& formulas() const { return formulas_; }
 

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 
 namespace fedhive::aggregation {
 
@@ -25,7 +26,8 @@ struct Aggregate {
     ConstParamSpan values;  // [P], owned by the aggregator, valid until its next zero_init
     double weight = 0.0;    // sum of the weights
     std::size_t clients = 0;
-    std::uint64_t round = 0;  // from 0, as the server counts
+    std::uint64_t round = 0;                    // from 0, as the server counts
+    std::span<const ConstParamSpan> further{};  // sums by other weights, [P] each (Coefficients::further)
 };
 
 /// Element-wise rules: element i of the aggregate depends on element i of the updates only. Ranges of parameters can therefore

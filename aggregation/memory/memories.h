@@ -32,8 +32,8 @@ enum class MemoryOwner : std::uint32_t { Server, Client, Visit };
 enum class MemoryShape : std::uint32_t { Trainable, Named, Classes, ClassesByFeatures, ClassesByClasses, Scalar };
 
 /// A client's memory before its first accepted update; the server's before the first round. Drawn: as another model, of a seed of its
-/// own.
-enum class FirstValue : std::uint32_t { Zero, SentModel, Drawn };
+/// own. Number: a Scalar's `start`.
+enum class FirstValue : std::uint32_t { Zero, SentModel, Drawn, Number };
 
 /// What happens to a client's memory when its update is accepted. Add: memory += what the visit wrote; Set: memory = that; AddUpdate:
 /// memory += the update's parameters, as they are in the slot then; Mixed: memory = what the server mixes for the client of the
@@ -52,6 +52,7 @@ struct MemorySpec {
     bool down = false;
     bool up = false;
     MemoryChange change = MemoryChange::Nothing;
+    float start = 0.0F;  // FirstValue::Number
 };
 
 /// The sizes that shapes stand for; 0 where there is no such thing.
@@ -99,6 +100,7 @@ struct Memory {
     std::uint64_t rows = 1;    // of a table
     std::uint64_t offset = 0;  // floats: from the end of the model, or beside a slot from its start if it does not travel
     std::uint64_t record_offset = 0;  // floats, in a client's record
+    float start = 0.0F;               // FirstValue::Number
     bool down = false;
     bool up = false;
 
@@ -107,6 +109,8 @@ struct Memory {
                 static_cast<std::size_t>(std::find(characters.begin(), characters.end(), '\0') - characters.begin())};
     }
     bool travels() const { return down || up; }
+    /// [1], of FirstValue::Number.
+    ConstParamSpan first_number() const { return {&start, 1, MemorySpace::Host}; }
     bool in_record() const { return owner == MemoryOwner::Client; }
     bool is_of_update() const { return change == MemoryChange::AddUpdate; }
     /// The server sets it, not the visit.
@@ -133,6 +137,8 @@ public:
         FEDHIVE_CHECK(
             spec.first != FirstValue::Drawn || (spec.owner == MemoryOwner::Server && spec.shape == MemoryShape::Trainable),
             "memory '{}' is drawn as a model, so it is the server's and as long", spec.name);
+        FEDHIVE_CHECK(spec.first != FirstValue::Number || spec.shape == MemoryShape::Scalar,
+                      "memory '{}' begins as a number, so it is one", spec.name);
         FEDHIVE_CHECK(
             spec.change != MemoryChange::AddUpdate || (spec.shape == MemoryShape::Trainable && !spec.down && !spec.up),
             "memory '{}' grows by the update, so it has its shape and does not travel", spec.name);
@@ -144,6 +150,7 @@ public:
                       .floats = dimensions.floats_of(spec.shape),
                       .values = dimensions.values_of(spec.shape),
                       .rows = dimensions.rows_of(spec.shape),
+                      .start = spec.start,
                       .down = spec.down,
                       .up = spec.up};
         memory.offset = memory.is_of_update() ? 0 : padded(memory.travels() ? floats_behind() : floats_beside());

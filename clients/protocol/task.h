@@ -76,6 +76,7 @@ struct Task {
     std::uint32_t base = 0;            // Products: the update that is taken off the others
     double clip_norm = 0.0;            // Train: of the round, for an upload chain that adapts it
     std::uint32_t histories = 0;       // Products: 1: of each update plus the sum of its client's earlier ones
+    std::uint64_t row_first = 0;       // Products: the float of a slot that column 0 is
     double deadline_s = 0.0;           // time limit of one member, or of the chunk
     Objective objective{};
 };

@@ -25,9 +25,12 @@ bool reads_of(const Formulas& formulas, const OtherAnswers& other) {
 
 LossNeeds loss_needs(const MethodFormulas& method) {
     LossNeeds needs;
-    if (method.has(Place::Measure)) {
-        needs.measure = true;
-        needs.features = method.parsed(Place::Measure).reads("z");
+    for (const Place place : {Place::Measure, Place::Answer}) {
+        if (!method.has(place)) continue;
+        const Formulas formulas = method.parsed(place);
+        needs.answers = true;
+        needs.features = needs.features || formulas.reads("z");
+        for (const OtherAnswers& other : method.also_at) needs.features = needs.features || formulas.reads(other.name + ".z");
     }
     for (const aggregation::formulas::MethodMemory& memory : method.memories)
         if (memory.shape == aggregation::MemoryShape::ClassesByFeatures) needs.features = true;

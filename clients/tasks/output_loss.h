@@ -15,11 +15,11 @@
 
 namespace fedhive::clients {
 
-/// What the loss and the measure of a method ask of an engine.
+/// What the formulas of examples of a method ask of an engine.
 struct LossNeeds {
     bool formula = false;   // the method has a loss which its keys do not make the cross-entropy
     bool features = false;  // it reads features, of any model, or a memory has a row of them for each class
-    bool measure = false;   // of each example, at the trained model
+    bool answers = false;   // it measures examples, or answers them with a formula
     bool others = false;    // it looks at the batch at other parameters
 };
 

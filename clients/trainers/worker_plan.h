@@ -66,7 +66,7 @@ struct WorkerPlan {
     Reports reports;                       // of a client's visit
     Reports of_candidates;                 // the one measure that a sampler asks clients for; empty: it asks nobody
     std::uint64_t loss_passes = 0;         // strategy.file: models whose loss a client takes before it trains
-    bool measures_by_class = false;        // strategy.file: clients tell sums over their examples at the trained model
+    std::uint64_t measure_passes = 0;      // strategy.file: forward passes over a client's examples when it has trained
     bool mean_gradient = false;            // strategy.file: formulas read the mean gradient of the model that was sent
     int threads = 1;
     std::uint64_t clients_at_once = 1;     // members of a slot that are trained in one batched step
@@ -78,6 +78,9 @@ struct WorkerPlan {
     Features asked;                   // of the engine, which honours them all
     bool graph = false;               // CUDA: local steps are recorded once and run again
     FixedText<256> help_for_updates;  // advice in the message about an update that is not finite
+
+    /// Of what the model gives for an example, for formulas.
+    aggregation::formulas::RowSizes row_sizes() const { return {static_cast<std::size_t>(model.num_classes), features}; }
 };
 
 static_assert(std::is_trivially_copyable_v<WorkerPlan>);

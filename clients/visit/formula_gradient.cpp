@@ -1,5 +1,6 @@
 #include "clients/visit/formula_gradient.h"
 
+#include "aggregation/base/error.h"
 #include "aggregation/math/vector_ops.h"
 
 #include <algorithm>
@@ -127,6 +128,32 @@ void FormulaGradient::change(TrainingStep& step, std::span<const RowBatch> batch
             executor_.run(ranges);
         }
     });
+}
+
+FormulaAfter::FormulaAfter(const MethodFormulas& method, VisitVectors& vectors, std::vector<Range> ranges)
+    : executor_(executor_of(method, Place::After)), whole_(executor_), ranges_(std::move(ranges)), visit_(vectors) {}
+
+void FormulaAfter::begin_visit() {
+    visit_.set_all(executor_);
+    visit_.each([&](std::string_view name, ConstParamSpan values) { whole_.set(name, values); });
+    stepped_ = visit_.stepped();
+}
+
+void FormulaAfter::begin(const ClientStart& start) {
+    steps_ = 0;
+    whole_.set("w_0", start.global);
+}
+
+void FormulaAfter::applied(TrainingStep& step) {
+    FEDHIVE_CHECK(step.one_row() != nullptr, "formulas behind a step in an engine with several rows");
+    executor_.set("step", static_cast<double>(steps_++));
+    const ParamSpan model = step.parameters();
+    const ParamSpan trained = model.first(std::min(model.size, step.one_row()->gradient().size));
+    whole_.set("w", ConstParamSpan(trained));
+    whole_.use(0, trained.size);
+    executor_.write_to("w", trained);
+    for (const VisitVectors::Stepped& memory : stepped_) executor_.write_to(memory.name, memory.value);
+    executor_.run(ranges_);
 }
 
 }  // namespace fedhive::clients

@@ -54,6 +54,30 @@ private:
     aggregation::ParamBuffer first_{}, model_{};
 };
 
+/// w <- the formula of `after` behind each step, and memories that it changes; for an engine with one row. The optimiser's state stays.
+class FormulaAfter final : public GradientRule {
+public:
+    /// As FormulaGradient's.
+    FormulaAfter(const aggregation::formulas::MethodFormulas& method, VisitVectors& vectors,
+                 std::vector<aggregation::formulas::Range> ranges);
+
+    /// A visit has begun: takes its vectors and numbers.
+    void begin_visit();
+
+    void begin(const ClientStart& start) override;
+    bool acts() const override { return true; }
+    void change(TrainingStep&, std::span<const RowBatch>) override {}
+    void applied(TrainingStep& step) override;
+
+private:
+    aggregation::formulas::Executor executor_;
+    WholeVectors whole_;
+    std::vector<aggregation::formulas::Range> ranges_;
+    VisitVectors& visit_;
+    std::vector<VisitVectors::Stepped> stepped_{};
+    std::uint64_t steps_ = 0;
+};
+
 /// g <- the formula of `gradient`, and memories that it changes. Rows share the names' values, so a formula that reads a client's own,
 /// changes a memory or has a second gradient has one row.
 class FormulaGradient final : public GradientRule {

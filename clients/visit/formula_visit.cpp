@@ -1,7 +1,9 @@
 #include "clients/visit/formula_visit.h"
 
 #include "aggregation/base/error.h"
+#include "aggregation/formulas/simplified.h"
 #include "aggregation/math/vector_ops.h"
+#include "clients/tasks/outcome.h"
 
 #include <algorithm>
 
@@ -13,28 +15,38 @@ using aggregation::ParamSpan;
 using aggregation::formulas::MethodFormulas;
 using aggregation::formulas::MethodMemory;
 using aggregation::formulas::Place;
+using aggregation::formulas::RowLoss;
 
 FormulaVisit::FormulaVisit(const MethodText& text, const aggregation::Memories& memories, const aggregation::Layout& layout,
-                           const LocalPart& local_part, const Reports& reports, aggregation::MemorySpace space)
+                           const LocalPart& local_part, const Reports& reports, aggregation::MemorySpace space,
+                           aggregation::formulas::RowSizes sizes)
     : method_(MethodFormulas::of(text.get())),
       space_(space),
       trainable_(layout.num_trainable()),
       ranges_(aggregation::formulas::ranges_of(layout)),
       shared_ranges_(aggregation::formulas::ranges_of(layout, local_part.names())),
       vectors_(method_, memories, layout, local_part, space),
-      tables_(method_, memories) {
+      tables_(method_, memories, sizes) {
     if (method_.has(Place::Start)) start_ = executor_of(method_, Place::Start);
     if (method_.has(Place::End) && !method_.of_vectors(Place::End).targets.empty()) end_ = executor_of(method_, Place::End);
     for (const MethodMemory& memory : method_.memories)
         if (method_.changes_in_steps(memory) && memory.is_declared() && !method_.sets(Place::End, memory.name))
             keeps_stepped_ = true;
     for (const std::string& report : method_.reports) report_places_.push_back(reports.index_of(report));
+    for (const MethodMemory& memory : method_.memories)
+        if (memory.is_number() && method_.sets(Place::End, memory.name)) numbers_set_.push_back(memory.name);
 }
 
 void FormulaVisit::add_to(LocalStep& step) {
-    if (!method_.has(Place::Gradient)) return;
-    gradients_.push_back(&step.add<FormulaGradient>(method_, vectors_, ranges_));
-    if (vectors_.has_begun()) gradients_.back()->begin_visit();  // the step is made within a visit
+    const bool within = vectors_.has_begun();  // the step is made within a visit
+    if (method_.has(Place::Gradient)) {
+        gradients_.push_back(&step.add<FormulaGradient>(method_, vectors_, ranges_));
+        if (within) gradients_.back()->begin_visit();
+    }
+    if (method_.has(Place::After)) {
+        after_.push_back(&step.add<FormulaAfter>(method_, vectors_, ranges_));
+        if (within) after_.back()->begin_visit();
+    }
 }
 
 void FormulaVisit::take_gradient(TrainingStep& step, const LocalTraining& training, const MeasuredClient& client,
@@ -42,19 +54,35 @@ void FormulaVisit::take_gradient(TrainingStep& step, const LocalTraining& traini
     mean_gradient(step, training, {}, client.round, client.client_id, client.shard, sent, vectors_.mean_gradient());
 }
 
-/// What the client keeps for itself, and buffers, are those of `sent`.
-void FormulaVisit::take_losses(ConstParamSpan sent, const LossOfModel& loss_of) {
+ConstParamSpan FormulaVisit::model_at(std::string_view name) {
+    const ConstParamSpan sent = vectors_.sent();
+    if (name == "w_t") return sent;
+    if (name == "w_0") return began_;
+    if (model_room_.span().size == 0) model_room_ = ParamBuffer(sent.size, space_);
+    aggregation::copy(model_room_, sent);
+    const ConstParamSpan values = values_of(name);
+    for (const auto& range : shared_ranges_)
+        aggregation::copy(model_room_.span().part(range.first, range.width), values.part(range.first, range.width));
+    return model_room_;
+}
+
+void FormulaVisit::measure(Evaluation& evaluation, ConstParamSpan trained, const ExamplesView& from, std::uint64_t chunk,
+                           const std::function<void()>& after_piece) {
+    ConstParamSpan model = trained;
+    if (tables_
+            .measures_others()) {  // an engine may evaluate where it trains; the last model that it gets is the trained one again
+        if (trained_room_.span().size == 0) trained_room_ = ParamBuffer(trained.size, space_);
+        aggregation::copy(trained_room_, trained);
+        model = trained_room_;
+    }
+    tables_.measure(
+        evaluation, model, from, chunk, [this](std::string_view name) { return model_at(name); }, after_piece);
+    for (const auto& [name, value] : tables_.measured_numbers()) vectors_.set_number(name, value);
+}
+
+void FormulaVisit::take_losses(const LossOfModel& loss_of) {
     for (const aggregation::formulas::LossAt& loss : method_.losses_at) {
-        if (loss.at == "w_t") {
-            vectors_.set_number(loss.name, loss_of(sent));
-            continue;
-        }
-        if (model_room_.span().size == 0) model_room_ = ParamBuffer(sent.size, space_);
-        aggregation::copy(model_room_, sent);
-        const ConstParamSpan values = values_of(loss.at);
-        for (const auto& range : shared_ranges_)
-            aggregation::copy(model_room_.span().part(range.first, range.width), values.part(range.first, range.width));
-        vectors_.set_number(loss.name, loss_of(model_room_));
+        vectors_.set_number(loss.name, loss_of(model_at(loss.at)));
     }
 }
 
@@ -62,7 +90,7 @@ ConstParamSpan FormulaVisit::begin(const aggregation::VisitMemories& memories, C
                                    const LossOfModel& loss_of) {
     vectors_.begin(memories, sent, facts);
     began_ = sent;
-    take_losses(sent, loss_of);
+    take_losses(loss_of);
     if (start_) {
         if (start_room_.span().size == 0) start_room_ = ParamBuffer(sent.size, space_);
         aggregation::copy(start_room_, sent);
@@ -72,6 +100,7 @@ ConstParamSpan FormulaVisit::begin(const aggregation::VisitMemories& memories, C
         began_ = start_room_;
     }
     for (FormulaGradient* gradient : gradients_) gradient->begin_visit();
+    for (FormulaAfter* after : after_) after->begin_visit();
     return began_;
 }
 
@@ -134,22 +163,89 @@ void FormulaVisit::run_end(const aggregation::VisitMemories& memories, ConstPara
     }
     end_->run(shared_ranges_);
     for (std::size_t r = 0; r < report_places_.size(); ++r) reports[report_places_[r]] = end_->number(method_.reports[r]);
+    for (const std::string& name : numbers_set_) {
+        const auto value = static_cast<float>(end_->number(name));
+        const ParamSpan written = memories.written(name);
+        if (written.size > 0) aggregation::copy(written, ConstParamSpan{&value, 1, aggregation::MemorySpace::Host});
+    }
 }
 
+bool FormulaJudge::is_in(const MethodFormulas& method) { return method.has(Place::Judge) || method.has(Place::Answer); }
+
 FormulaJudge::FormulaJudge(const MethodText& text, const aggregation::Memories& memories, const aggregation::Layout& layout,
-                           const LocalPart& local_part, aggregation::MemorySpace space)
+                           const LocalPart& local_part, aggregation::MemorySpace space, aggregation::formulas::RowSizes sizes)
     : ranges_(aggregation::formulas::ranges_of(layout)),
       vectors_(MethodFormulas::of(text.get()), memories, layout, local_part, space),
-      judge_(executor_of(MethodFormulas::of(text.get()), Place::Judge)),
-      room_(layout.num_floats(), space) {}
+      room_(layout.num_floats(), space) {
+    const MethodFormulas method = MethodFormulas::of(text.get());
+    if (method.has(Place::Judge)) judge_ = executor_of(method, Place::Judge);
+    if (!method.has(Place::Answer)) return;
+    answer_.emplace(method, sizes);
+    if (answer_->others.any()) other_room_ = ParamBuffer(layout.num_floats(), space);
+}
+
+FormulaJudge::Answer::Answer(const MethodFormulas& method, aggregation::formulas::RowSizes sizes)
+    : rows(with_loss(aggregation::formulas::simplified(method.parsed(Place::Answer), method.keys)), sizes),
+      classes(sizes.classes),
+      others(rows, method.also_at),
+      own{.wants_features = rows.reads("z")} {}
 
 ConstParamSpan FormulaJudge::model(const aggregation::VisitMemories& memories, ConstParamSpan sent, const VisitFacts& facts) {
     vectors_.begin(memories, sent, facts);
+    sent_ = own_ = sent;
+    if (answer_) {
+        RowLoss& rows = answer_->rows;
+        rows.set("round", static_cast<double>(facts.round));
+        rows.set("n", static_cast<double>(facts.num_examples));
+        rows.set("lr", facts.lr);
+        for (const auto& [name, value] : vectors_.numbers()) rows.set(name, value);
+    }
+    if (!judge_) return sent;
     aggregation::copy(room_, sent);
-    vectors_.set_all(judge_);
-    judge_.write_to("w", room_);
-    judge_.run(ranges_);
-    return room_;
+    vectors_.set_all(*judge_);
+    judge_->write_to("w", room_);
+    judge_->run(ranges_);
+    own_ = room_;
+    return own_;
+}
+
+ConstParamSpan FormulaJudge::model_at(std::string_view name) {
+    if (name == "w_t") return sent_;
+    aggregation::copy(other_room_, sent_);
+    vectors_.each([&](std::string_view one, ConstParamSpan values) {
+        for (const auto& range : ranges_)
+            if (one == name)
+                aggregation::copy(other_room_.span().part(range.first, range.width), values.part(range.first, range.width));
+    });
+    return other_room_;
+}
+
+void FormulaJudge::answers(Evaluation& evaluation, const ExamplesView& from, std::span<const std::int32_t> labels,
+                           std::span<const std::uint32_t> examples, EvaluationSums& sums) {
+    Answer& answer = answer_.value();
+    const std::span<const aggregation::formulas::RowAnswers> others = answer.others.answers(
+        evaluation, [this](std::string_view name) { return model_at(name); }, from, examples);
+    evaluation.begin(own_);
+    evaluation.answer(from, examples, answer.own);
+    answer.labels.clear();
+    for (const std::uint32_t example : examples) answer.labels.push_back(labels[example]);
+    answer.scores.resize(examples.size() * answer.classes);
+    answer.losses.resize(examples.size());
+    answer.rows.answer({.rows = examples.size(),
+                        .labels = answer.labels.data(),
+                        .logits = answer.own.logits.data(),
+                        .features = answer.own.wants_features ? answer.own.features.data() : nullptr,
+                        .others = others},
+                       answer.scores, answer.losses);
+    for (std::size_t i = 0; i < examples.size(); ++i) {
+        if (answer.labels[i] < 0) {
+            sums.add_ignored(1);
+            continue;
+        }
+        sums.add(class_outcome(answer.scores.data() + i * answer.classes, static_cast<std::uint32_t>(answer.classes),
+                               static_cast<std::uint32_t>(answer.labels[i])));
+        sums.add_loss(static_cast<double>(answer.losses[i]));
+    }
 }
 
 }  // namespace fedhive::clients

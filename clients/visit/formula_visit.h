@@ -11,11 +11,13 @@
 #include "clients/visit/formula_gradient.h"
 #include "clients/visit/local_step.h"
 #include "clients/visit/measure_pass.h"
+#include "clients/visit/row_others.h"
 #include "clients/visit/visit_tables.h"
 #include "clients/visit/visit_vectors.h"
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,9 +33,11 @@ using LossOfModel = std::function<double(aggregation::ConstParamSpan model)>;
 
 class FormulaVisit {
 public:
-    /// layout: of the model. Rules for the gradient are added to steps by add_to().
+    /// layout: of the model; sizes: what it gives for an example, for a method with a measure. Rules for the gradient are added to steps by
+    /// add_to().
     FormulaVisit(const MethodText& text, const aggregation::Memories& memories, const aggregation::Layout& layout,
-                 const LocalPart& local_part, const Reports& reports, aggregation::MemorySpace space);
+                 const LocalPart& local_part, const Reports& reports, aggregation::MemorySpace space,
+                 aggregation::formulas::RowSizes sizes = {});
 
     /// The step may be made before or within a visit.
     void add_to(LocalStep& step);
@@ -58,6 +62,14 @@ public:
 
     /// w_t, w_0 or a memory in the present visit, by name. Throws Fault for another name.
     aggregation::ConstParamSpan values_of(std::string_view name) const;
+    /// The model, [P], at one of these: what the client keeps for itself, and buffers, are those of `sent`. Valid until the next call.
+    aggregation::ConstParamSpan model_at(std::string_view name);
+    /// Numbers of the present visit beside its facts, by name.
+    const std::map<std::string, double>& numbers() const { return vectors_.numbers(); }
+
+    /// If tables().measures(): sums over the client's examples at the trained model, [P], before end(). As VisitTables::measure().
+    void measure(Evaluation& evaluation, aggregation::ConstParamSpan trained, const ExamplesView& from, std::uint64_t chunk,
+                 const std::function<void()>& after_piece);
 
     /// Something is written when the client has trained.
     bool has_end() const { return end_.has_value() || keeps_stepped_ || tables_.has_end(); }
@@ -70,7 +82,7 @@ private:
     void run_end(const aggregation::VisitMemories& memories, aggregation::ConstParamSpan local, const ClientResult& result,
                  double loss, ReportValues& reports);
     void keep_stepped(const aggregation::VisitMemories& memories);
-    void take_losses(aggregation::ConstParamSpan sent, const LossOfModel& loss_of);
+    void take_losses(const LossOfModel& loss_of);
 
     aggregation::formulas::MethodFormulas method_;
     aggregation::MemorySpace space_;
@@ -80,30 +92,54 @@ private:
     VisitTables tables_;
     bool keeps_stepped_ = false;                 // a memory that steps change and `end` does not set outlives the visit
     std::vector<FormulaGradient*> gradients_{};  // of the steps
+    std::vector<FormulaAfter*> after_{};
     std::optional<aggregation::formulas::Executor> start_{}, end_{};
     std::vector<std::size_t> report_places_{};
+    std::vector<std::string> numbers_set_{};  // memories that `end` sets
     // Of the present visit:
     aggregation::ConstParamSpan began_{};
-    aggregation::ParamBuffer start_room_{}, update_room_{}, model_room_{};
+    aggregation::ParamBuffer start_room_{}, update_room_{}, model_room_{}, trained_room_{};
     std::vector<aggregation::ParamBuffer> unwanted_{};  // for what a replay does not keep, by target
 };
 
-/// The formula of `judge`: a client's own model, made of the one that is sent and of what the client remembers.
+/// The formulas of `judge` and `answer`: a client's own model, made of the one that is sent and of what the client remembers, and what the
+/// client answers to examples.
 class FormulaJudge {
 public:
-    /// As FormulaVisit's. Throws Fault for a method without `judge`.
+    static bool is_in(const aggregation::formulas::MethodFormulas& method);
+    /// As FormulaVisit's; sizes: for a method with an answer.
     FormulaJudge(const MethodText& text, const aggregation::Memories& memories, const aggregation::Layout& layout,
-                 const LocalPart& local_part, aggregation::MemorySpace space);
+                 const LocalPart& local_part, aggregation::MemorySpace space, aggregation::formulas::RowSizes sizes = {});
 
     /// sent: [P], with the client's own local part. The result, [P], is valid until the next call; buffers are those of `sent`.
     aggregation::ConstParamSpan model(const aggregation::VisitMemories& memories, aggregation::ConstParamSpan sent,
                                       const VisitFacts& facts);
 
+    /// The method has an `answer`, so that answers() evaluates, after model().
+    bool has_answer() const { return answer_.has_value(); }
+    /// Adds the outcomes of the client's answers to `sums`, and their cross-entropy. labels: of the whole set, in host memory.
+    void answers(Evaluation& evaluation, const ExamplesView& from, std::span<const std::int32_t> labels,
+                 std::span<const std::uint32_t> examples, EvaluationSums& sums);
+
 private:
+    struct Answer {
+        Answer(const aggregation::formulas::MethodFormulas& method, aggregation::formulas::RowSizes sizes);
+
+        aggregation::formulas::RowLoss rows;
+        std::size_t classes;
+        RowOthers others;
+        ModelAnswers own{};
+        std::vector<std::int64_t> labels{};
+        std::vector<float> scores{}, losses{};
+    };
+    aggregation::ConstParamSpan model_at(std::string_view name);
+
     std::vector<aggregation::formulas::Range> ranges_;
     VisitVectors vectors_;
-    aggregation::formulas::Executor judge_;
-    aggregation::ParamBuffer room_;
+    std::optional<aggregation::formulas::Executor> judge_{};
+    std::optional<Answer> answer_{};
+    aggregation::ParamBuffer room_, other_room_{};
+    aggregation::ConstParamSpan sent_{}, own_{};  // of the last model()
 };
 
 }  // namespace fedhive::clients

@@ -34,6 +34,12 @@ void LocalStep::compute_gradients(std::span<const RowBatch> batches) {
     if (limits()) limit_.change(inner(), batches);
 }
 
+void LocalStep::apply_gradients() {
+    inner().apply_gradients();
+    for (const auto& rule : rules_)
+        if (rule->acts()) rule->applied(inner());
+}
+
 void LocalStep::step_rows(std::span<const RowBatch> batches) {
     const bool changes = limits() || std::ranges::any_of(rules_, [](const auto& rule) { return rule->acts(); });
     if (changes) return TrainingStep::step_rows(batches);

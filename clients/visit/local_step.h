@@ -26,6 +26,9 @@ public:
     /// Changes the gradients of `batches`, which `step` has just computed. It may change a
     /// row at rest as well: no step uses it.
     virtual void change(TrainingStep& step, std::span<const RowBatch> batches) = 0;
+
+    /// The gradients that `step` had have been applied.
+    virtual void applied([[maybe_unused]] TrainingStep& step) {}
 };
 
 /// g <- g + mu * (local - global), with mu of the start's objective.
@@ -81,6 +84,7 @@ public:
 
     void begin(const ClientStart& start) override;
     void compute_gradients(std::span<const RowBatch> batches) override;
+    void apply_gradients() override;
     void step_rows(std::span<const RowBatch> batches) override;
 
 private:

@@ -8,10 +8,13 @@
 namespace fedhive::clients {
 
 EvaluationSums sums_over(Evaluation& evaluation, const ExamplesView& from, std::span<const std::uint32_t> indices,
-                         std::uint64_t chunk, const SumsPlan& plan, const std::function<void()>& after_piece) {
+                         std::uint64_t chunk, const SumsPlan& plan, const std::function<void()>& after_piece,
+                         const EvaluatePiece& evaluate) {
     EvaluationSums sums(plan);
     for (std::size_t first = 0; first < indices.size(); first += chunk) {
-        evaluation.evaluate(from, indices.subspan(first, std::min<std::size_t>(chunk, indices.size() - first)), sums);
+        const std::span<const std::uint32_t> piece =
+            indices.subspan(first, std::min<std::size_t>(chunk, indices.size() - first));
+        evaluate ? evaluate(piece, sums) : evaluation.evaluate(from, piece, sums);
         if (after_piece) after_piece();
     }
     return sums;

@@ -15,10 +15,14 @@
 
 namespace fedhive::clients {
 
+/// Adds the outcomes of a piece of the examples.
+using EvaluatePiece = std::function<void(std::span<const std::uint32_t> indices, EvaluationSums& sums)>;
+
 /// The sums of the evaluation's present model over `indices` of `from`, in pieces of `chunk` examples. `after_piece`, if any, is
-/// called behind each.
+/// called behind each. evaluate, if any: in place of the evaluation's own.
 EvaluationSums sums_over(Evaluation& evaluation, const ExamplesView& from, std::span<const std::uint32_t> indices,
-                         std::uint64_t chunk, const SumsPlan& plan, const std::function<void()>& after_piece = {});
+                         std::uint64_t chunk, const SumsPlan& plan, const std::function<void()>& after_piece = {},
+                         const EvaluatePiece& evaluate = {});
 
 struct MeasureOptions;
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace fedhive::clients {
 
@@ -36,21 +37,25 @@ std::vector<float> counts_by_class(const ExamplesView& examples, std::span<const
     return counts;
 }
 
-VisitTables::VisitTables(const MethodFormulas& method, const aggregation::Memories& memories)
+VisitTables::VisitTables(const MethodFormulas& method, const aggregation::Memories& memories,
+                         aggregation::formulas::RowSizes sizes)
     : sizes_(aggregation::formulas::ClassSizes::of(memories)), end_(method, Place::End, sizes_) {
     for (const MethodMemory& memory : method.memories)
         if (memory.is_by_class() && memory.owner != MemoryOwner::Visit && memories.find(memory.name) != nullptr)
             memories_.push_back(memory);
-    if (method.has(Place::Measure)) measure_.emplace(method, sizes_);
+    for (const MethodMemory& memory : method.memories)
+        if (memory.is_number()) numbers_.insert(memory.name);
+    if (method.has(Place::Measure)) measure_.emplace(method, sizes);
 }
 
-VisitTables::Measure::Measure(const MethodFormulas& method, aggregation::formulas::ClassSizes sizes)
-    : rows(aggregation::formulas::simplified(method.parsed(Place::Measure), method.keys), {sizes.classes, sizes.features}) {
+VisitTables::Measure::Measure(const MethodFormulas& method, aggregation::formulas::RowSizes sizes)
+    : rows(aggregation::formulas::simplified(method.parsed(Place::Measure), method.keys), sizes), others(rows, method.also_at) {
     answers.wants_features = rows.reads("z");
     for (const Target& target : rows.formulas().targets) sums.emplace_back(sizes.classes * rows.columns_of(target));
 }
 
-void VisitTables::begin(const aggregation::VisitMemories& memories, const VisitFacts& facts, const ExamplesView& examples,
+void VisitTables::begin(const aggregation::VisitMemories& memories, const VisitFacts& facts,
+                        const std::map<std::string, double>& numbers, const ExamplesView& examples,
                         std::span<const std::uint32_t> shard) {
     shard_ = shard;
     labels_ = examples.labels;
@@ -66,10 +71,10 @@ void VisitTables::begin(const aggregation::VisitMemories& memories, const VisitF
     if (end_.reads("counts") || (measure_ && measure_->rows.reads("counts")))
         counts_ = counts_by_class(examples, shard, sizes_.classes);
     end_.set("counts", counts_);
-    take_facts(facts);
+    take_facts(facts, numbers);
 }
 
-void VisitTables::take_facts(const VisitFacts& facts) {
+void VisitTables::take_facts(const VisitFacts& facts, const std::map<std::string, double>& numbers) {
     const auto set = [&](std::string_view name, double value) {
         end_.set(name, value);
         if (measure_) measure_->rows.set(name, value);
@@ -77,33 +82,45 @@ void VisitTables::take_facts(const VisitFacts& facts) {
     set("round", static_cast<double>(facts.round));
     set("n", static_cast<double>(facts.num_examples));
     set("lr", facts.lr);
+    for (const auto& [name, value] : numbers) set(name, value);
     if (!measure_) return;
     if (!counts_.empty()) measure_->rows.set_counts(counts_);
     each_read([&](std::string_view name, std::span<const float> values) { measure_->rows.set_by_class(name, values); });
 }
 
 void VisitTables::measure(Evaluation& evaluation, ConstParamSpan model, const ExamplesView& from, std::uint64_t chunk,
-                          const std::function<void()>& after_piece) {
+                          const ModelAt& model_at, const std::function<void()>& after_piece) {
     Measure& measure = measure_.value();
     for (std::vector<double>& sums : measure.sums) std::ranges::fill(sums, 0.0);
-    evaluation.begin(model);
+    if (!measure.others.any()) evaluation.begin(model);
     for (std::size_t first = 0; first < shard_.size(); first += chunk) {
         const std::span<const std::uint32_t> examples =
             shard_.subspan(first, std::min<std::size_t>(chunk, shard_.size() - first));
+        const std::span<const aggregation::formulas::RowAnswers> others =
+            measure.others.answers(evaluation, model_at, from, examples);
+        if (measure.others.any()) evaluation.begin(model);
         evaluation.answer(from, examples, measure.answers);
         measure.labels.clear();
         for (const std::uint32_t example : examples) measure.labels.push_back(labels_[example]);
         measure.rows.add_by_class({.rows = examples.size(),
                                    .labels = measure.labels.data(),
                                    .logits = measure.answers.logits.data(),
-                                   .features = measure.answers.wants_features ? measure.answers.features.data() : nullptr},
+                                   .features = measure.answers.wants_features ? measure.answers.features.data() : nullptr,
+                                   .others = others},
                                   measure.sums);
         if (after_piece) after_piece();
     }
     for (std::size_t t = 0; t < measure.sums.size(); ++t) {
         const std::string& name = measure.rows.formulas().targets[t].name;
-        measure.rounded[name].assign(measure.sums[t].begin(), measure.sums[t].end());
-        end_.set(name, measure.rounded[name]);
+        std::vector<float>& rounded = measure.rounded[name];
+        if (!numbers_.contains(name)) {
+            rounded.assign(measure.sums[t].begin(), measure.sums[t].end());
+            end_.set(name, rounded);
+            continue;
+        }
+        rounded = {static_cast<float>(std::accumulate(measure.sums[t].begin(), measure.sums[t].end(), 0.0))};
+        measured_numbers_[name] = static_cast<double>(rounded.front());
+        end_.set(name, measured_numbers_[name]);
     }
 }
 

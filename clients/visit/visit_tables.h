@@ -1,7 +1,8 @@
 // Memories by class in a client's visit (aggregation/formulas/class_tables.h): what the client reads of them, the measure of its examples
 // at the trained model, and what it keeps and sends of them. All are in host memory.
 //
-//   measure   S[c] = Σ formula(logits, z, y, …) over the client's examples of class c, at the trained model in evaluation mode
+//   measure   S[c] = Σ formula(logits, z, y, …) over the client's examples of class c, at the trained model in evaluation mode; of a
+//             memory that is a number, the sum over all of them
 //
 //   Order     examples in the shard's order, added in f64 and rounded to f32 at the end
 #pragma once
@@ -11,6 +12,7 @@
 #include "aggregation/formulas/row_loss.h"
 #include "aggregation/memory/memories.h"
 #include "clients/engine/training_step.h"
+#include "clients/visit/row_others.h"
 #include "clients/visit/visit_vectors.h"
 
 #include <cstddef>
@@ -18,6 +20,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,17 +33,22 @@ std::vector<float> counts_by_class(const ExamplesView& examples, std::span<const
 
 class VisitTables {
 public:
-    VisitTables(const aggregation::formulas::MethodFormulas& method, const aggregation::Memories& memories);
+    /// sizes: of the model's answers, for a measure.
+    VisitTables(const aggregation::formulas::MethodFormulas& method, const aggregation::Memories& memories,
+                aggregation::formulas::RowSizes sizes);
     VisitTables(const VisitTables&) = delete;
     VisitTables& operator=(const VisitTables&) = delete;
 
     /// Something is written when the client has trained.
     bool has_end() const { return measure_.has_value() || end_.any(); }
     bool measures() const { return measure_.has_value(); }
+    /// The measure looks at other models, too.
+    bool measures_others() const { return measure_ && measure_->others.any(); }
 
     /// A visit begins: takes what the client has. examples: the training set, in host memory; it and the shard must outlive
-    /// the visit.
-    void begin(const aggregation::VisitMemories& memories, const VisitFacts& facts, const ExamplesView& examples,
+    /// the visit. numbers: memories that are numbers, by name.
+    void begin(const aggregation::VisitMemories& memories, const VisitFacts& facts,
+               const std::map<std::string, double>& numbers, const ExamplesView& examples,
                std::span<const std::uint32_t> shard);
 
     /// What a formula of the client may read, by name; empty: 0.
@@ -51,29 +59,36 @@ public:
 
     /// If measures(): sums over the visit's shard at the model, [P], `chunk` examples at a time. from: the training set in the evaluation's
     /// memory space. after_piece: after each of them.
+    /// model_at: the model, [P], at a vector that `also_at` names.
     void measure(Evaluation& evaluation, aggregation::ConstParamSpan model, const ExamplesView& from, std::uint64_t chunk,
-                 const std::function<void()>& after_piece);
+                 const ModelAt& model_at, const std::function<void()>& after_piece);
+
+    /// What measure() gave for memories that are numbers, by name.
+    const std::map<std::string, double>& measured_numbers() const { return measured_numbers_; }
 
     /// Writes what the client keeps and sends, where it is wanted. False if a value is not finite.
     bool end(const aggregation::VisitMemories& memories, double steps, double loss);
 
 private:
     struct Measure {
-        Measure(const aggregation::formulas::MethodFormulas& method, aggregation::formulas::ClassSizes sizes);
+        Measure(const aggregation::formulas::MethodFormulas& method, aggregation::formulas::RowSizes sizes);
 
         aggregation::formulas::RowLoss rows;
         std::vector<std::vector<double>> sums{};              // of its targets
         std::map<std::string, std::vector<float>> rounded{};  // the same, by name
         ModelAnswers answers{};
+        RowOthers others;
         std::vector<std::int64_t> labels{};
     };
-    void take_facts(const VisitFacts& facts);
+    void take_facts(const VisitFacts& facts, const std::map<std::string, double>& numbers);
 
     aggregation::formulas::ClassSizes sizes_;
     std::vector<aggregation::formulas::MethodMemory> memories_{};  // by class, that a client has before it trains
     aggregation::formulas::ClassFormulas end_;
     std::optional<Measure> measure_{};
+    std::set<std::string> numbers_{};  // memories that are numbers
     std::map<std::string, std::vector<float>> read_{};
+    std::map<std::string, double> measured_numbers_{};
     std::vector<float> counts_{};
     std::span<const std::uint32_t> shard_{};  // of the present visit
     std::span<const std::int32_t> labels_{};  // of the training set, in host memory

@@ -1,6 +1,7 @@
 #include "clients/visit/visit_vectors.h"
 
 #include "aggregation/formulas/cohort_values.h"
+#include "aggregation/math/host_view.h"
 #include "aggregation/math/vector_ops.h"
 
 #include <algorithm>
@@ -61,6 +62,10 @@ VisitVectors::VisitVectors(const MethodFormulas& method, const aggregation::Memo
     : space_(space), trainable_(layout.num_trainable()) {
     for (const MethodMemory& memory : method.memories) {
         if (memory.is_by_class()) continue;
+        if (memory.is_number()) {
+            if (memories.find(memory.name) != nullptr) number_memories_.emplace_back(memory.name, memory.owner);
+            continue;
+        }
         const bool changes = method.changes_in_steps(memory);
         const bool is_of_visit = memory.owner == MemoryOwner::Visit;
         if (is_of_visit ? !changes : memories.find(memory.name) == nullptr) continue;
@@ -103,6 +108,11 @@ void VisitVectors::begin(const aggregation::VisitMemories& memories, ConstParamS
     facts_ = facts;
     sent_ = sent;
     for (Bound& memory : memories_) bind(memory, memories);
+    for (const auto& [name, owner] : number_memories_) {
+        const ConstParamSpan kept = owner == MemoryOwner::Client ? memories.own(name) : memories.down(name);
+        const ConstParamSpan value = kept.size > 0 ? kept : memories.all->find(name)->first_number();
+        numbers_[name] = static_cast<double>(aggregation::HostView(value).host().front());
+    }
 }
 
 void VisitVectors::set_all(Executor& executor) const {

@@ -13,6 +13,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace fedhive::clients {
@@ -74,8 +75,9 @@ public:
     }
     const VisitFacts& facts() const { return facts_; }
 
-    /// A number of this visit, by name, that formulas read beside the facts.
+    /// Numbers of this visit, by name, that formulas read beside the facts: losses_at, and memories that are numbers.
     void set_number(const std::string& name, double value) { numbers_[name] = value; }
+    const std::map<std::string, double>& numbers() const { return numbers_; }
 
 private:
     struct Bound {
@@ -92,6 +94,7 @@ private:
     aggregation::MemorySpace space_;
     std::size_t trainable_;
     std::deque<Bound> memories_{};
+    std::vector<std::pair<std::string, aggregation::MemoryOwner>> number_memories_{};
     aggregation::ParamBuffer mean_gradient_{};  // empty: nothing was written
     aggregation::ParamBuffer mask_{};           // [trainable]: 1 in the client's own part, else 0; empty: no formula reads it
     aggregation::ConstParamSpan sent_{};

@@ -25,9 +25,9 @@ void write_sums(const EvaluationSums& sums, std::span<double> to) {
 
 EvaluationTasks::EvaluationTasks(WorkerContext& worker) : worker_(worker), figures_(worker.arena.space()) {
     const MethodText& method = worker.plan.method;
-    if (method.empty() || !aggregation::formulas::MethodFormulas::of(method.get()).has(aggregation::formulas::Place::Judge))
-        return;
-    judge_.emplace(method, worker.plan.memories, model_layout(worker.plan.model), worker.local_part, worker.arena.space());
+    if (method.empty() || !FormulaJudge::is_in(aggregation::formulas::MethodFormulas::of(method.get()))) return;
+    judge_.emplace(method, worker.plan.memories, model_layout(worker.plan.model), worker.local_part, worker.arena.space(),
+                   worker.plan.row_sizes());
 }
 
 void EvaluationTasks::evaluate(TaskCell& cell) {
@@ -56,15 +56,21 @@ void EvaluationTasks::evaluate_clients(const Task& task) {
     SupervisedStep step(local, worker_.supervision);
     if (OutputLoss* const loss = worker_.trainer.output_loss()) loss->rest();
     if (!personalized && worker_.local_part.empty()) evaluation.begin(global);
+    const ExamplesView train = worker_.dataset.train(worker_.arena.space());
+    EvaluatePiece answers;
+    if (judge_ && judge_->has_answer())
+        answers = [&](std::span<const std::uint32_t> piece, EvaluationSums& sums) {
+            judge_->answers(evaluation, train, worker_.dataset.train().labels, piece, sums);
+        };
     std::uint64_t place = task.first;
     for (const std::uint32_t client_id : clients_of(task)) {
         const aggregation::ConstParamSpan start = worker_.start_of(task, client_id);
         if (!personalized && !worker_.local_part.empty()) evaluation.begin(start);
         if (personalized) evaluation.begin(own_model(task, client_id, start, step));
         // In pieces as large as those of the test examples.
-        const EvaluationSums sums =
-            sums_over(evaluation, worker_.dataset.train(worker_.arena.space()), worker_.dataset.held_out(client_id),
-                      worker_.plan.evaluation_chunk, worker_.plan.sums.of_client(), [&] { worker_.supervision.beat(); });
+        const EvaluationSums sums = sums_over(
+            evaluation, train, worker_.dataset.held_out(client_id), worker_.plan.evaluation_chunk,
+            worker_.plan.sums.of_client(), [&] { worker_.supervision.beat(); }, personalized ? answers : EvaluatePiece());
         write_sums(sums, worker_.block.client_sums(place++));
         worker_.states.let_go(client_id);
         worker_.supervision.beat();

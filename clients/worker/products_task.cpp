@@ -22,14 +22,15 @@ aggregation::ConstParamSpan history_of(const WorkerContext& worker, const Term& 
 void take_products(const WorkerContext& worker, const Task& task) {
     const aggregation::Arena& arena = worker.arena;
     const std::uint64_t total = arena.geometry().num_floats;
-    require(task.first <= total && task.count <= total - task.first && task.first % aggregation::kGramColumns == 0,
+    require(task.row_first <= total && task.first <= total - task.row_first &&
+                task.count <= total - task.row_first - task.first && task.first % aggregation::kGramColumns == 0,
             "last float");
     require(task.num_terms >= 1 && task.num_terms <= worker.block.terms().size(), "last update");
     require(task.base < task.num_terms, "base");
     std::vector<aggregation::ConstParamSpan> updates;
     std::vector<aggregation::ConstParamSpan> kept;
     for (const Term& term : worker.block.terms().first(task.num_terms)) {
-        updates.push_back(arena.slot(term.slot));
+        updates.push_back(arena.slot(term.slot).part(task.row_first, total - task.row_first));
         kept.push_back(task.histories != 0 ? history_of(worker, term) : aggregation::ConstParamSpan());
         require(kept.back().size == 0 || task.first + task.count <= kept.back().size, "last float of a history");
     }

@@ -44,8 +44,9 @@ TrainTask::TrainTask(WorkerContext& worker)
     }
     if (!worker.plan.method.empty()) {
         formulas_.emplace(worker.plan.method, worker.plan.memories, model_layout(worker.plan.model), worker.local_part,
-                          worker.plan.reports, worker.arena.space());
+                          worker.plan.reports, worker.arena.space(), worker.plan.row_sizes());
         formulas_->add_to(worker.local_step);
+        if (OutputLoss* const loss = worker.trainer.output_loss()) tell_steps(worker.local_step, *loss);
     }
 }
 
@@ -196,7 +197,7 @@ aggregation::ConstParamSpan TrainTask::begin_formulas(const Task& task, const Lo
     };
     const aggregation::VisitMemories memories = worker_.memories_of(task, first.client_id);
     const aggregation::ConstParamSpan began = formulas_->begin(memories, sent, facts, loss_of);
-    formulas_->tables().begin(memories, facts, worker_.dataset.train(), first.shard);
+    formulas_->tables().begin(memories, facts, formulas_->numbers(), worker_.dataset.train(), first.shard);
     if (OutputLoss* const loss = worker_.trainer.output_loss())
         begin_loss(*loss, *formulas_, facts, worker_.dataset.train(), first.shard);
     return began;
@@ -204,11 +205,11 @@ aggregation::ConstParamSpan TrainTask::begin_formulas(const Task& task, const Lo
 
 /// Sums what the trained model gives for the client's examples, by class.
 void TrainTask::measure_by_class(aggregation::ConstParamSpan trained) {
-    formulas_->tables().measure(worker_.trainer.evaluation(), trained, worker_.dataset.train(worker_.arena.space()),
-                                worker_.plan.evaluation_chunk, [&] {
-                                    worker_.supervision.beat();
-                                    worker_.supervision.throw_if_stopping();
-                                });
+    formulas_->measure(worker_.trainer.evaluation(), trained, worker_.dataset.train(worker_.arena.space()),
+                       worker_.plan.evaluation_chunk, [&] {
+                           worker_.supervision.beat();
+                           worker_.supervision.throw_if_stopping();
+                       });
 }
 
 /// Writes a client's update: applies the upload chain, then writes to the slot or adds to the

@@ -3,24 +3,23 @@
 # For: optimisation.
 import fedhive as fh
 
-mu = fh.key("mu", 1.0, least=0, doc="first pull to the model that was sent (μ)")
+first = fh.key("mu", 1.0, least=0, doc="first pull to the model that was sent (μ)")
 by = fh.key("by", 0.1, least=0, doc="by how much it grows or shrinks")
 patience = fh.key("patience", 5, least=1, integer=True, doc="rounds of falling loss before it shrinks")
-more = fh.memory("more", of="server", down=True)
-last = fh.memory("last", of="server", first=1e30)
-falls = fh.memory("falls", of="server")
+pull = fh.memory("pull", of="server", shape="number", first=first)
+last = fh.memory("last", of="server", shape="number", first=1e30)
+falls = fh.memory("falls", of="server", shape="number")
 
 
 @fh.gradient
-def gradient(g, w, w_t, more):
-    return g + (mu + more) * (w - w_t)
+def gradient(g, w, w_t, pull):
+    return g + pull * (w - w_t)
 
 
 @fh.server
-def server(w, u, more, last, falls, k):
+def server(w, u, pull, last, falls, k):
     loss = fh.sum(k.n * k.sent_loss) / fh.sum(k.n)
     rises = loss > last
     fallen = (1 - rises) * (falls + 1)
     ripe = fallen >= patience
-    return {"w": w + u, more: fh.maximum(more + by * rises - by * ripe, -mu), falls: (1 - ripe) * fallen,
-            last: fh.where(rises, fh.maximum(last, loss), fh.minimum(last, loss))}  # the loss, in all elements
+    return {"w": w + u, "pull": fh.maximum(pull + by * rises - by * ripe, 0), "falls": (1 - ripe) * fallen, "last": loss}

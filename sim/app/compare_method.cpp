@@ -99,8 +99,13 @@ Drawn of_client(const MethodFormulas& method, Draws& draws) {
     drawn.vectors["u"] = drawn.vectors["w"];
     for (std::size_t i = 0; i < kElements; ++i) drawn.vectors["u"][i] -= drawn.vectors["w_t"][i];
     for (std::size_t i = 0; i < kElements; ++i) drawn.vectors["local"].push_back(i % 3 == 0 ? 1.0F : 0.0F);
-    for (const MethodMemory& memory : method.memories)
-        drawn.vectors[memory.name] = draws.of_memory(memory, memory.owner == MemoryOwner::Server);
+    for (const MethodMemory& memory : method.memories) {
+        const bool positive = memory.owner == MemoryOwner::Server;
+        if (memory.is_number())
+            drawn.numbers[memory.name] = {draws.number(positive)};
+        else
+            drawn.vectors[memory.name] = draws.of_memory(memory, positive);
+    }
     for (const auto& loss : method.losses_at) drawn.numbers[loss.name] = {draws.number(true)};
     drawn.numbers.merge(std::map<std::string, Numbers>{
         {"lr", {0.0625}}, {"round", {7}}, {"step", {3}}, {"steps", {6}}, {"n", {48}}, {"loss", {0.75}}});
@@ -120,6 +125,10 @@ Drawn of_server(const MethodFormulas& method, Draws& draws) {
         drawn.numbers["k.id"] = {1, 4, 5, 6, 9};
     }
     for (const MethodMemory& memory : method.memories) {
+        if (memory.is_number()) {
+            drawn.numbers[memory.name] = {draws.number(true)};
+            continue;
+        }
         if (method.has(Place::Mix) && memory.owner == MemoryOwner::Client) drawn.vectors[memory.name] = draws.vector();
         if (memory.owner == MemoryOwner::Server) drawn.vectors[memory.name] = draws.of_memory(memory, true);
         for (std::size_t k = 0; memory.up && k < kUpdates; ++k)
@@ -257,7 +266,7 @@ MethodComparison compare_with_python(const Method& method) {
     Drawn server = of_server(method.formulas, draws);
     for (const auto& [name, value] : method.formulas.keys) server.numbers.emplace(name, Numbers{value});
     std::map<std::string, Results> ours;
-    for (const Place place : {Place::Start, Place::Second, Place::Gradient, Place::End, Place::Judge})
+    for (const Place place : {Place::Start, Place::Second, Place::Gradient, Place::After, Place::End, Place::Judge})
         if (method.has(place)) ours[word_of(place)] = evaluated(method.formulas, place, client);
     if (method.has(Place::Cohort)) ours["cohort"] = evaluated(method.formulas, Place::Cohort, server);
     aggregate(method, ours["cohort"], server);
@@ -282,7 +291,7 @@ MethodComparison compare_with_python(const Method& method) {
         for (const auto& [target, value] : results.items())
             if (const auto found = ours[place].find(target); found != ours[place].end())
                 compared.text += line_of(place, target, found->second, numbers_in(value), compared.is_equal);
-    for (const Place place : {Place::Loss, Place::Measure})
+    for (const Place place : {Place::Loss, Place::Measure, Place::Answer})
         if (method.has(place))
             compared.text +=
                 fmt::format("{:<11} not compared: it reads examples, which this command does not draw\n", word_of(place));

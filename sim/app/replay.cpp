@@ -204,7 +204,7 @@ clients::ClientResult train_recorded(const Experiment& run, const std::vector<Re
     std::optional<clients::FormulaVisit> formulas;
     if (!run.worker_plan.method.empty()) {
         formulas.emplace(run.worker_plan.method, run.model.memories, run.model.layout, run.model.local_part,
-                         run.worker_plan.reports, global.space);
+                         run.worker_plan.reports, global.space, run.worker_plan.row_sizes());
         formulas->add_to(local);
         if (run.worker_plan.mean_gradient)
             formulas->take_gradient(trainer->step(), training, {round, id, rows[row].shard}, global);
@@ -215,9 +215,11 @@ clients::ClientResult train_recorded(const Experiment& run, const std::vector<Re
             return clients::mean_loss_of_model(trainer->evaluation(), measure_options(run, global.space), model,
                                                rows[row].shard, [] { clients::throw_if_interrupted(); });
         });
-        formulas->tables().begin(memories, facts, run.data.dataset.train(), rows[row].shard);
-        if (clients::OutputLoss* const loss = trainer->output_loss())
+        formulas->tables().begin(memories, facts, formulas->numbers(), run.data.dataset.train(), rows[row].shard);
+        if (clients::OutputLoss* const loss = trainer->output_loss()) {
+            clients::tell_steps(local, *loss);
             clients::begin_loss(*loss, *formulas, facts, run.data.dataset.train(), rows[row].shard);
+        }
     }
     LoggedStep step(local, row, say);
 
@@ -228,8 +230,8 @@ clients::ClientResult train_recorded(const Experiment& run, const std::vector<Re
     clients::enqueue_clients(step, training, objective, round, rows, began, results);
     const aggregation::ParamSpan trained = step.parameters_of(row);
     if (formulas && formulas->tables().measures())
-        formulas->tables().measure(trainer->evaluation(), trained, run.data.dataset.train(global.space),
-                                   run.worker_plan.evaluation_chunk, [] { clients::throw_if_interrupted(); });
+        formulas->measure(trainer->evaluation(), trained, run.data.dataset.train(global.space),
+                          run.worker_plan.evaluation_chunk, [] { clients::throw_if_interrupted(); });
     run.model.local_part.hide(trained, global);
     clients::ReportValues reported = measured;
     if (formulas && formulas->has_end()) {

@@ -15,14 +15,16 @@ using aggregation::formulas::Place;
 namespace {
 
 /// As a round has them.
-constexpr std::array kInOrder{Place::Start,  Place::Loss,   Place::Second, Place::Gradient, Place::Measure, Place::End,
-                              Place::Cohort, Place::Server, Place::Peers,  Place::Mix,      Place::Judge};
+constexpr std::array kInOrder{Place::Start,   Place::Loss,  Place::Second, Place::Gradient, Place::After,
+                              Place::Measure, Place::End,   Place::Cohort, Place::Server,   Place::Peers,
+                              Place::Mix,     Place::Judge, Place::Answer};
 
 std::string line(const std::string& what, const std::string& text) { return fmt::format("{:<11} {}\n", what, text); }
 
 /// ", for each class …", of a memory by class.
 std::string shape_text(const MethodMemory& memory) {
     using aggregation::MemoryShape;
+    if (memory.is_number()) return ", a number";
     if (memory.shape == MemoryShape::Classes) return ", a number for each class";
     if (memory.shape == MemoryShape::ClassesByClasses) return ", logits for each class";
     return memory.shape == MemoryShape::ClassesByFeatures ? ", features for each class" : "";
@@ -53,9 +55,11 @@ std::string method_text(const Method& method) {
     for (const KeySpec& key : method.keys)
         text += line("key", fmt::format("{}: {}{}  {}", key.name, default_of(key),
                                         key.range.text().empty() ? "" : fmt::format(" ({})", key.range.text()), key.doc));
-    std::size_t down = 1, up = 1, tables_down = 0, tables_up = 0;
+    std::size_t down = 1, up = 1, tables_down = 0, tables_up = 0, numbers_down = 0;
     for (const MethodMemory& memory : method.formulas.memories) {
         text += line("remembers", memory_text(memory) + shape_text(memory));
+        numbers_down += memory.is_number() && memory.down ? 1 : 0;
+        if (memory.is_number()) continue;
         if (memory.is_by_class()) {
             tables_down += memory.down ? 1 : 0;
             tables_up += memory.up ? 1 : 0;
@@ -65,10 +69,11 @@ std::string method_text(const Method& method) {
         up += memory.up ? 1 : 0;
     }
     for (const ReportDoc& report : method.reports) text += line("reports", fmt::format("{}: {}", report.name, report.doc));
-    text += line("travels", fmt::format("{} down, {} up for each client (fedavg: 1 and 1){}{}", models(down), models(up),
+    text += line("travels", fmt::format("{} down, {} up for each client (fedavg: 1 and 1){}{}{}", models(down), models(up),
                                         tables_down + tables_up == 0
                                             ? ""
                                             : fmt::format(", {} memories by class down, {} up", tables_down, tables_up),
+                                        numbers_down == 0 ? "" : fmt::format(", {} numbers down", numbers_down),
                                         method.reports.empty() ? "" : fmt::format(", {} numbers up", method.reports.size())));
     text += line("weights", method.sets_weights()  ? "its own: u is the sum of weight_k u_k"
                             : method.equal_weights ? "equal, which its server's formulas need"

@@ -50,6 +50,18 @@ void check_by_class(const Node& item, const MethodMemory& memory, const std::str
         refuse(item, fmt::format("memory '{}' has a name that a loss reads; choose another", memory.name));
 }
 
+/// A number is the server's, and goes down, or a client's.
+void check_number(const Node& item, MethodMemory& memory, const std::string& first) {
+    if (memory.owner == MemoryOwner::Visit)
+        refuse(item, fmt::format("memory '{}': a number of a visit is a report; allowed with shape: number: server, client",
+                                 memory.name));
+    if (first == "w_t" || first == "drawn")
+        refuse(item, fmt::format("memory '{}': first: '{}'; a number begins as a formula of keys", memory.name, first));
+    if (std::ranges::find(kOfExamples, memory.name) != kOfExamples.end())
+        refuse(item, fmt::format("memory '{}' has a name that a loss reads; choose another", memory.name));
+    memory.down = memory.owner == MemoryOwner::Server;
+}
+
 }  // namespace
 
 void refuse(const Node& node, const std::string& problem) { throw ConfigError(fmt::format("{}: {}", node.where(), problem)); }
@@ -126,14 +138,18 @@ MethodMemory memory_of(const Node& item, Method& method) {
     if (memory.up && memory.owner != MemoryOwner::Visit)
         refuse(item, fmt::format("memory '{}': up: allowed only with owner: visit", memory.name));
     if (const Node* shape = item.find("shape"); shape != nullptr && shape->text != "model") {
-        const auto found = aggregation::formulas::class_shape_named(shape->text);
+        const auto found = aggregation::formulas::shape_named(shape->text);
         if (!found)
-            refuse(*shape, fmt::format("memory '{}': shape: '{}'; allowed: model, features, logits, classes", memory.name,
-                                       shape->text));
+            refuse(*shape, fmt::format("memory '{}': shape: '{}'; allowed: model, features, logits, classes, number",
+                                       memory.name, shape->text));
         memory.shape = *found;
-        check_by_class(item, memory, first);
+        memory.is_number() ? check_number(item, memory, first) : check_by_class(item, memory, first);
     }
     if (first.empty() || first == "0") return memory;
+    if (memory.is_number()) {
+        method.first[memory.name] = first;
+        return memory;
+    }
     if (first == "w_t" && memory.owner != MemoryOwner::Server) {
         memory.begins_as_model = true;
     } else if (first == "drawn" && memory.down) {

@@ -29,9 +29,10 @@ using aggregation::formulas::Place;
 
 namespace {
 
-constexpr std::array kParts = {"version",   "method", "doc",  "weighting", "keys",         "memories",     "reports", "also_at",
-                               "losses_at", "start",  "loss", "second",    "second_batch", "gradient",     "end",     "cohort",
-                               "server",    "peers",  "mix",  "judge",     "measure",      "source_sha256"};
+constexpr std::array kParts = {"version", "method",    "doc",         "weighting",    "keys",   "memories",     "reports",
+                               "also_at", "losses_at", "start",       "loss",         "second", "second_batch", "gradient",
+                               "end",     "cohort",    "server",      "peers",        "mix",    "judge",        "measure",
+                               "answer",  "after",     "products_of", "source_sha256"};
 constexpr const char* kServerRate = "server_lr";
 
 Lines lines_of(const Node& node) {
@@ -52,11 +53,14 @@ const char* target_of(Place place) {
             return "g";
         case Place::Loss:
             return "loss";
+        case Place::Answer:
+            return "answer";
         case Place::Second:
             return "w_2";
         case Place::Peers:
             return "weight";
         case Place::Start:
+        case Place::After:
         case Place::Judge:
             return "w";
         default:
@@ -130,6 +134,12 @@ void check_places(const Method& method, const Node& root) {
             refuse(*root.find(word_of(one)),
                    fmt::format("{0}: needs `{1}`, which is missing; `peers` gives the weights of u in `mix`", word_of(one),
                                word_of(other)));
+    for (std::size_t i = 0; i + 1 < aggregation::formulas::kMostFurther; ++i) {
+        const std::string one = aggregation::formulas::further_name(i), next = aggregation::formulas::further_name(i + 1);
+        if (method.formulas.sets(Place::Cohort, next) && !method.formulas.sets(Place::Cohort, one))
+            refuse(*root.find("cohort"),
+                   fmt::format("cohort: sets '{}', but not '{}'; further weights are numbered from by_2", next, one));
+    }
     const Node* second = root.find("second");
     if (second != nullptr && !(method.has(Place::Gradient) && method.formulas.parsed(Place::Gradient).reads("g_2")))
         refuse(*second, "second: gives the gradient g_2, but `gradient` does not read it");
@@ -145,7 +155,7 @@ template <typename Named>
 std::vector<Named> named_at(const Node& map, const Method& method, std::vector<std::string> given) {
     check_kind(map, Node::Kind::Map, "a map {name: vector}");
     for (const MethodMemory& memory : method.formulas.memories)
-        if ((memory.owner == MemoryOwner::Client || memory.down) && !memory.is_by_class()) given.push_back(memory.name);
+        if ((memory.owner == MemoryOwner::Client || memory.down) && memory.is_model()) given.push_back(memory.name);
     std::vector<Named> all;
     for (const Node& one : map.children) {
         if (!is_name(one.key)) refuse(one, fmt::format("{}: '{}' is not a name", map.key, one.key));
@@ -161,23 +171,31 @@ std::vector<Named> named_at(const Node& map, const Method& method, std::vector<s
 void check_measure(const Method& method, const Node& root) {
     if (!method.has(Place::Measure)) return;
     const auto parsed = method.formulas.parsed(Place::Measure);
-    if (!parsed.reads("logits") && !parsed.reads("z")) refuse(*root.find("measure"), "measure: it reads neither logits nor z");
+    const bool reads_others = std::ranges::any_of(method.formulas.also_at, [&](const OtherAnswers& other) {
+        return method.formulas.reads_answers(Place::Measure, other);
+    });
+    if (!parsed.reads("logits") && !parsed.reads("z") && !reads_others)
+        refuse(*root.find("measure"), "measure: it reads neither logits nor z of a model");
 }
 
-/// The loss depends on the model, and reads what `also_at` gives.
-void check_loss(const Method& method, const Node& root) {
+/// A place reads what `also_at` gives.
+void check_also_at(const Method& method, const Node& root) {
+    constexpr std::array kOfExample{Place::Loss, Place::Measure, Place::Answer};
     const std::vector<OtherAnswers>& also_at = method.formulas.also_at;
-    if (!method.has(Place::Loss)) {
-        if (!also_at.empty()) refuse(*root.find("also_at"), "also_at: needs `loss`, which is missing");
-        return;
-    }
+    if (!also_at.empty() && std::ranges::none_of(kOfExample, [&](Place place) { return method.has(place); }))
+        refuse(*root.find("also_at"), "also_at: needs `loss`, `measure` or `answer`, which are missing");
+    for (const OtherAnswers& other : also_at)
+        if (std::ranges::none_of(kOfExample, [&](Place place) { return method.formulas.reads_answers(place, other); }))
+            refuse(*root.find("also_at"),
+                   fmt::format("also_at: '{0}' is never read; formulas of examples can read {0}.logits and {0}.z", other.name));
+}
+
+/// The loss depends on the model.
+void check_loss(const Method& method, const Node& root) {
+    if (!method.has(Place::Loss)) return;
     const auto parsed = method.formulas.parsed(Place::Loss);
     if (!parsed.reads("logits") && !parsed.reads("z"))
         refuse(*root.find("loss"), "loss: reads neither logits nor z, so no step changes it");
-    for (const OtherAnswers& other : also_at)
-        if (!parsed.reads(other.name + ".logits") && !parsed.reads(other.name + ".z"))
-            refuse(*root.find("also_at"),
-                   fmt::format("also_at: '{0}' is never read; the loss can read {0}.logits and {0}.z", other.name));
     for (const std::string_view given : kOfExamples)
         if (method.formulas.keys.contains(std::string(given)))
             refuse(*root.find("keys"), fmt::format("key '{}': a loss reads a value of this name; choose another", given));
@@ -236,6 +254,16 @@ std::shared_ptr<Method> read_method(const std::string& box, const std::string& o
     });
     if (const Node* node = root.find("also_at"))
         method->formulas.also_at = named_at<OtherAnswers>(*node, *method, {"w_t", "w_0"});
+    if (const Node* node = root.find("products_of")) {
+        std::vector<std::string> up;
+        for (const MethodMemory& memory : method->formulas.memories)
+            if (memory.up && memory.is_model()) up.push_back(memory.name);
+        if (std::ranges::find(up, node->text) == up.end())
+            refuse(*node,
+                   fmt::format("products_of: '{}' is no memory of the model's shape that comes up; allowed: {}", node->text,
+                               up.empty() ? "none, since none does" : fmt::format("{}", fmt::join(up, ", "))));
+        method->formulas.products_of = node->text;
+    }
     if (const Node* node = root.find("losses_at")) method->formulas.losses_at = named_at<LossAt>(*node, *method, {"w_t"});
     for (const std::string& word : words_of<Place>())
         if (const Node* node = root.find(word)) {
@@ -251,6 +279,7 @@ std::shared_ptr<Method> read_method(const std::string& box, const std::string& o
     check_use(*method, root);
     check_loss(*method, root);
     check_measure(*method, root);
+    check_also_at(*method, root);
     return method;
 }
 

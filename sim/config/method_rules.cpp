@@ -3,6 +3,7 @@
 #include "aggregation/cohort/aggregator_catalog.h"
 #include "clients/tasks/learning_task.h"
 #include "clients/tasks/loss.h"
+#include "clients/uploads/upload.h"
 #include "sim/modes/mode_spec.h"
 
 #include <fmt/format.h>
@@ -61,8 +62,8 @@ void check_local_part(const RunConfig& run, const std::string& key, const std::s
     for (const Place place : {Place::Start, Place::Judge}) {
         if (!method.has(place) || method.formulas.parsed(place).reads("local")) continue;
         for (const aggregation::formulas::MethodMemory& memory : method.formulas.memories)
-            if (memory.owner == aggregation::MemoryOwner::Client && !method.formulas.changes_in_steps(memory) &&
-                method.formulas.parsed(place).reads(memory.name))
+            if (memory.owner == aggregation::MemoryOwner::Client && memory.is_model() &&
+                !method.formulas.changes_in_steps(memory) && method.formulas.parsed(place).reads(memory.name))
                 throw source.error(
                     "model.local",
                     fmt::format(
@@ -89,6 +90,21 @@ void check_loss_formula(const RunConfig& run, const std::string& file, const Con
             fmt::format("the loss of {} is computed on the host, but a recorded step runs on the GPU; allowed: false", file));
 }
 
+/// A server that reads several sums reads them of single updates, without noise that only their mean gets.
+void check_further_sums(const RunConfig& run, const std::string& file, const ConfigSource& source) {
+    if (run.strategy.parts.method->formulas.num_further() == 0) return;
+    if (run.strategy.parts.pre_aggregation.name != "none")
+        throw source.error("strategy.pre_aggregation",
+                           fmt::format("the server of {} reads several sums of the updates; allowed: none", file));
+    for (std::size_t i = 0; i < run.upload.size(); ++i)
+        if (entry_of(clients::upload_catalog(), run.upload[i].name, "step of an upload").noise_of_sum)
+            throw source.error(
+                fmt::format("upload[{}]", i),
+                fmt::format("the server of {} reads several sums of the updates, and '{}' counts the noise of one; "
+                            "remove this step, or choose another strategy",
+                            file, run.upload[i].name));
+}
+
 }  // namespace
 
 void check_method(const RunConfig& run, const ConfigSource& source) {
@@ -102,6 +118,7 @@ void check_method(const RunConfig& run, const ConfigSource& source) {
                                             needs_of(*method), fmt::join(modes, ", ")));
     check_by_class(run, file, source);
     check_loss_formula(run, file, source);
+    check_further_sums(run, file, source);
     if (method->sets_weights() && run.strategy.weighting != Weighting::Examples)
         throw source.error("strategy.weighting", fmt::format("{} has formulas for the weights; remove this key", file));
     const bool takes_mean = aggregation::aggregator_spec(run.strategy.parts.aggregator.name).replaceable;

@@ -230,10 +230,10 @@ void ChunkWork::aggregate(const aggregation::Aggregator& rule, std::span<const a
 aggregation::InnerProducts ChunkWork::products(std::span<const aggregation::Update> updates, std::size_t base,
                                                const Histories& histories, bool by_workers, std::int64_t round) {
     const aggregation::ArenaGeometry& arena = arena_.geometry();
-    const std::size_t columns = histories.none() ? arena.num_floats : histories.columns;
+    const std::size_t columns = histories.columns;
     if (!by_workers || arena.num_products == 0) {
         std::vector<aggregation::ConstParamSpan> rows;
-        for (const aggregation::Update& update : updates) rows.push_back(update.values.part(0, columns));
+        for (const aggregation::Update& update : updates) rows.push_back(update.values.part(histories.first, columns));
         return aggregation::inner_products_of(rows, base, histories.sums);
     }
     static_assert(kRangeFloats == aggregation::kGramColumns);
@@ -243,6 +243,7 @@ aggregation::InnerProducts ChunkWork::products(std::span<const aggregation::Upda
     task.num_terms = place_terms(updates);
     task.base = static_cast<std::uint32_t>(base);
     task.histories = histories.none() ? 0 : 1;
+    task.row_first = histories.first;
     for (std::size_t k = 0; k < histories.clients.size(); ++k) board_.terms()[k].client_id = histories.clients[k];
     task.deadline_s = deadlines_.of_chunk();
     run(task, {0, columns, kRangeFloats});

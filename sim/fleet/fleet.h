@@ -99,7 +99,7 @@ public:
     /// Inner products of these updates less updates[base] (inner_products.h), or of the updates plus the histories, by the workers if
     /// they are idle and the updates large enough. Same conditions, waits and exceptions as the aggregator of with_workers().
     aggregation::InnerProducts inner_products(std::span<const aggregation::Update> updates, std::size_t base,
-                                              const Histories& histories = {});
+                                              const Histories& histories);
 
     /// The global model's sums over the test examples, one result a chunk, in order. Waits; throws as barrier(), but goes on
     /// for ChunkWork::kGrace after a first signal, since the round's model exists already.

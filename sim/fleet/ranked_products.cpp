@@ -26,7 +26,7 @@ InnerProducts products_over_ranks(Ranks& ranks, std::span<const aggregation::Upd
                                   const std::function<std::uint32_t(const aggregation::Update&)>& owner,
                                   const Patience& patience, const Histories& histories) {
     const std::uint32_t mine = ranks.rank();
-    const std::size_t num_floats = histories.none() ? updates.front().values.size : histories.columns;
+    const std::size_t num_floats = histories.columns;
     const std::uint64_t ranges = divide_up(num_floats, kGramColumns);
     const auto begin_of = [&](std::uint32_t rank) {
         return std::min<std::size_t>(num_floats, ranks.begin_of(ranges, rank) * kGramColumns);
@@ -47,7 +47,7 @@ InnerProducts products_over_ranks(Ranks& ranks, std::span<const aggregation::Upd
             columns.push_back(place.data());
             continue;
         }
-        const float* values = ConstParamSpan(own.emplace_back(update.values.part(0, num_floats))).data;
+        const float* values = ConstParamSpan(own.emplace_back(update.values.part(histories.first, num_floats))).data;
         if (!histories.none() && histories.sums[k].size > 0) {
             std::vector<float>& sum = sums.emplace_back(values, values + num_floats);
             aggregation::add(sum, histories.sums[k]);

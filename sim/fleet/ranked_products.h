@@ -13,13 +13,13 @@
 
 namespace fedhive::sim {
 
-/// Shapes   updates: K × [P]; values only of this rank's own, everything else of all. histories: none, or one for each update, sums only
-///          of this rank's own.
+/// Shapes   updates: K × [R]; values only of this rank's own, everything else of all. histories: the columns; none, or one for each update,
+///          sums only of this rank's own.
 /// Memory   this rank's ranges of the others' updates, and of its own too if they are on a device; its own with histories.
 /// Process  all ranks call this with the same updates except for values. Throws as Ranks::exchange.
 /// Cost     sends about 4 P K (R − 1) / R² bytes a rank, and K² / 2 doubles for each of its ranges.
 aggregation::InnerProducts products_over_ranks(Ranks& ranks, std::span<const aggregation::Update> updates, std::size_t base,
                                                const std::function<std::uint32_t(const aggregation::Update&)>& owner,
-                                               const Patience& patience, const Histories& histories = {});
+                                               const Patience& patience, const Histories& histories);
 
 }  // namespace fedhive::sim

@@ -44,8 +44,8 @@ std::uint64_t Workload::examples_to_measure(const clients::Reports& measures, st
 }
 
 std::uint64_t Workload::examples_in_time(const Flight& flight, std::uint32_t client_id) const {
-    const std::uint64_t by_class = plan_.measures_by_class ? divide_up(num_examples(client_id), kPassesOfAStep) : 0;
-    return examples_of(flight, client_id) + examples_to_measure(plan_.reports, client_id) + by_class;
+    const std::uint64_t measured = divide_up(plan_.measure_passes * num_examples(client_id), kPassesOfAStep);
+    return examples_of(flight, client_id) + examples_to_measure(plan_.reports, client_id) + measured;
 }
 
 std::uint64_t Workload::steps_of(const Flight& flight, std::uint32_t client_id) const {

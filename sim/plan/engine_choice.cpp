@@ -74,7 +74,7 @@ void ask_for_objective(const RunConfig& run, AllAsked& asked) {
         asked.push_back(
             {Feature::LossFormula,
              fmt::format("computes losses of its own, but method '{}' has a formula for its loss", strategy.title())});
-    if (method != nullptr && loss_of(run).measure)
+    if (method != nullptr && loss_of(run).answers)
         asked.push_back({Feature::LossFormula,
                          fmt::format("tells nothing of single examples, but method '{}' measures them", strategy.title())});
     if (strategy.client_state())

@@ -86,7 +86,7 @@ double measured_per_round(const Experiment& run) {
         of_all += static_cast<double>(run.data.dataset.shard(client).size());
     const auto candidates = static_cast<double>(most_measured(run.config, num_clients));
     const auto trained = static_cast<double>(run.mode.late_join ? run.mode.quorum : run.mode.in_flight);
-    const double of_method = static_cast<double>(run.worker_plan.loss_passes) + (run.worker_plan.measures_by_class ? 1.0 : 0.0);
+    const auto of_method = static_cast<double>(run.worker_plan.loss_passes + run.worker_plan.measure_passes);
     const double passes = candidates * forward_passes(run.worker_plan.of_candidates) +
                           trained * (forward_passes(run.worker_plan.reports) + of_method);
     return passes * of_all / static_cast<double>(num_clients);

@@ -32,10 +32,11 @@ std::uint64_t vectors_of_method(const Method& method) {
     if (method.has(aggregation::formulas::Place::Second)) vectors += 2;  // the first gradient, and the model
     if (method.has(aggregation::formulas::Place::Judge)) vectors += 1;
     if (!method.formulas.losses_at.empty()) vectors += 1;
+    if (method.formulas.measure_passes() > 1) vectors += 2;   // another model, and the trained one
     for (const auto& [place, lines] : method.formulas.lines)  // the magnitudes of each threshold
         vectors += static_cast<std::uint64_t>(std::ranges::count(
             method.formulas.parsed(place).nodes, aggregation::formulas::Op::Threshold, &aggregation::formulas::Node::op));
-    for (const aggregation::formulas::MethodMemory& memory : method.formulas.memories) vectors += memory.is_by_class() ? 0 : 1;
+    for (const aggregation::formulas::MethodMemory& memory : method.formulas.memories) vectors += memory.is_model() ? 1 : 0;
     return vectors + method.formulas.also_at.size();  // and other models of the loss
 }
 

@@ -8,9 +8,24 @@
 
 namespace fedhive::sim {
 
+namespace {
+
+/// Those of the local rule; memories that are numbers begin as the run's keys say.
+std::vector<aggregation::MemorySpec> of_strategy(const std::string& name, const StrategyParts& parts) {
+    std::vector<aggregation::MemorySpec> memories = local_rule_of(parts_of(name, parts)).memories;
+    if (parts.method == nullptr) return memories;
+    const aggregation::formulas::MethodFormulas method = parts.method->with(completed(parts.of_method, parts.method->keys));
+    for (aggregation::MemorySpec& spec : memories)
+        for (const aggregation::formulas::MethodMemory& memory : method.memories)
+            if (memory.name == spec.name) spec.start = static_cast<float>(memory.first);
+    return memories;
+}
+
+}  // namespace
+
 std::vector<MemoryUser> memory_users(const RunConfig& run) {
     std::vector<MemoryUser> users;
-    users.push_back({local_rule_of(parts_of(run.strategy.name, run.strategy.parts)).memories, "strategy.name",
+    users.push_back({of_strategy(run.strategy.name, run.strategy.parts), "strategy.name",
                      fmt::format("strategy '{}'", run.strategy.title()), "choose another strategy"});
     if (run.strategy.histories())
         users.push_back({{{.name = aggregation::kHistory,

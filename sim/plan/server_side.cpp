@@ -27,7 +27,7 @@ ServerSide ServerSide::make(const LoadedConfig& loaded, const ModelSetup& model,
     const aggregation::LocalSteps local{run.training.optimizer.values.number_or("lr", 1.0),
                                         run.training.optimizer.values.number_or("momentum", 0.0),
                                         static_cast<double>(strategy.objective.proximal_mu)};
-    const Weighing weighing(strategy, local, reports_of(run), arena, num_clients, run.all_seeds().sampling);
+    const Weighing weighing(strategy, local, reports_of(run), arena, model.memories, num_clients, run.all_seeds().sampling);
     Mixing mixing(strategy.method, {model.layout, model.memories, num_clients});
     const bool keeps_last = aggregation::aggregator_spec(run.strategy.parts.aggregator.name).keeps_last;
     const std::size_t extra_slot = arena.geometry().num_slots - 1 - (keeps_last ? 1 : 0);
@@ -56,10 +56,14 @@ void ServerSide::begin_with(const FirstModel& first) const {
     aggregation::copy(state.model(), first.parameters);
     aggregation::copy(state.arena.frozen(), first.frozen);
     std::size_t drawn = 0;
-    for (const aggregation::Memory& memory : state.memories.all())
+    for (const aggregation::Memory& memory : state.memories.all()) {
+        const aggregation::ParamSpan values =
+            memory.travels() ? state.memories.of(state.region(), memory.name()) : aggregation::ParamSpan();
         if (memory.first == aggregation::FirstValue::Drawn && drawn < first.drawn.size())
-            aggregation::copy(state.memories.of(state.region(), memory.name()),
-                              aggregation::ConstParamSpan(first.drawn[drawn++]).part(0, memory.floats));
+            aggregation::copy(values, aggregation::ConstParamSpan(first.drawn[drawn++]).part(0, memory.floats));
+        if (memory.first == aggregation::FirstValue::Number && memory.travels())
+            aggregation::copy(values, memory.first_number());
+    }
     aggregation::synchronize(state.arena.space());  // before the model is freed, and before a worker reads it
 }
 
@@ -87,10 +91,15 @@ std::optional<double> ServerSide::epsilon() const {
                                     : state.version);
 }
 
-Histories ServerSide::histories_of(std::span<const std::uint32_t> clients) const {
-    if (clients.empty()) return {};
-    Histories histories{.clients = {clients.begin(), clients.end()},
-                        .columns = state.memories.find(aggregation::kHistory)->floats};
+Histories ServerSide::histories_of(std::span<const std::uint32_t> clients, bool of_updates) const {
+    Histories histories{.clients = {clients.begin(), clients.end()}};
+    const std::size_t model_floats = state.region().size - state.memories.floats_behind();
+    const aggregation::Memory* of = of_updates ? nullptr : state.memories.find(strategy.method.products_of);
+    histories.first = of != nullptr ? model_floats + of->offset : 0;
+    histories.columns = of != nullptr     ? of->floats
+                        : clients.empty() ? model_floats
+                                          : state.memories.find(aggregation::kHistory)->floats;
+    if (clients.empty()) return histories;
     for (const std::uint32_t client : clients) {
         const aggregation::VisitMemories visit{
             .all = &state.memories, .region = {}, .record = client_states.of(client), .slot = {}, .beside = {}};
@@ -112,10 +121,11 @@ void ServerSide::keep_states(const Arrivals& arrived, aggregation::ConstParamSpa
         std::vector<aggregation::RecordChange> changes;
         for (const aggregation::Memory& memory : state.memories.all()) {
             if (!memory.in_record()) continue;
-            const bool begins = memory.is_mixed() && memory.first == aggregation::FirstValue::SentModel &&
-                                !client_states.keeps(client.client_id);
-            if (begins)
+            const bool begins = memory.is_mixed() && !client_states.keeps(client.client_id);
+            if (begins && memory.first == aggregation::FirstValue::SentModel)
                 changes.push_back({memory.record_offset, written.emplace_back(sent.part(0, memory.floats)), false});
+            else if (begins && memory.first == aggregation::FirstValue::Number)
+                changes.push_back({memory.record_offset, memory.first_number(), false});
             else if (!memory.is_mixed())
                 changes.push_back({memory.record_offset, written.emplace_back(visit.written(memory.name())),
                                    memory.change != aggregation::MemoryChange::Set});

@@ -11,6 +11,7 @@
 #include "sim/round/attackers.h"
 #include "sim/round/clip_norm.h"
 #include "sim/round/flight.h"
+#include "sim/round/further_sums.h"
 #include "sim/round/histories.h"
 #include "sim/round/missing_noise.h"
 #include "sim/round/mixing.h"
@@ -38,6 +39,7 @@ struct ServerSide {
     Attackers attackers;
     Weighing weighing;
     Mixing mixing;
+    FurtherSums further{};                          // that the server's formulas read
     std::uint64_t least_updates = 1;                // with fewer of them a round makes no server step
     std::optional<PrivacyAccountant> accountant{};  // with `privacy`
 
@@ -68,9 +70,10 @@ struct ServerSide {
     void adapt_clip(const Arrivals& arrived) {
         if (clip.adapts()) state.clip_norm = clip.next(state.clip_norm, arrived, state.round);
     }
-    /// The histories of these clients, for a rule that takes products with them; of none: nothing. Valid until the next
+    /// The columns of products, and the histories of these clients, for a rule that takes products with them. Valid until the next
     /// keep_states().
-    Histories histories_of(std::span<const std::uint32_t> clients) const;
+    /// of_updates: of the updates in any case, else of the memory whose products the method takes.
+    Histories histories_of(std::span<const std::uint32_t> clients, bool of_updates = false) const;
 
     /// The vectors, besides the model, that a checkpoint keeps: of the server's optimiser and of the weight rule.
     std::vector<aggregation::Moment> moments() const;

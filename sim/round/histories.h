@@ -1,4 +1,4 @@
-// What a rule's inner products add to the updates of a round: the sums of their clients' earlier updates.
+// Of which columns of a round's updates a rule takes inner products, and what it adds to them: the sums of their clients' earlier updates.
 #pragma once
 
 #include "aggregation/memory/param_span.h"
@@ -9,11 +9,11 @@
 
 namespace fedhive::sim {
 
-/// Empty: the products are of the updates alone.
+/// No clients: the products are of the updates alone.
 struct Histories {
     std::vector<std::uint32_t> clients{};             // of the rows
     std::vector<aggregation::ConstParamSpan> sums{};  // h_k in host memory; empty: 0, or with another rank
-    std::size_t columns = 0;                          // of a row that count, from the first on
+    std::size_t first = 0, columns = 0;               // floats of a slot: the update's, or those of what comes up beside it
 
     bool none() const { return clients.empty(); }
 };

@@ -42,15 +42,20 @@ void Mixing::mix(const Arrivals& arrived, std::int64_t round, aggregation::Const
     aggregation::InnerProducts taken;
     if (takes_products_) taken = products(arrived.updates, aggregation::base_row(norms), {});
     const aggregation::HostView model(sent);
+    const std::vector<double> numbers = weighing.server_numbers_in(sent);
     for (std::size_t own = 0; own < senders.size(); ++own) {
         const aggregation::Coefficients weights = mix_->weigh({.senders = senders,
                                                                .products = takes_products_ ? &taken : nullptr,
                                                                .num_clients = num_clients_,
-                                                               .round = static_cast<std::uint64_t>(round)},
+                                                               .round = static_cast<std::uint64_t>(round),
+                                                               .server_numbers = numbers},
                                                               own);
         const ClientReport& client = arrived.clients[arrived.sender_of(arrived.updates[own])];
         require_finite(weights, senders, client.client_id);
-        const aggregation::HostView sum(combine(*sum_, aggregation::weighed(arrived.updates, weights, true)).values);
+        const aggregation::ConstParamSpan combined =
+            mix_->takes_sum() ? combine(*sum_, aggregation::weighed(arrived.updates, weights, true)).values
+                              : aggregation::ConstParamSpan();
+        const aggregation::HostView sum(combined);
         if (client.elsewhere) continue;
         states.change(client.client_id, mix_->mixed(model, sum, states.of(client.client_id)));
     }

@@ -2,6 +2,8 @@
 
 #include "aggregation/base/error.h"
 #include "aggregation/cohort/aggregator_catalog.h"
+#include "aggregation/formulas/cohort_values.h"
+#include "aggregation/math/host_view.h"
 #include "aggregation/math/vector_ops.h"
 
 #include <algorithm>
@@ -40,13 +42,16 @@ void require_finite_weight(double coefficient, const Sender& sender) {
 }  // namespace
 
 Weighing::Weighing(const Strategy& strategy, const aggregation::LocalSteps& local, const clients::Reports& reports,
-                   const aggregation::Arena& arena, std::uint64_t num_clients, std::uint64_t seed)
+                   const aggregation::Arena& arena, const aggregation::Memories& memories, std::uint64_t num_clients,
+                   std::uint64_t seed)
     : rule_(strategy.weight_rule.get()),
       grouping_(aggregation::pre_aggregation_spec(strategy.pre_aggregation.name)),
       of_grouping_(strategy.pre_aggregation.values),
       group_means_(strategy.group_means),
       seed_(seed),
       needs_products_(strategy.inner_products),
+      numbers_(aggregation::formulas::server_numbers_of(strategy.method)),
+      memories_(memories),
       of_sum_(strategy.aggregator->column_rule() == aggregation::ColumnRule::Sum),
       needs_root_(strategy.root_client),
       needs_histories_(strategy.histories),
@@ -77,7 +82,8 @@ std::vector<Sender> Weighing::senders_of(const Arrivals& arrived) const {
     return senders;
 }
 
-Coefficients Weighing::weighed(const std::vector<Sender>& senders, const InnerProducts* products, std::int64_t round) const {
+Coefficients Weighing::weighed(const std::vector<Sender>& senders, const InnerProducts* products, std::int64_t round,
+                               std::span<const double> server_numbers) const {
     if (rule_ == nullptr) return {.of_updates = std::vector<double>(senders.size(), 1.0)};
     aggregation::LocalSteps local = local_;
     local.lr *= static_cast<double>(lr_schedule_.factor(static_cast<std::uint64_t>(round)));
@@ -85,9 +91,12 @@ Coefficients Weighing::weighed(const std::vector<Sender>& senders, const InnerPr
                                        .products = products,
                                        .num_clients = num_clients_,
                                        .local = local,
-                                       .round = static_cast<std::uint64_t>(round)});
+                                       .round = static_cast<std::uint64_t>(round),
+                                       .server_numbers = server_numbers});
     FEDHIVE_CHECK_EQ(given.of_updates.size(), senders.size());
     for (std::size_t k = 0; k < senders.size(); ++k) require_finite_weight(given.of_updates[k], senders[k]);
+    for (const std::vector<double>& weights : given.further)
+        for (std::size_t k = 0; k < senders.size(); ++k) require_finite_weight(weights[k], senders[k]);
     return given;
 }
 
@@ -104,9 +113,17 @@ std::vector<Update> Weighing::of_groups(const std::vector<Update>& rows, const s
     return rows;
 }
 
-std::vector<Update> Weighing::weighed(const Arrivals& arrived, std::int64_t round, const TakeProducts& products) const {
+std::vector<double> Weighing::server_numbers_in(aggregation::ConstParamSpan region) const {
+    std::vector<double> numbers;
+    for (const std::string& name : numbers_)
+        numbers.push_back(static_cast<double>(aggregation::HostView(memories_.of(region, name)).host().front()));
+    return numbers;
+}
+
+WeighedUpdates Weighing::weighed(const Arrivals& arrived, std::int64_t round, aggregation::ConstParamSpan sent,
+                                 const TakeProducts& products) const {
     const bool groups = grouping_.groups != nullptr;
-    if (rule_ == nullptr && !groups) return arrived.updates;
+    if (rule_ == nullptr && !groups) return {arrived.updates};
     std::vector<Sender> senders = senders_of(arrived);
     if (!label_discrepancies_.empty())
         for (Sender& sender : senders) sender.label_discrepancy = label_discrepancies_.at(sender.client_id);
@@ -118,8 +135,12 @@ std::vector<Update> Weighing::weighed(const Arrivals& arrived, std::int64_t roun
     const InnerProducts* of_rows = needs_products_ ? &taken : nullptr;
     std::vector<Update> rows = arrived.updates;
     if (last_slot_) rows.push_back(last_aggregate(arrived));
-    if (groups) return of_groups(rows, senders, of_rows, round);
-    return aggregation::weighed(rows, weighed(senders, of_rows, round), of_sum_);
+    if (groups) return {of_groups(rows, senders, of_rows, round)};
+    const Coefficients given = weighed(senders, of_rows, round, server_numbers_in(sent));
+    WeighedUpdates all{aggregation::weighed(rows, given, of_sum_)};
+    for (const std::vector<double>& weights : given.further)
+        all.further.push_back(aggregation::weighed(arrived.updates, {.of_updates = weights}, true));
+    return all;
 }
 
 Update Weighing::last_aggregate(const Arrivals& arrived) const {

@@ -27,19 +27,31 @@ namespace fedhive::sim {
 using TakeProducts = std::function<aggregation::InnerProducts(std::span<const aggregation::Update> updates, std::size_t base,
                                                               std::span<const std::uint32_t> history_of)>;
 
+/// Updates with coefficients as scales and weights: for the aggregate, and for each further sum that the server reads.
+struct WeighedUpdates {
+    std::vector<aggregation::Update> of_aggregate;
+    std::vector<std::vector<aggregation::Update>> further{};
+};
+
 class Weighing {
 public:
     /// `strategy`'s weight rule and `arena` outlive this. local: with the client rate before its schedule. reports: the list of the
     /// run's clients.
     /// seed: of the draws of a grouping.
     Weighing(const Strategy& strategy, const aggregation::LocalSteps& local, const clients::Reports& reports,
-             const aggregation::Arena& arena, std::uint64_t num_clients, std::uint64_t seed = 0);
+             const aggregation::Arena& arena, const aggregation::Memories& memories, std::uint64_t num_clients,
+             std::uint64_t seed = 0);
 
     /// The updates with the rule's coefficients as scales and weights, without those of coefficient 0; the last aggregate comes
     /// behind them if the rule keeps it. Without a rule: the updates as they arrived. With groups, the rule weighs their means;
     /// an aggregator that combines them column by column is told the groups and gets the updates as they arrived. Throws Fault
     /// for a coefficient that is not finite.
-    std::vector<aggregation::Update> weighed(const Arrivals& arrived, std::int64_t round, const TakeProducts& products) const;
+    /// sent: the region that the clients got.
+    WeighedUpdates weighed(const Arrivals& arrived, std::int64_t round, aggregation::ConstParamSpan sent,
+                           const TakeProducts& products) const;
+
+    /// The method's numbers of the server in a region, in its order.
+    std::vector<double> server_numbers_in(aggregation::ConstParamSpan region) const;
 
     /// The clients of the updates, in their order; each slot has one.
     std::vector<aggregation::Sender> senders_of(const Arrivals& arrived) const;
@@ -59,7 +71,8 @@ public:
 private:
     /// What the rule gives to `senders` and their products.
     aggregation::Coefficients weighed(const std::vector<aggregation::Sender>& senders,
-                                      const aggregation::InnerProducts* products, std::int64_t round) const;
+                                      const aggregation::InnerProducts* products, std::int64_t round,
+                                      std::span<const double> server_numbers = {}) const;
     std::vector<aggregation::Update> of_groups(const std::vector<aggregation::Update>& rows,
                                                const std::vector<aggregation::Sender>& senders,
                                                const aggregation::InnerProducts* products, std::int64_t round) const;
@@ -75,10 +88,12 @@ private:
     std::vector<double> label_discrepancies_{};  // by client; empty: the rule does not ask
     std::optional<std::size_t> sent_loss_{};     // its place among the clients' reports
     std::vector<std::size_t> of_method_{};       // the places of the method's reports
-    bool of_sum_;                                // the aggregator does not divide by the sum of the weights
-    bool needs_root_;                            // the rule takes products with the root client's update
-    bool needs_histories_;                       // the rule takes products of the clients' histories
-    std::optional<std::size_t> last_slot_{};     // the last aggregate, if the rule keeps it
+    std::vector<std::string> numbers_{};         // the method's numbers of the server
+    aggregation::Memories memories_;
+    bool of_sum_;                             // the aggregator does not divide by the sum of the weights
+    bool needs_root_;                         // the rule takes products with the root client's update
+    bool needs_histories_;                    // the rule takes products of the clients' histories
+    std::optional<std::size_t> last_slot_{};  // the last aggregate, if the rule keeps it
     aggregation::LocalSteps local_;
     LrSchedule lr_schedule_;
     const aggregation::Arena& arena_;

@@ -47,9 +47,14 @@ void take_in(Experiment& run, Fleet& fleet, Arrivals& arrived, RoundRecord& roun
         for (const aggregation::Update& update : updates) sum.aggregate(update);
         return sum.finish();
     };
-    run.server.attackers.replace_updates(arrived, products, combine);
-    const std::vector<aggregation::Update> updates = run.server.weighing.weighed(arrived, server.round, products);
-    const aggregation::Aggregate aggregate = run.server.noised(combine(*strategy.aggregator, updates), arrived);
+    const auto of_updates = [&](const auto& rows, std::size_t base, std::span<const std::uint32_t> history_of) {
+        return fleet.inner_products(rows, base, run.server.histories_of(history_of, true));
+    };
+    run.server.attackers.replace_updates(arrived, of_updates, combine);
+    const WeighedUpdates updates = run.server.weighing.weighed(arrived, server.round, server.region(), products);
+    const std::span<const aggregation::ConstParamSpan> further = run.server.further.take(updates.further, combine);
+    aggregation::Aggregate aggregate = run.server.noised(combine(*strategy.aggregator, updates.of_aggregate), arrived);
+    aggregate.further = further;
     run.server.weighing.keep(aggregate);
     round.lap(Phase::Aggregate);
     const aggregation::ConstParamSpan sent = server.region();

@@ -34,7 +34,7 @@ double value_of(const std::string& formula, const std::map<std::string, double>&
 
 LocalRuleSpec client_of(const Method& method) {
     LocalRuleSpec spec{.name = kFormula, .summary = "the formulas of strategy.file", .keys = {}};
-    spec.whole_gradient = method.has(Place::Gradient);
+    spec.whole_gradient = method.has(Place::Gradient) || method.has(Place::After);
     spec.client_term = method.formulas.changes_visits();
     for (const MethodMemory& memory : method.formulas.memories) {
         if (!memory.is_declared()) continue;
@@ -61,7 +61,7 @@ MethodFormulas Method::with(const Values& values) const {
 bool Method::trains_alone() const {
     if (reads_mean_gradient() || !formulas.losses_at.empty()) return true;
     if (has(Place::Start) || has(Place::Second) || has(Place::End) || has(Place::Cohort) || has(Place::Mix) ||
-        has(Place::Measure) || client.client_state())
+        has(Place::Measure) || has(Place::After) || client.client_state())
         return true;
     if (changes_memories_in_steps()) return true;
     return has(Place::Gradient) && (place_reads(formulas, Place::Gradient, "n") || formulas.parsed(Place::Gradient).reduces());
@@ -97,7 +97,7 @@ bool Method::sets_weights() const {
 void settle(Method& method, Place& place) {
     for (const auto& [at, lines] : method.formulas.lines) {
         place = at;
-        if (at == Place::Loss || at == Place::Measure) {
+        if (at == Place::Loss || at == Place::Measure || at == Place::Answer) {
             simplified(method.formulas.parsed(at), method.formulas.keys);
             continue;
         }

@@ -149,7 +149,8 @@ TEST_SUITE("SharedAggregation") {
             for (const aggregation::Update& update : arrived.updates) rows.push_back(update.values);
             const aggregation::InnerProducts wanted = aggregation::inner_products_of(rows, 3);
             if (workers > 1) std::ranges::fill(run.arena.products(), 1e30);
-            const aggregation::InnerProducts found = run.fleet->inner_products(arrived.updates, 3);
+            const aggregation::InnerProducts found =
+                run.fleet->inner_products(arrived.updates, 3, {.columns = arrived.updates.front().values.size});
             if (workers > 1) CHECK(run.arena.products()[9] == 0.0);  // ⟨r − r, r − r⟩: the workers have written
             for (std::size_t i = 0; i < kClients; ++i)
                 for (std::size_t j = 0; j <= i; ++j) {

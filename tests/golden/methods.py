@@ -4,13 +4,13 @@
 usage: methods.py > methods.json
 
 Each result is computed twice, in float64: by the file's functions as they are, on arrays (fedhive.uncompiled), and from the box's lines by the
-evaluator below, which shares nothing with the tracer; many a third time, by the papers' formulas in tests/methods. All must agree, or
+evaluator of box_lines.py, which shares nothing with the tracer; many a third time, by the papers' formulas in tests/methods. All must agree, or
 the program fails. A test in C++ can evaluate the same lines. Needs NumPy alone.
 
-{FILE: {"box": {…}, "inputs": {"keys", "client", "server", "cohort", "examples"}, "expected": {"first", "gradient", "second", "start", "end",
-"judge", "cohort", "aggregates", "server", "peers", "mix", "loss", "measure"}}}. Vectors have 37 elements, the cohort 5 clients. aggregates: u, and what else comes up, by the box's weights; by
+{FILE: {"box": {…}, "inputs": {"keys", "client", "server", "cohort", "examples"}, "expected": {"first", "gradient", "after", "second", "start", "end",
+"judge", "cohort", "aggregates", "server", "peers", "mix", "loss", "measure", "answer"}}}. Vectors have 37 elements, the cohort 5 clients. aggregates: u, and what else comes up, by the box's weights; by
 k.n if it has none. loss: of each of 19 examples, and its gradients to logits [19, 10] and z [19, 12], which every method with a loss has from
-tests/methods/loss_papers.py. measure: sums over the examples of each class. Memories by class are [10, 12], [10, 10] or [10].
+tests/methods/loss_papers.py. measure: sums over the examples of each class, or over all. answer: [19, 10]. Memories by class are [10, 12], [10, 10] or [10].
 """
 import json
 import re
@@ -24,6 +24,7 @@ root = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(root / "scripts/lib"))
 sys.path.insert(0, str(root / "tests/methods"))
 
+from box_lines import FUNCTIONS, OF_EXAMPLES, B, C, Line, evaluate, of_updates  # noqa: E402
 from fedhive.method import box_of  # noqa: E402
 from fedhive.places import CLIENT_PLACES  # noqa: E402
 from fedhive.uncompiled import Uncompiled  # noqa: E402
@@ -34,7 +35,7 @@ from papers import PAPERS  # noqa: E402
 PAPERS = {**PAPERS, **FURTHER_PAPERS}
 
 P, K, CLIENTS = 37, 5, 12
-B, C, D = 19, 10, 12
+D = 12
 SHAPES = {"features": (C, D), "logits": (C, C), "classes": (C,)}
 AGREE = 1e-12
 # Defaults under which a part of the formula vanishes, or does nothing for these inputs.
@@ -52,116 +53,9 @@ KEYS = {"fedadagrad": {"beta1": 0.5}, "fednova": {"rho": 0.375}, "qfedavg": {"q"
         "fedrecon": {"head": 0.25}, "ef21_sgdm": {"eta": 0.25}, "rsa": {"lambda": 0.5}, "delta_fl": {"tail": 0.4}, "fedcostwavg": {"alpha": 0.25},
         "fedlesam_s": {"rho": 0.5}, "fedlesam_d": {"rho": 0.5, "alpha": 0.25}, "logit_adjustment": {"tau": 0.75}, "class_balanced": {"beta": 0.75},
         "propfair": {"M": 2.5, "eps": 0.5}, "fedamp": {"alpha": 8.0, "sigma": 64.0, "lambda": 2.0}, "pfedgraph": {"lambda": 0.25},
-        "fedproto": {"pull": 0.75}, "fd": {"gamma": 0.75}, "fedproc": {"rounds": 20}, "dgc": {"kept": 0.2}, "fedmos": {"a": 0.25, "mu": 0.25}, "pfedsd": {"lambda": 0.75}, "sparsefed": {"L": 6.5, "kept": 0.2}, "fedala": {"share": 0.75, "eta": 0.5}}
+        "fedproto": {"pull": 0.75}, "fd": {"gamma": 0.75}, "fedproc": {"rounds": 20}, "dgc": {"kept": 0.2}, "fedmos": {"a": 0.25, "mu": 0.25}, "pfedsd": {"lambda": 0.75}, "sparsefed": {"L": 6.5, "kept": 0.2}, "fedala": {"share": 0.75, "eta": 0.5}, "cfl": {"eps_1": 7.0, "eps_2": 5.0}}
 OF_PRESENT_CLASSES = {"balanced_softmax", "fedir", "class_balanced", "fd"}  # a label that a client lacks has no loss
 NOT_NEGATIVE = {"v", "v_max", "rate", "grown", "loss_before"}  # memories that stand under a root, or are rates
-FUNCTIONS = {
-    "sqrt": np.sqrt, "abs": np.abs, "sign": np.sign, "exp": np.exp, "log": np.log, "tanh": np.tanh, "floor": np.floor,
-    "sigmoid": lambda x: 1 / (1 + np.exp(-x)), "relu": lambda x: np.where(x > 0, x, 0), "minimum": np.minimum, "maximum": np.maximum,
-    "where": lambda c, a, b: np.where(c, a, b), "sum": np.sum, "mean": np.mean, "norm": np.linalg.norm, "dot": np.dot,
-    "threshold": lambda x, share: sorted(abs(x), reverse=True)[max(1, int(share * len(x) + 0.5)) - 1],
-    "cos": lambda a, b: np.dot(a, b) / (np.linalg.norm(a) * np.linalg.norm(b)), "sum_k": np.sum, "mean_k": np.mean, "max_k": np.max,
-    "min_k": np.min, "median_k": np.median, "softmax_k": lambda x: np.exp(x) / np.exp(x).sum(), "sort_k": np.sort,
-    "rank_k": lambda x: (x[None] < x[:, None]).sum(1),
-    "simplex_k": lambda x: np.maximum(x - bisected(lambda shift: np.maximum(x - shift, 0).sum() - 1, x.min() - 1, x.max()), 0)}
-
-
-def bisected(falling, low, high):
-    """Returns where a falling function is 0."""
-    for _ in range(200):
-        low, high = ((low + high) / 2, high) if falling((low + high) / 2) > 0 else (low, (low + high) / 2)
-    return low
-
-
-# Of examples: a number for each is [B, 1], so that it meets [B, C] as NumPy has it.
-OF_EXAMPLES = {
-    **FUNCTIONS, "sum": lambda x: x.sum(-1, keepdims=True), "mean": lambda x: x.mean(-1, keepdims=True),
-    "dot": lambda a, b: (a * b).sum(-1, keepdims=True), "norm": lambda x: np.sqrt((x * x).sum(-1, keepdims=True)),
-    "softmax": lambda x: np.exp(x) / np.exp(x).sum(-1, keepdims=True), "log_softmax": lambda x: x - x.max(-1, keepdims=True) -
-    np.log(np.exp(x - x.max(-1, keepdims=True)).sum(-1, keepdims=True)), "logsumexp": lambda x: np.log(np.exp(x).sum(-1, keepdims=True)),
-    "max": lambda x: x.max(-1, keepdims=True), "min": lambda x: x.min(-1, keepdims=True), "log_sigmoid": lambda x: -np.log(1 + np.exp(-x)),
-    "one_hot": lambda y: (y == np.arange(C)) * 1.0, "pick": lambda x, y: np.take_along_axis(x, y, 1),
-    "kl": lambda a, b: (np.exp(a) * (a - b)).sum(-1, keepdims=True)}
-OF_EXAMPLES.update(pick=lambda x, y: x[y[:, 0].astype(int)].reshape(B, -1) if len(x) == C else np.take_along_axis(x, y.astype(int), 1),
-                   dot=lambda a, b: a @ b.T if len(b) == C else (a * b).sum(-1, keepdims=True),
-                   norm=lambda x: np.sqrt((x * x).sum(-1)) if len(x) == C else np.sqrt((x * x).sum(-1, keepdims=True)))
-OF_EXAMPLES["cross_entropy"] = lambda x, y: -OF_EXAMPLES["pick"](OF_EXAMPLES["log_softmax"](x), y)
-OF_EXAMPLES["cos"] = lambda a, b: OF_EXAMPLES["dot"](a, b) / (OF_EXAMPLES["norm"](a) * OF_EXAMPLES["norm"](b))
-
-
-def of_updates(u):
-    """Returns the functions that read the updates u: [K, P]."""
-    def apart(v):
-        return np.linalg.norm(u - v, axis=1)
-
-    def mixed(x):
-        return np.einsum("k,kp->p", x * np.ones(len(u)), u)
-
-    return {"dot_k": lambda x: np.inner(u, mixed(x)), "distance_k": lambda x: apart(mixed(x)),
-            "cos_k": lambda x: np.inner(u, mixed(x)) / apart(0) / np.linalg.norm(mixed(x)),
-            "nearest_k": lambda m: np.array([sum(sorted(apart(one) ** 2)[1:int(m) + 1]) for one in u])}
-
-
-class Line:
-    """Evaluates one expression while it reads it."""
-
-    LEVELS = (("<=", ">=", "==", "!=", "<", ">"), ("+", "-"), ("*", "/", "%"))
-    COMPUTE = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide, "%": np.mod, "<": np.less, "<=": np.less_equal,
-               ">": np.greater, ">=": np.greater_equal, "==": np.equal, "!=": np.not_equal}
-
-    def __init__(self, text, names, functions=None):
-        self.functions = functions or FUNCTIONS
-        self.tokens = re.findall(r"\d[\d.]*(?:e[-+]?\d+)?|[A-Za-z_][\w.]*|[<>=!]=|\S", text) + [""]
-        self.names = names
-
-    def value(self, level=0):
-        if level == len(self.LEVELS):
-            return self.signed()
-        left = self.value(level + 1)
-        while self.tokens[0] in self.LEVELS[level]:
-            operation = self.COMPUTE[self.tokens.pop(0)]
-            left = operation(left, self.value(level + 1)) * 1.0
-        return left
-
-    def signed(self):
-        if self.tokens[0] == "-":
-            self.tokens.pop(0)
-            return -self.signed()
-        base = self.atom()
-        if self.tokens[0] == "^":
-            self.tokens.pop(0)
-            return base ** self.signed()
-        return base
-
-    def atom(self):
-        token = self.tokens.pop(0)
-        if token[0].isdigit():
-            return np.float64(token)
-        if token == "(":
-            value = self.value()
-            assert self.tokens.pop(0) == ")"
-            return value
-        if self.tokens[0] != "(":
-            return self.names[token]
-        arguments = []
-        while self.tokens.pop(0) in ("(", ","):
-            arguments.append(self.value())
-        return self.functions[token](*arguments)
-
-
-def evaluate(lines, names, functions=None):
-    """Returns {target: value} of a box's lines."""
-    names, results = dict(names), {}
-    for line in lines:
-        target, text = line.split(" = ", 1)
-        reader = Line(text, names, functions)
-        value = reader.value()
-        assert reader.tokens == [""], line
-        if target.startswith("let "):
-            names[target[4:]] = value
-        else:
-            results[target] = value
-    return results
 
 
 def grid(draws, *shape):
@@ -176,11 +70,12 @@ class Inputs:
         draws = np.random.default_rng([ord(letter) for letter in box["method"]])
         vectors = {m["name"]: m for m in box.get("memories", [])}
         self.keys = {key["name"]: KEYS.get(box["method"], {}).get(key["name"], key["default"]) for key in box.get("keys", [])}
-        self.by_class = {name: SHAPES[m["shape"]] for name, m in vectors.items() if "shape" in m}
-        memories = {name: self.of_classes(draws, name) if name in self.by_class else np.abs(grid(draws, P)) if name in NOT_NEGATIVE else grid(draws, P)
+        self.by_class = {name: SHAPES[m["shape"]] for name, m in vectors.items() if m.get("shape") in SHAPES}
+        self.numbers = {name for name, m in vectors.items() if m.get("shape") == "number"}
+        memories = {name: self.of_classes(draws, name) if name in self.by_class else draws.integers(8, 64) / 64 if name in self.numbers else np.abs(grid(draws, P)) if name in NOT_NEGATIVE else grid(draws, P)
                     for name in vectors}
         self.client = {name: grid(draws, P) for name in ("g", "w", "w_t", "w_0")}
-        in_steps = {line.split(" = ")[0] for line in box.get("gradient", [])}
+        in_steps = {line.split(" = ")[0] for line in [*box.get("gradient", []), *box.get("after", [])]}
         self.client["u"] = self.client["w"] - self.client["w_t"]
         self.client.update(lr=0.0625, round=7, step=3, steps=6, n=48, loss=0.75)
         self.client.update({name: memories[name] for name, m in vectors.items() if m["owner"] == "client" or m.get("down") or name in in_steps})
@@ -201,16 +96,18 @@ class Inputs:
                             for name, m in vectors.items() if m.get("up")})
         if box["method"] == "ifca":  # each client has trained one of the models
             chosen = np.array([0, 2, 0, 0, 2])
-            self.client["mine"] = np.full(P, 2.0)
+            self.client["mine"] = 2.0
             for j in range(3):
                 self.cohort[f"took_{j + 1}"] = (chosen == j) * 1.0
-                self.cohort[f"d_{j + 1}"] = self.cohort[f"d_{j + 1}"] * (chosen == j)[:, None]
+        if box["method"] == "cfl":  # two groups, of which the first is split
+            self.client["group"], self.server["groups"] = 1.0, 2.0
+            self.cohort["mine"] = np.array([0, 0, 1, 0, 0])
         if any("g_t" in line for place in ("gradient", "start", "end") for line in box.get(place, [])):
             self.client["g_t"] = grid(draws, P)
         self.examples = {"logits": grid(draws, B, C), "z": grid(draws, B, D), "y": draws.integers(0, C, B),
-                         "counts": np.array([7, 0, 31, 2, 1, 0, 12, 50, 3, 9])} if "loss" in box or "measure" in box else {}
-        at_client = [name for name, m in vectors.items() if name in self.by_class and (m["owner"] == "client" or m.get("down"))]
-        self.examples.update({name: memories[name] for name in at_client})
+                         "counts": np.array([7, 0, 31, 2, 1, 0, 12, 50, 3, 9])} if {"loss", "measure", "answer"} & set(box) else {}
+        at_client = [name for name, m in vectors.items() if m["owner"] == "client" or m.get("down")]
+        self.examples.update({name: memories[name] for name in at_client if name in self.by_class or self.examples and name in self.numbers})
         if self.by_class:
             self.client["counts"] = np.array([7, 0, 31, 2, 1, 0, 12, 50, 3, 9])
         if box["method"] in OF_PRESENT_CLASSES:
@@ -248,15 +145,19 @@ def from_box(box, x):
     for place in CLIENT_PLACES:
         if place in box:
             results[place] = evaluate_by_class(box[place], {**x.client, **x.keys}, x)
-    numbers = {name: x.server[name] for name in ("round", "clients", "received")}
-    results["cohort"] = evaluate(box.get("cohort", []), {**x.of_cohort(), **numbers, **x.keys}, {**FUNCTIONS, **of_updates(x.cohort["u"])})
+    numbers = {name: x.server[name] for name in ("round", "clients", "received", *x.numbers) if name in x.server}
+    products = {**FUNCTIONS, **of_updates(x.cohort[box.get("products_of", "u")])}
+    results["cohort"] = evaluate(box.get("cohort", []), {**x.of_cohort(), **numbers, **x.keys}, products)
     uniform = np.full(K, 1 / K) if "weighting" in box else x.cohort["n"] / x.cohort["n"].sum()
     results["aggregates"] = x.aggregates(results["cohort"].get("weight", uniform))
-    of_cohort = {name: value for name, value in results["cohort"].items() if name != "weight"}
+    further = {name for name in results["cohort"] if name.startswith("by_")}
+    for weight in further:
+        results["aggregates"].update({f"{weight}.{name}": value for name, value in x.aggregates(results["cohort"][weight] * np.ones(K)).items()})
+    of_cohort = {name: value for name, value in results["cohort"].items() if name != "weight" and name not in further}
     if "server" in box:
         results["server"] = evaluate_by_class(box["server"], {**x.server, **results["aggregates"], **of_cohort, **x.keys}, x)
     if "mix" in box:
-        results["peers"] = evaluate(box["peers"], {**x.of_cohort(), **numbers, **x.keys}, {**FUNCTIONS, **of_updates(x.cohort["u"])})
+        results["peers"] = evaluate(box["peers"], {**x.of_cohort(), **numbers, **x.keys}, products)
         peers = {name: value for name, value in results["peers"].items() if name != "weight"}
         results["mix"] = evaluate(box["mix"], {**x.server, **x.aggregates(results["peers"]["weight"]), **peers, **x.keys})
     return results
@@ -297,11 +198,12 @@ def loss_of(path, box, x):
     if "loss" not in box:
         return {}
     columns = {name: value[:, None] if name == "y" else value for name, value in x.examples.items()}
-    by_lines = evaluate(box["loss"], {**columns, **x.keys, "lr": 0.0625, "round": 7, "n": 48}, OF_EXAMPLES)
-    by_function = Uncompiled(path, x.keys).run("loss", {**x.examples, "lr": 0.0625, "round": 7, "n": 48})
+    numbers = {"lr": 0.0625, "round": 7, "n": 48, "step": 3, "steps": 6}
+    by_lines = evaluate(box["loss"], {**columns, **x.keys, **numbers}, OF_EXAMPLES)
+    by_function = Uncompiled(path, x.keys).run("loss", {**x.examples, **numbers})
     others = {name: (x.examples[f"{name}.logits"], x.examples[f"{name}.z"]) for name in box.get("also_at", {})}
     of_paper = (x.examples[name] for name in ("logits", "z", "y", "counts"))
-    others.update({name: x.examples[name] for name in x.by_class if name in x.examples})
+    others.update({name: x.examples[name] for name in (*x.by_class, *x.numbers) if name in x.examples})
     losses, slopes = gradients(LOSS_PAPERS[box["method"]], SimpleNamespace(**x.keys), *of_paper, others)
     compare(box["method"], {"loss": {"loss": by_lines["loss"][:, 0]}}, {"loss": {"loss": losses}})
     compare(box["method"], {"loss": by_function}, {"loss": {"loss": losses}})
@@ -316,8 +218,19 @@ def measure_of(path, box, x):
     by_lines = evaluate(box["measure"], {**{name: value[:, None] if name == "y" else value for name, value in x.examples.items()}, **x.keys, **numbers},
                         OF_EXAMPLES)
     by_function = Uncompiled(path, x.keys).run("measure", {**x.examples, **numbers})
-    compare(box["method"], {"measure": by_lines}, {"measure": by_function})
-    return {name: np.array([values[x.examples["y"] == c].sum(0) for c in range(C)]) for name, values in by_lines.items()}
+    compare(box["method"], {"measure": {name: values[:, 0] if name in x.numbers else values for name, values in by_lines.items()}}, {"measure": by_function})
+    return {name: values.sum() if name in x.numbers else np.array([values[x.examples["y"] == c].sum(0) for c in range(C)])
+            for name, values in by_lines.items()}
+
+
+def answer_of(path, box, x):
+    """Returns a client's answers to the examples. Ends the program if the file's function and the box's lines do not agree."""
+    if "answer" not in box:
+        return {}
+    numbers = {"lr": 0.0625, "round": 7, "n": 48}
+    by_lines = evaluate(box["answer"], {**x.examples, **x.keys, **numbers}, OF_EXAMPLES)
+    compare(box["method"], {"answer": by_lines}, {"answer": Uncompiled(path, x.keys).run("answer", {**x.examples, **numbers})})
+    return by_lines["answer"]
 
 
 def read_only(values, lines):
@@ -357,9 +270,9 @@ def case(path):
     cohort = {"n": x.cohort["n"], **read_only(x.cohort, lines["cohort"] + lines["peers"]), **{name: x.cohort[name] for name in x.up}}
     inputs = {"keys": x.keys, "client": read_only(x.client, client), "server": read_only(x.server, lines["server"] + lines["cohort"] + lines["peers"] + lines["mix"]),
               "cohort": cohort, **({"examples": x.examples} if x.examples else {})}
-    measure = measure_of(path, box, x)
-    expected.update({place: values for place, values in (("loss", loss), ("measure", measure)) if values})
-    return {"box": box, "inputs": plain(inputs), "expected": plain({place: values for place, values in expected.items() if values})}
+    measure, answer = measure_of(path, box, x), answer_of(path, box, x)
+    expected.update({place: values for place, values in (("loss", loss), ("measure", measure), ("answer", answer)) if len(values)})
+    return {"box": box, "inputs": plain(inputs), "expected": plain({place: values for place, values in expected.items() if len(values)})}
 
 
 if __name__ == "__main__":

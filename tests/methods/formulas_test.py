@@ -34,11 +34,15 @@ class Text(unittest.TestCase):
         def lookup(name):
             part = name.split(".")[-1]
             shape = {memory["name"]: memory.get("shape") for memory in box.get("memories", [])}.get(name)
-            if place in ("loss", "measure"):
-                return self.symbols.name(name, is_vector=OF_MEMORIES[shape] if shape else NAMES.get(part, False)) if name not in self.lets else self.lets[name]
+            if place in ("loss", "measure", "answer"):
+                return self.symbols.name(name, is_vector=OF_MEMORIES.get(shape, False) if shape else NAMES.get(part, False)) if name not in self.lets else self.lets[name]
+            if shape == "number":
+                return self.symbols.name(name)
             if shape or name == "counts":
                 return self.symbols.name(name, is_vector=SHAPES[shape or "classes"])
-            return self.lets[name] if name in self.lets else self.symbols.name(name, name.startswith("k."), name in vectors)
+            if name in self.lets:
+                return self.lets[name]
+            return self.symbols.name(name, name.startswith("k."), name in vectors or part in vectors and name.startswith("by_"))
 
         return parse(text, self.symbols, lookup)
 
@@ -139,8 +143,19 @@ class Server(unittest.TestCase):
 
     def test_the_same_weights_are_the_same_formula(self):
         self.assertEqual(self.formulas("fh.sum(k.n / fh.sum(k.n) * k.u) + fh.sum(k.n / fh.sum(k.n) * k.d)")[2], "u + d")
-        with self.assertRaisesRegex(MethodError, "the same weights"):
-            self.formulas("fh.sum(k.n * k.u - k.n * k.d)")  # d has -k.n
+
+    def test_other_weights_are_those_of_further_sums(self):
+        for expression, arguments, cohort, text in (
+                ("fh.sum(k.n * k.u - k.n * k.d)", "w, k", ["weight = k.n", "by_2 = -k.n"], "(u + by_2.d)"),
+                ("fh.sum(k.n * k.u) + fh.mean(k.u)", "w, k", ["weight = k.n", "by_2 = 1 / received"], "u + by_2.u"),
+                ("(fh.mean(k.u) + fh.mean(k.n * k.d))", "w, k", ["by_2 = k.n"], "(u + by_2.d / received)"),
+                ("(u + fh.sum(k.n * k.u))", "w, u, k", ["by_2 = k.n"], "(u + by_2.u)")):
+            with self.subTest(expression):
+                uniform, lines, formula = self.formulas(expression, arguments)
+                self.assertEqual((lines, formula), (cohort, text))
+                self.assertEqual(uniform, "uniform" if "fh.mean(k.u) + fh.mean" in expression else None)
+        with self.assertRaisesRegex(MethodError, "by more than 8 different weights"):
+            self.formulas(" + ".join(f"fh.sum(k.n**{power} * k.u)" for power in range(2, 11)))
 
     def test_sums_of_numbers_are_numbers_of_the_cohort_by_the_local_name(self):
         box = box_of("""

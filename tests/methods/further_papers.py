@@ -73,19 +73,11 @@ def adabest(h, c, s, k):  # Varno et al. 2022, Algorithm 1; the last mean model 
 
 def fedprox_adaptive(h, c, s, k):  # Li et al. 2020, section 5.3.2
     loss = (k.n @ k.sent_loss) / k.n.sum()
-    more, falls = [], []
-    for m, last, fell in zip(s.more, s.last, s.falls):
-        mu = h.mu + m
-        if loss > last:
-            mu, fell = mu + h.by, 0
-        else:
-            fell += 1
-            if fell >= h.patience:
-                mu, fell = mu - h.by, 0
-        more.append(max(mu, 0) - h.mu)
-        falls.append(fell)
-    return {"first": {"last": 1e30}, "gradient": {"g": c.g + (h.mu + c.more) * (c.w - c.w_t)},
-            "server": {"w": s.w + mean_by_examples(k, k.u), "more": np.array(more), "falls": np.array(falls), "last": np.full(len(more), loss)}}
+    pull, falls = (s.pull + h.by, 0) if loss > s.last else (s.pull, s.falls + 1)
+    if falls >= h.patience:
+        pull, falls = pull - h.by, 0
+    return {"first": {"last": 1e30, "pull": h.mu}, "gradient": {"g": c.g + c.pull * (c.w - c.w_t)},
+            "server": {"w": s.w + mean_by_examples(k, k.u), "pull": max(pull, 0), "falls": falls, "last": loss}}
 
 
 def delta_sgd(h, c, s, k):  # Kim et al. 2023, Algorithm 1
@@ -237,6 +229,29 @@ def fedala(h, c, s, k):  # Zhang et al. 2023, Algorithm 1 and equation 4: A <- c
     return {"start": {"w": begins}, "gradient": {"g": c.g, "b": c.b}, "end": {"w_k": c.w}, "judge": {"w": begins}}
 
 
+def fedem(h, c, s, k):  # Marfoq et al. 2021, Algorithm 1: step 3 of 6 is the second model's last one; each model becomes the mean of the clients'
+    means = [m + k.n @ d / k.n.sum() for m, d in ((s.m_1, k.d_1), (s.m_2, k.d_2), (s.m_3, k.d_3))]
+    return {"start": {"w": c.m_1}, "after": {"w": c.m_3, "d_1": c.d_1, "d_2": c.w - c.m_2, "d_3": c.d_3},
+            "server": {"w": sum(means) / 3, **{f"m_{j + 1}": m for j, m in enumerate(means)}}}
+
+
+def cfl(h, c, s, k):  # Sattler et al. 2021, Algorithm 2: by search, all bipartitions of the group
+    def cosine(i, j):
+        return k.d[i] @ k.d[j] / np.sqrt((k.d[i] @ k.d[i]) * (k.d[j] @ k.d[j]))
+    groups, before, after, parents = int(s.groups), [s.w, s.m_1, s.m_2, s.m_3], k.mine.copy(), [s.w, s.m_1, s.m_2, s.m_3]
+    for j in range(groups):
+        members = np.flatnonzero(k.mine == j)
+        if groups < 4 and len(members) > 1 and np.linalg.norm(k.d[members].mean(0)) < h.eps_1 and max(np.linalg.norm(k.d[i]) for i in members) > h.eps_2:
+            cuts = [[members[b] for b in range(1, len(members)) if bits >> (b - 1) & 1] for bits in range(1, 2 ** (len(members) - 1))]
+            away = min(cuts, key=lambda cut: max(cosine(i, l) for i in cut for l in members if l not in cut))
+            after[away], parents[groups], groups = groups, before[j], groups + 1
+            break
+    models = [m + (k.n[after == j] @ k.d[after == j] / k.n[after == j].sum() if (after == j).any() else 0) for j, m in enumerate(parents)]
+    return {"start": {"w": [c.w_t, c.m_1, c.m_2, c.m_3][int(c.group)]}, "end": {"d": c.w - c.w_0, "mine": c.group},
+            "server": {**{name: m for name, m in zip(("w", "m_1", "m_2", "m_3"), models)}, "groups": groups},
+            "mix": {"group": after[int(np.argmax(k.me))]}, "judge": {"w": [c.w_t, c.m_1, c.m_2, c.m_3][int(c.group)]}}
+
+
 FURTHER_PAPERS = {function.__name__: function for function in (
     fedasam, fednag, fedac, fedmom, fedgate, iiadmm, iceadmm, fedsmoo, adabest, fedprox_adaptive, delta_sgd, scaffold_m, local_amsgrad, fedsplit, feddr, fedlin, meta_sgd,
-    l2gd, mr_mtl, fedrecon, ef21, ef21_sgdm, ef21_hb, signum, rsa, delta_fl, gifair, fedcostwavg, fedlesam_s, fedlesam_d, fedproto, fd, fedproc, fedala)}
+    l2gd, mr_mtl, fedrecon, ef21, ef21_sgdm, ef21_hb, signum, rsa, delta_fl, gifair, fedcostwavg, fedlesam_s, fedlesam_d, fedproto, fd, fedproc, fedala, fedem, cfl)}

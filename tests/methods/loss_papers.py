@@ -120,8 +120,13 @@ def fedproc(h, logits, z, y, counts, others):  # Mu et al. 2021: alpha = 1 - t/T
     return np.array(losses)
 
 
+def fedem(h, logits, z, y, counts, others):  # Marfoq et al. 2021, equations 8 and 10, of step 3 of 6, which is the second model's
+    shares = [others[f"pi_{m}"] * of_label(probabilities(others[name][0]), y) for m, name in ((1, "one"), (2, "two"), (3, "three"))]
+    return shares[1] / sum(shares) * supervised(logits, y)
+
+
 LOSS_PAPERS = {function.__name__: function for function in (moon, fedlc, fedrs, fedntd, fedgkd, focal, label_smoothing, balanced_softmax, logit_adjustment, class_balanced,
-                                                            fedir, propfair, pfedsd, fedproto, fd, fedproc)}
+                                                            fedir, propfair, pfedsd, fedproto, fd, fedproc, fedem)}
 
 
 def gradients(function, h, logits, z, y, counts, others):

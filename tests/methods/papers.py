@@ -179,12 +179,10 @@ def norm_bounding(h, c, s, k):  # Sun et al. 2019
     return {"server": {"w": s.w + s.server_lr * np.mean(bounded, axis=0)}}
 
 
-def adaptive_clip(h, c, s, k):  # Andrew et al. 2021, Algorithm 1; C is first_clip * e^growth
-    clip_at_client, clip = h.first_clip * np.exp(c.growth.mean()), h.first_clip * np.exp(s.growth)
+def adaptive_clip(h, c, s, k):  # Andrew et al. 2021, Algorithm 1
     norm = np.sqrt(c.u @ c.u)
-    clip_next = clip * np.exp(-h.rate * (k.whole.mean() - h.quantile))
-    return {"end": {"clipped": c.u * min(1, clip_at_client / norm), "whole": float(norm <= clip_at_client)},
-            "server": {"growth": np.log(clip_next / h.first_clip), "w": s.w + s.server_lr * k.clipped.mean(0)}}
+    return {"first": {"C": h.first_clip}, "end": {"clipped": c.u * min(1, c.C / norm), "whole": float(norm <= c.C)},
+            "server": {"C": s.C * np.exp(-h.rate * (k.whole.mean() - h.quantile)), "w": s.w + s.server_lr * k.clipped.mean(0)}}
 
 
 def signsgd(h, c, s, k):  # Bernstein et al. 2019, Algorithm 1
@@ -319,12 +317,10 @@ def pfedgraph(h, c, s, k):  # Ye et al. 2023: min_a alpha |a - p|^2 - <a, cosine
 
 def ifca(h, c, s, k):  # Ghosh et al. 2020: the model with the least loss is trained; each becomes the mean of those trained from it
     best, models = int(np.argmin([c.F_1, c.F_2, c.F_3])), (c.m_1, c.m_2, c.m_3)
-    sent = {f"d_{j + 1}": c.w - m if j == best else np.zeros_like(m) for j, m in enumerate(models)}
-    means = [m + (d[took > 0].sum(0) / (took > 0).sum() if (took > 0).any() else 0)
-             for m, d, took in ((s.m_1, k.d_1, k.took_1), (s.m_2, k.d_2, k.took_2), (s.m_3, k.d_3, k.took_3))]
-    own = c.m_1 if c.mine[0] == 0 else c.m_2 if c.mine[0] == 1 else c.m_3
-    return {"start": {"w": models[best]}, "end": {**sent, "took_1": best == 0, "took_2": best == 1, "took_3": best == 2, "mine": np.full_like(c.w, best)},
-            "server": {"w": sum(means) / 3, **{f"m_{j + 1}": m for j, m in enumerate(means)}}, "judge": {"w": own}}
+    trained = s.w + k.u
+    means = [trained[took > 0].mean(0) if (took > 0).any() else m for m, took in ((s.m_1, k.took_1), (s.m_2, k.took_2), (s.m_3, k.took_3))]
+    return {"start": {"w": models[best]}, "end": {"took_1": best == 0, "took_2": best == 1, "took_3": best == 2, "mine": best},
+            "server": {"w": sum(means) / 3, **{f"m_{j + 1}": m for j, m in enumerate(means)}}, "judge": {"w": models[int(c.mine)]}}
 
 
 def largest(x, share):  # 1 for the values of largest magnitude

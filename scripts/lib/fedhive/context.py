@@ -89,6 +89,7 @@ def _backward(operation):
 for _name, _operation in (("add", "+"), ("sub", "-"), ("mul", "*"), ("truediv", "/"), ("mod", "%"), ("pow", "^")):
     setattr(Arithmetic, f"__{_name}__", _forward(_operation))
     setattr(Arithmetic, f"__r{_name}__", _backward(_operation))
+Arithmetic.__radd__ = lambda right, left: right if isinstance(left, int) and left == 0 else current().call("+", left, right)  # of Python's sum()
 for _name, _operation in (("lt", "<"), ("le", "<="), ("gt", ">"), ("ge", ">="), ("eq", "=="), ("ne", "!=")):
     setattr(Arithmetic, f"__{_name}__", _forward(_operation))
 Arithmetic.__hash__ = object.__hash__

@@ -17,11 +17,12 @@ class Declarations:
         self.path, self.filename = path, filename
         self.keys, self.constants, self.memories, self.reports, self.functions = {}, {}, {}, {}, {}
         self.lines = {}  # of declarations
-        self.in_steps = set()  # memories that @fh.gradient gives
+        self.in_steps = set()  # memories that @fh.gradient and @fh.after give
         self.second_batch = ""
+        self.products_of = ""  # "u" or the memory whose inner products it takes; empty: none
         self.losses_at = {}  # {name: "w_t" or a memory}
         self.measured = set()  # memories that @fh.measure gives
-        self.also_at = {}  # of @fh.loss: {name: "w_t", "w_0" or a memory}
+        self.also_at = {}  # of functions of an example: {name: "w_t", "w_0" or a memory}
 
     def value(self, name, is_vector):
         """Returns what a declared name stands for in the file."""
@@ -83,36 +84,54 @@ class Declarations:
             fail(f"memory '{name}': first=\"w_t\" is for a memory of='client' or of='visit', not of='{of}'")
         if first == "drawn" and not down:
             fail(f"memory '{name}': first=\"drawn\" is for a memory of='server' with down=True")
-        if first not in (0, "w_t", "drawn") and (of != "server" or down):
-            fail(f"memory '{name}': first={first} is for a memory of='server' that does not go down; others begin as 0, a client's or a visit's "
-                 "also as \"w_t\", and the server's also as \"drawn\"")
-        if shape != "model":
+        if shape == "number":
+            down = self._check_number(name, of, first)
+        elif shape != "model":
             self._check_by_class(name, shape, of, first, down, up)
+        elif first not in (0, "w_t", "drawn") and (of != "server" or down):
+            fail(f"memory '{name}': first={first} is for a memory of='server' that does not go down, or for a number; others begin as 0, a client's "
+                 "or a visit's also as \"w_t\", and the server's also as \"drawn\"")
         self.memories[name] = {"name": name, "owner": of, "first": first,
                                **_without_empty(down=bool(down), up=bool(up), shape="" if shape == "model" else shape)}
         return self.value(name, self.shape_of(name))
 
     def _check_by_class(self, name, shape, of, first, down, up):
         if shape not in SHAPES:
-            fail(unknown(f"memory '{name}': shape", str(shape), ("model", *SHAPES)))
+            fail(unknown(f"memory '{name}': shape", str(shape), ("model", *SHAPES, "number")))
         if of == "server" and not down or of == "visit" and not up:
             fail(f"memory '{name}': shape=\"{shape}\" of='{of}' travels: add {'down' if of == 'server' else 'up'}=True")
         if first != 0:
             fail(f"memory '{name}': first={first}; one by class begins as 0")
 
+    def _check_number(self, name, of, first):
+        """Returns whether it goes down: the server's does. Raises MethodError."""
+        if of == "visit":
+            fail(f"memory '{name}': a number of a visit is a report: fh.report('{name}')")
+        if first in ("w_t", "drawn"):
+            fail(f"memory '{name}': first=\"{first}\"; a number begins as a number, or as a formula of keys")
+        return of == "server"
+
     def shape_of(self, name):
-        """Returns a memory's shape in formulas of parameters: True or a ByClass."""
-        return SHAPES.get(self.memories[name].get("shape"), True)
+        """Returns a memory's shape in formulas of parameters: True, False for a number, or a ByClass."""
+        return False if self.is_number(name) else SHAPES.get(self.memories[name].get("shape"), True)
+
+    def is_number(self, name):
+        """Says whether it is a memory that is a number."""
+        return self.memories.get(name, {}).get("shape") == "number"
+
+    def is_model(self, name):
+        """Says whether it is a memory of the model's shape."""
+        return name in self.memories and "shape" not in self.memories[name]
 
     def is_by_class(self, name):
         """Says whether it is a memory by class."""
-        return "shape" in self.memories.get(name, {})
+        return "shape" in self.memories.get(name, {}) and not self.is_number(name)
 
     def add_loss_at(self, name, at):
         """Declares the loss of a client's examples at a vector that it has before it trains."""
         self.declare(name)
         vector = at if isinstance(at, str) else getattr(at, "value", None)
-        known = ["w_t", *(m for m in self.at_client() if not self.is_by_class(m))]
+        known = ["w_t", *(m for m in self.at_client() if self.is_model(m))]
         if vector not in known:
             fail(unknown(f"fh.loss_at('{name}', …): the vector", str(vector), known))
         self.losses_at[name] = vector
@@ -152,11 +171,14 @@ class Declarations:
         names = {**dict.fromkeys(PLACES[place].vectors, True), **dict.fromkeys(PLACES[place].numbers, False), **dict.fromkeys(self.keys, False)}
         if place == "server":
             names.update({name: self.shape_of(name) for name in [*self.memories_of("server"), *self.sent_up()]})
+        elif place in ("cohort", "weight"):
+            names.update({name: False for name in self.memories_of("server") if self.is_number(name)})
         elif place == "mix":
-            names.update({name: True for name in self.memories_of("client") if not self.is_by_class(name)})
+            names.update({name: False for name in self.memories_of("server") if self.is_number(name)})
+            names.update({name: self.shape_of(name) for name in self.memories_of("client") if not self.is_by_class(name)})
         elif not PLACES[place].at_server:
             names.update({name: self.shape_of(name) for name in self.at_client() if place == "end" or not self.is_by_class(name)})
-            if place == "gradient":
+            if place in ("gradient", "after"):
                 names.update({name: True for name in self.memories_of("visit") if not self.is_by_class(name)})
             elif place in ("second", "end"):
                 names.update(dict.fromkeys(self.in_steps, True))
@@ -224,8 +246,8 @@ def memory(name, of, first=0, down=False, up=False, shape="model"):
     """Declares a vector beside the model, of its shape or by class, and returns it for formulas.
 
     of: "server"; "client", one for each; "visit", one client's in one round. first: a number, "w_t", "drawn" as another model, or a formula of keys. down: the server's goes
-    to clients; up: a visit's comes to the server. shape: "model", or, with a row or a number for each class, "features" [C, d], "logits"
-    [C, C] or "classes" [C]. Raises MethodError if these do not go together.
+    to clients; up: a visit's comes to the server. shape: "model"; "number", which goes down if it is the server's; or, with a row or a number for
+    each class, "features" [C, d], "logits" [C, C] or "classes" [C]. Raises MethodError if these do not go together.
     """
     return current().add_memory(name, of, first, down, up, shape)
 
@@ -259,6 +281,11 @@ def gradient(function=None, **options):
     return _decorator("gradient", function, options)
 
 
+def after(function=None, **options):
+    """Marks the function that changes the model behind each local step: it returns w, or {"w": w, memory of a client or a visit: its value now}."""
+    return _decorator("after", function, options)
+
+
 def second(function=None, batch="same", **options):
     """Marks the function that says where a step's second gradient, g_2, is taken: it returns w_2. batch: "same", or "next", the next step's."""
     if batch not in ("same", "next"):
@@ -278,16 +305,33 @@ def loss(function=None, also_at=None, **options):
     also_at: {name: "w_t", "w_0" or a memory}: the function's argument of that name has the logits and features of the same example, that a model
     with these parameters gives in evaluation mode. No gradient passes to it.
     """
-    if also_at is not None and not isinstance(also_at, dict):
-        fail(f"@fh.loss: also_at={also_at!r}; it is a dict {{name: \"w_t\", \"w_0\" or a memory}}")
-    current().also_at = dict(also_at or {})
+    _other_models("loss", also_at)
     return _decorator("loss", function, options)
 
 
-def measure(function=None, **options):
-    """Marks the function that gives values of an example, from out, y, counts and numbers, as {memory by class that comes up: value}. Over the
-    client's examples of each class they are summed, at the model that it has trained, in evaluation mode."""
+def _other_models(place, also_at):
+    file = current()
+    if also_at is not None and not isinstance(also_at, dict):
+        fail(f"@fh.{place}: also_at={also_at!r}; it is a dict {{name: \"w_t\", \"w_0\" or a memory}}")
+    for name, at in (also_at or {}).items():
+        if name in file.also_at and file.also_at[name] is not at and file.also_at[name] != at:
+            fail(f"@fh.{place}: also_at names '{name}', which another function has for another vector; choose another name")
+        file.also_at[name] = at
+
+
+def measure(function=None, also_at=None, **options):
+    """Marks the function that gives values of an example, from out, y, counts and numbers, as {memory by class that comes up, or a client's
+    number: value}. Over the client's examples, of each class or all, they are summed, at the model that it has trained, in evaluation mode.
+    also_at: as of @fh.loss."""
+    _other_models("measure", also_at)
     return _decorator("measure", function, options)
+
+
+def answer(function=None, also_at=None, **options):
+    """Marks the function that gives a client's own answer to an example, a number for each class as logits have it, from out, which is at
+    @fh.judge's model, and numbers. also_at: as of @fh.loss."""
+    _other_models("answer", also_at)
+    return _decorator("answer", function, options)
 
 
 def start(function=None, **options):

@@ -141,6 +141,12 @@ def nearest(x, m):
     return current().call("nearest", x, m)
 
 
+def bipartition(x, among):
+    """Returns 1 or 0 for each update of those whose number `among` is not 0: in two parts, so that the largest cosine between the parts is
+    least; 0 for the part with the first of them, and for all others. fh.bipartition(k.u, among)."""
+    return current().call("bipartition", x, among)
+
+
 def log_softmax(x):
     """Returns the logarithm of softmax(x), of an example's vector."""
     return current().call("log_softmax", x)

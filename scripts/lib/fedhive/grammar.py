@@ -12,6 +12,8 @@ import re
 MOST_DEEP = 64      # operations of one line, one in the other
 MOST_BYTES = 4096   # of all formulas of a file
 MOST_LETTERS = 16   # of a declared name
+MOST_SUMS = 8       # over the cohort, by different weights
+FURTHER = tuple(f"by_{i}" for i in range(2, MOST_SUMS + 1))  # the weights behind the first
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 ELEMENTWISE = {"sqrt": 1, "abs": 1, "sign": 1, "exp": 1, "log": 1, "tanh": 1, "sigmoid": 1, "relu": 1, "floor": 1,
@@ -19,7 +21,7 @@ ELEMENTWISE = {"sqrt": 1, "abs": 1, "sign": 1, "exp": 1, "log": 1, "tanh": 1, "s
 OF_VECTORS = {"sum": 1, "mean": 1, "norm": 1, "dot": 2, "cos": 2, "threshold": 2}            # vectors to one number; a threshold also takes a share
 OVER_COHORT = {"sum_k": 1, "mean_k": 1, "max_k": 1, "min_k": 1, "median_k": 1}               # the cohort's numbers to one number
 IN_COHORT = {"softmax_k": 1, "sort_k": 1, "rank_k": 1, "simplex_k": 1}                       # the cohort's numbers to as many numbers
-OF_PRODUCTS = {"dot_k": 1, "cos_k": 1, "distance_k": 1, "nearest_k": 1}                      # products.py; to one number for each client
+OF_PRODUCTS = {"dot_k": 1, "cos_k": 1, "distance_k": 1, "nearest_k": 1, "bipartition_k": 1}  # products.py; to one number for each client
 OF_EXAMPLES = {"cross_entropy": 2, "kl": 2, "log_sigmoid": 1, "log_softmax": 1, "logsumexp": 1, "max": 1, "min": 1, "one_hot": 1, "pick": 2,
                "softmax": 1}                                                                 # in a loss alone
 ROW_FUNCTIONS = frozenset(OF_EXAMPLES) - {"max", "min", "softmax"}                           # of these, what no other formula has in Python

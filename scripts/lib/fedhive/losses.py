@@ -1,10 +1,10 @@
-"""Traces @fh.loss and @fh.measure: formulas of an example's logits, features and label, as one line or some."""
+"""Traces @fh.loss, @fh.measure and @fh.answer: formulas of an example's logits, features and label, as one line or some."""
 import inspect
 
 from .context import fail, unknown
 from .grammar import NAME
 from .places import PLACES
-from .rows import NAMES, OF_MEMORIES, SPOKEN, SUMMANDS, Answers, is_row_kind
+from .rows import CLASSES, NAMES, OF_MEMORIES, SPOKEN, SUMMANDS, Answers, is_row_kind
 from .symbols import Symbol
 from .tracer import leaves, locals_of
 
@@ -12,20 +12,24 @@ MODELS = ("w_t", "w_0")  # beside memories that a client reads
 
 
 class _RowTrace:
-    """A function of an example, of one method file. results: {target: symbol}; hints: names of the function's locals."""
+    """A function of an example, of one method file. results: {target: symbol}; hints: names of the function's locals; also_at: {name: vector};
+    read: names that the results read."""
 
     place = ""
+    known = tuple(NAMES)
 
     def __init__(self, file):
         """file: the Tracer. Raises MethodError for what is no value of an example."""
         self._file, function = file, file.functions[self.place]
         self._line, self._at = file.line_of(function), f"@fh.{self.place}"
-        self.also_at = self._others()
+        self.also_at = {name: self._vector(name, at) for name, at in file.also_at.items()}
         self._check_declared()
-        self._values = {name: self._value(name, kind) for name, kind in NAMES.items()}
+        self.read = set()
+        self._values = {name: self._value(name, kind) for name, kind in NAMES.items() if name in self.known}
         for name in self.also_at:
             self._values.update({f"{name}.{part}": self._value(f"{name}.{part}", NAMES[part]) for part in ("logits", "z")})
-        self._by_class = [name for name in file.at_client() if file.is_by_class(name)]
+        self._by_class = [name for name in file.at_client() if file.is_by_class(name) and self.place != "answer"]
+        self._numbers = [name for name in file.at_client() if file.is_number(name)]
         self._values.update({name: self._value(name, OF_MEMORIES[file.memories[name]["shape"]]) for name in self._by_class})
         arguments = {name: self._argument(name) for name in inspect.signature(function).parameters}
         self.hints = {}
@@ -35,12 +39,19 @@ class _RowTrace:
             fail(f"{self._at} returns nothing", self._line)
         self.results = self._checked(returned)
 
-    def _others(self):
-        return {}
-
     def _checked(self, returned):
         """Returns {target: symbol}."""
         raise NotImplementedError
+
+    def _vector(self, name, at):
+        """Returns the name of the vector that also_at gives."""
+        vectors = [*MODELS, *(m for m in self._file.at_client() if self._file.is_model(m))]
+        text = at.value if isinstance(at, Symbol) and at.operation == "name" else at
+        if not isinstance(name, str) or not NAME.fullmatch(name) or name in (*NAMES, "out"):
+            fail(f"{self._at}: also_at names {name!r}, which is no new name", self._line)
+        if not isinstance(text, str) or text not in vectors:
+            fail(unknown(f"{self._at}: also_at={{\"{name}\": …}}: the vector", text if isinstance(text, str) else repr(text), vectors), self._line)
+        return text
 
     def _value(self, name, kind):
         return self._file.symbols.name(name, is_vector=kind)
@@ -55,11 +66,11 @@ class _RowTrace:
             {part: self._values[part] for part in ("logits", "z")} if name == "out" else None
         if parts:
             return Answers(name, parts)
-        if name in ("y", "counts", *self._by_class):
+        if name in self._values:
             return self._values[name]
         if name in self._file.constants:
             return self._file.constants[name]
-        numbers = [*PLACES[self.place].numbers, *self._file.keys]
+        numbers = [*PLACES[self.place].numbers, *self._file.keys, *self._numbers]
         if name in numbers:
             return self._file.value(name, False)
         return self._refuse(name, numbers, self._file.line_of(self._file.functions[self.place], name))
@@ -69,16 +80,17 @@ class _RowTrace:
             self._file.refuse_name(name, self.place, "argument", line)
         if name in self._file.memories or name in MODELS:
             fail(f"{self._at}'s argument '{name}' is a vector of the model's shape; what the model at it gives for an example has a name by "
-                 f"@fh.loss(also_at={{\"NAME\": {name if name in self._file.memories else repr(name)}}})", line)
-        return fail(unknown(f"{self._at}'s argument", name, ["out", "y", "counts", *self.also_at, *self._by_class, *numbers]), line)
+                 f"@fh.{self.place}(also_at={{\"NAME\": {name if name in self._file.memories else repr(name)}}})", line)
+        return fail(unknown(f"{self._at}'s argument", name, ["out", *(n for n in ("y", "counts") if n in self.known), *self.also_at, *self._by_class, *numbers]), line)
 
     def _check_names(self, value, line):
         """Raises MethodError for names of other functions. Returns those that the value reads."""
         names = {leaf.value for leaf in leaves(value) if leaf.operation == "name"}
-        known = {*self._values, *PLACES[self.place].numbers, *self._file.keys}
+        known = {*self._values, *PLACES[self.place].numbers, *self._file.keys, *self._numbers}
         for name in sorted(names - known):
-            fail(f"{self._at} reads '{name}', which belongs to another function; it has out, y, counts, what also_at names, keys and "
-                 f"{', '.join([*self._by_class, *PLACES[self.place].numbers])}", line)
+            fail(f"{self._at} reads '{name}', which belongs to another function; it has out, {'' if self.place == 'answer' else 'y, counts, '}what also_at names, "
+                 f"keys and {', '.join([*self._by_class, *self._numbers, *PLACES[self.place].numbers])}", line)
+        self.read |= {name.split(".")[0] for name in names if "." in name}
         return names
 
     def taken(self):
@@ -87,22 +99,9 @@ class _RowTrace:
 
 
 class LossTrace(_RowTrace):
-    """The loss. also_at: {name: vector}."""
+    """The loss."""
 
     place = "loss"
-
-    def _others(self):
-        return {name: self._vector(name, at) for name, at in self._file.also_at.items()}
-
-    def _vector(self, name, at):
-        """Returns the name of the vector that also_at gives."""
-        vectors = [*MODELS, *(m for m in self._file.at_client() if not self._file.is_by_class(m))]
-        text = at.value if isinstance(at, Symbol) and at.operation == "name" else at
-        if not isinstance(name, str) or not NAME.fullmatch(name) or name in (*NAMES, "out"):
-            fail(f"@fh.loss: also_at names {name!r}, which is no new name", self._line)
-        if not isinstance(text, str) or text not in vectors:
-            fail(unknown(f"@fh.loss: also_at={{\"{name}\": …}}: the vector", text if isinstance(text, str) else repr(text), vectors), self._line)
-        return text
 
     def _checked(self, returned):
         if isinstance(returned, (dict, tuple, list, Answers)):
@@ -114,26 +113,42 @@ class LossTrace(_RowTrace):
         names = self._check_names(value, line)
         if not names & {"logits", "z"}:
             fail("@fh.loss reads neither out.logits nor out.z, so that no step changes it", line)
-        for name in self.also_at:
-            if not names & {f"{name}.logits", f"{name}.z"}:
-                fail(f"@fh.loss: also_at names '{name}', and nothing reads {name}.logits or {name}.z", self._line)
         return {"loss": value}
 
 
+class AnswerTrace(_RowTrace):
+    """A client's own answer to an example."""
+
+    place = "answer"
+    known = ("logits", "z")
+
+    def _checked(self, returned):
+        if isinstance(returned, (dict, tuple, list, Answers)):
+            fail(f"@fh.answer returns a number for each class, as out.logits is, not a {type(returned).__name__}", self._line)
+        value = self._file.symbols.lift(returned)
+        line = (not value.is_leaf and value.line) or self._line
+        if value.is_vector != CLASSES:
+            fail(f"answer = {value.spoken()}: an answer is a number for each class, as out.logits and fh.softmax give it", line)
+        self._check_names(value, line)
+        return {"answer": value}
+
+
 class MeasureTrace(_RowTrace):
-    """What a client measures of its examples. Its targets are memories by class that come up."""
+    """What a client measures of its examples. Its targets are memories by class that come up, and numbers that clients keep."""
 
     place = "measure"
 
     def _checked(self, returned):
-        allowed = [name for name in self._file.sent_up() if self._file.is_by_class(name)]
+        own = [name for name in self._file.memories_of("client") if self._file.is_number(name)]
+        allowed = [name for name in self._file.sent_up() if self._file.is_by_class(name)] + own
         if not isinstance(returned, dict) or not returned:
-            fail("@fh.measure returns a dict {memory by class that comes up: value of an example}", self._line)
+            fail("@fh.measure returns a dict {memory by class that comes up, or a client's number: value of an example}", self._line)
         results = {}
         for given, value in returned.items():
             name = given.value if isinstance(given, Symbol) and given.operation == "name" else given
             if name in self._file.memories and name not in allowed:
-                fail(f"@fh.measure returns '{name}', which is no memory by class that comes up: declare it with of='visit', up=True and a shape", self._line)
+                fail(f"@fh.measure returns '{name}', which is no memory by class that comes up, and no number of a client: declare it with of='visit', up=True and a "
+                     "shape, or of='client' and shape=\"number\"", self._line)
             if name not in allowed:
                 fail(unknown("what @fh.measure returns:", str(name), allowed), self._line)
             results[name] = self._of_example(name, self._file.symbols.lift(value))
@@ -144,6 +159,6 @@ class MeasureTrace(_RowTrace):
         if value.is_vector != SUMMANDS[shape]:
             fail(f"{name} = {value.spoken()}: a memory of shape=\"{shape}\" is the sum of {SPOKEN[SUMMANDS[shape]]}. "
                  "How many examples of each class there are, @fh.end reads as counts.", line)
-        if not self._check_names(value, line) & {"logits", "z"}:
-            fail(f"{name} = {value.spoken()}: it reads neither out.logits nor out.z", line)
+        if not self._check_names(value, line) & {"logits", "z"} and not self.read:
+            fail(f"{name} = {value.spoken()}: it reads neither logits nor z of a model", line)
         return value

@@ -1,11 +1,12 @@
 """Makes formulas of the server and of the cohort from what @fh.server, @fh.cohort and @fh.weight return; and so of @fh.mix.
 
 @fh.server speaks of clients' vectors, as fh.sum(p * k.u); the box says "weight = p" of the cohort, and the server reads u, the sum by these
-weights. All sums of a file have the same weights, for k.u and for what else comes up.
+weights. Where a server has sums by several weights, the others are "by_2 = q", and by_2.u is their sum; so are those beside the argument u, which
+is the sum by the run's weights.
 """
 from . import products
 from .context import fail
-from .grammar import NAME, OVER_COHORT
+from .grammar import MOST_SUMS, NAME, OVER_COHORT
 from .text import short_text
 from .tracer import leaves
 
@@ -16,20 +17,28 @@ class Lowering:
     def __init__(self, file, results, hints):
         self._file, self._symbols, self._hints = file, file.symbols, hints
         self._lowered = {}
-        self._weights = []                                                     # (weight or None for equal weights, what asks for it)
+        self._weights = {}  # of the sums: {id of the weight, None for equal ones, "run" for the run's own: (its name, weight, what asks for it first)}
         declared = {**results.get("cohort", {}), **results.get("weight", {})}
         self._declared = declared.pop("weight", None)
         self._numbers = dict(declared)
         self._names = {id(e): name for name, e in declared.items()}
-        self._asked_for_u = self._reads_aggregate(results.get("server", {}).values())
+        if self._declared is not None:
+            self._weights[id(self._declared)] = "weight", self._declared, None
         self.server = {target: self._lower(e) for target, e in results.get("server", {}).items()}
-        weight = self._one_weight()
-        self.is_uniform = bool(self._weights) and weight is None
-        self.cohort = {**({"weight": weight} if weight is not None else {}), **self._numbers}
+        if self._declared is None and set(self._weights) - {None} and self._reads_aggregate(results.get("server", {}).values()):
+            self._lowered, self._weights = {}, {"run": ("weight", None, None)}  # u is the sum by the run's weights
+            self.server = {target: self._lower(e) for target, e in results.get("server", {}).items()}
+        self.is_uniform = next(iter(self._weights), "none") is None
+        equal = self._build("/", self._symbols.number(1), self._symbols.name("received"))
+        named = {name: equal if weight is None else weight for name, weight, _ in self._weights.values() if name != "weight" or weight is not None}
+        self.cohort = {**named, **self._numbers}
 
     def peers(self):
         """Returns the formulas of the cohort with a weight in any case, for @fh.mix."""
         equal = self._build("/", self._symbols.number(1), self._symbols.name("received"))
+        for name, _, e in self._weights.values():
+            if name != "weight":
+                fail(f"'{short_text(e)}': all sums over the cohort in @fh.mix have the same weights", e.line)
         weight = self.cohort.get("weight", equal)
         return {**self.cohort, "weight": products.without_sums(self._symbols, weight)}
 
@@ -39,19 +48,26 @@ class Lowering:
 
     def _reads_aggregate(self, values):
         up = {"u", *self._file.sent_up()}
-        return next((leaf.value for e in values for leaf in leaves(e) if leaf.operation == "name" and leaf.value in up), None)
+        return any(leaf.operation == "name" and leaf.value in up for e in values for leaf in leaves(e))
 
     def _lower(self, e):
         """Returns a formula of the server: without the cohort's values."""
         if e.is_leaf:
             return e
         if id(e) not in self._lowered:
-            if e.operation in OVER_COHORT:
+            if e.operation in ("norm", "dot", "cos") and self._is_of_products(e):
+                result = self._number(e)
+            elif e.operation in OVER_COHORT:
                 result = self._aggregate(e) if e.arguments[0].is_vector else self._number(e)
             else:
                 result = self._symbols.build(e.operation, *(self._lower(a) for a in e.arguments), line=e.line)
             self._lowered[id(e)] = result
         return self._lowered[id(e)]
+
+    def _is_of_products(self, e):
+        """Says whether a number is of sums over the cohort of the vector whose products the file takes, so that these give it."""
+        return bool(self._file.products_of) and all(leaf.operation == "number" or not leaf.is_vector or leaf.value == "k." + self._file.products_of
+                                                    for leaf in leaves(e))
 
     def _number(self, e):
         """Makes a sum over the cohort's numbers a number of the cohort, and returns its name."""
@@ -59,7 +75,7 @@ class Lowering:
             before, e = e, products.without_sums(self._symbols, e)
             self._check_cohort_reads(e)
             taken, hint = self._file.names() | set(self._numbers), self._hints.get(id(before))
-            kind, count = e.operation[:-2], 1
+            kind, count = before.operation.removesuffix("_k"), 1
             while not hint or hint in taken or not NAME.fullmatch(hint):
                 hint, count = f"{kind}_{count}", count + 1
             self._numbers[hint] = e
@@ -77,13 +93,14 @@ class Lowering:
         """Returns fh.sum or fh.mean of clients' vectors by the names of their aggregates, and notes the weights."""
         total, received = None, self._symbols.name("received")
         for vector, factor in self._terms(e.arguments[0], e).items():
-            part = self._symbols.name(vector, is_vector=True if vector == "u" else self._file.shape_of(vector))
-            if factor is not None and factor.per_client:
+            weighs = factor is not None and factor.per_client
+            factor = products.without_sums(self._symbols, factor) if weighs else factor
+            name = self._weight_name(factor if weighs else None, e)
+            part = self._symbols.name(vector if name == "weight" else f"{name}.{vector}", is_vector=True if vector == "u" else self._file.shape_of(vector))
+            if weighs:
                 self._check_cohort_reads(factor)
-                self._weights.append((factor, e))
                 part = part if e.operation == "sum_k" else self._build("/", part, received)
             else:
-                self._weights.append((None, e))
                 factor = None if factor is None else self._lower(factor)
                 if e.operation == "sum_k":
                     factor = received if factor is None else self._build("*", factor, received)
@@ -122,23 +139,12 @@ class Lowering:
     def _build(self, operation, *arguments):
         return self._symbols.build(operation, *arguments)
 
-    def _one_weight(self):
-        """Returns the file's weight of a client, or None. Raises MethodError if there are several."""
-        if self._declared is not None:
-            for weight, e in self._weights:
-                if weight is not self._declared:
-                    fail(f"'{short_text(e)}' {self._kind(weight)}, but the file's weight is {short_text(self._declared)}. "
-                         "Read the argument u, which is the sum by these weights.", e.line)
-            return self._declared
-        first = self._weights[0][0] if self._weights else None
-        for weight, e in self._weights:
-            if weight is not first:
-                fail(f"'{short_text(e)}' {self._kind(weight)}, but '{short_text(self._weights[0][1])}' {self._kind(first)}. All sums over the "
-                     "cohort of one file have the same weights, for k.u and for what else comes up.", e.line)
-        if first is not None and self._asked_for_u:
-            fail(f"@fh.server reads '{self._asked_for_u}', which is the sum by the run's weights, but '{short_text(self._weights[0][1])}' "
-                 f"{self._kind(first)}. Write the sum in both places, or give the weights by @fh.weight.", self._weights[0][1].line)
-        return first
-
-    def _kind(self, weight):
-        return "counts all clients alike" if weight is None else f"weighs them by {short_text(weight)}"
+    def _weight_name(self, weight, e):
+        """Returns the name of a weight of the sums, None for equal ones: "weight", or "by_2" and so on. Raises MethodError for too many."""
+        key = None if weight is None else id(weight)
+        if key not in self._weights:
+            count = len(self._weights) + 1
+            if count > MOST_SUMS:
+                fail(f"'{short_text(e)}': sums over the cohort by more than {MOST_SUMS} different weights", e.line)
+            self._weights[key] = "weight" if count == 1 else f"by_{count}", weight, e
+        return self._weights[key][0]

@@ -13,8 +13,8 @@ import sys
 from pathlib import Path
 
 from .context import MethodError, fail, reading
-from .grammar import MOST_BYTES
-from .losses import LossTrace, MeasureTrace
+from .grammar import FURTHER, MOST_BYTES
+from .losses import AnswerTrace, LossTrace, MeasureTrace
 from .lowering import Lowering
 from .places import CLIENT_PLACES
 from .text import lines_of
@@ -48,23 +48,27 @@ class _Box:
         self.readers = {}    # name: targets whose formulas read it
         self.at_client = set()
         self.uniform = False
-        self.also_at = {}    # of the loss
+        self.also_at = {}    # of functions of an example, as far as they read it
         self.lines = {}      # place: lines
 
     def data(self, source):
         """Returns the box. Raises MethodError."""
         if "measure" in self.file.functions:
-            trace = MeasureTrace(self.file)
-            self.file.measured = set(trace.results)
-            self.put("measure", trace.results, trace.hints, trace.taken())
+            self.of_examples(MeasureTrace(self.file))
+        in_steps = []
         for place in CLIENT_PLACES:
             if place in self.file.functions:
                 results, hints = self.file.trace(place)
+                if place in ("gradient", "after"):
+                    in_steps.append((place, results))
                 self.put(place, results, hints)
+        for place, results in in_steps:
+            self.file.check_read_in_steps(place, results)
         if "second" in self.lines and "g_2" not in self.readers:
             fail("@fh.second says where g_2 is taken, and no @fh.gradient reads g_2", self.file.line_of(self.file.functions["second"]))
-        if "loss" in self.file.functions:
-            self.loss()
+        for place, kind in (("loss", LossTrace), ("answer", AnswerTrace)):
+            if place in self.file.functions:
+                self.of_examples(kind(self.file))
         for name, vector in self.file.losses_at.items():
             self.readers.setdefault(vector, set()).add(name)
             self.at_client.add(vector)
@@ -78,19 +82,21 @@ class _Box:
             fail(f"the text of its formulas takes {size} bytes; {MOST_BYTES} are allowed. Loops over constants repeat their formulas: fewer steps.")
         box = {"version": BOX_VERSION, "method": Path(self.file.path).stem, "doc": _doc(self.file.tree, source),
                "weighting": "uniform" if self.uniform else "", "keys": list(self.file.keys.values()), "memories": memories,
-               "reports": list(self.file.reports.values()), "second_batch": self.file.second_batch, "also_at": self.also_at, "losses_at": self.file.losses_at,
+               "reports": list(self.file.reports.values()), "second_batch": self.file.second_batch, "products_of": "" if self.file.products_of == "u" else self.file.products_of, "also_at": self.also_at, "losses_at": self.file.losses_at,
                **self.lines,
                "source_sha256": hashlib.sha256(source).hexdigest()}
         return {name: value for name, value in box.items() if value not in ("", [], {})}
 
-    def loss(self):
-        """Makes the loss of an example."""
-        trace = LossTrace(self.file)
-        self.also_at = trace.also_at
-        for vector in trace.also_at.values():
-            self.readers.setdefault(vector, set()).add("loss")
-            self.at_client.add(vector)
-        self.put("loss", trace.results, trace.hints, trace.taken())
+    def of_examples(self, trace):
+        """Makes the formulas of an example at a place."""
+        if trace.place == "measure":
+            self.file.measured = set(trace.results)
+        for name, vector in trace.also_at.items():
+            if name in trace.read:
+                self.also_at[name] = vector
+                self.readers.setdefault(vector, set()).add(trace.place)
+                self.at_client.add(vector)
+        self.put(trace.place, trace.results, trace.hints, trace.taken())
 
     def server(self):
         """Makes the formulas of the cohort and of the server."""
@@ -105,7 +111,7 @@ class _Box:
             fail("@fh.cohort returns 'weight', and there is @fh.weight; one of them gives it", self.file.line_of(self.file.functions["weight"]))
         lowering = Lowering(self.file, results, hints)
         self.uniform = lowering.is_uniform
-        self.file.numbers = {name: e for name, e in lowering.cohort.items() if name != "weight"}
+        self.file.numbers = {name: e for name, e in lowering.cohort.items() if name != "weight" and name not in FURTHER}
         self.put("cohort", lowering.cohort, hints)
         self.put("server", lowering.server, lowering.server_hints())
 
@@ -124,9 +130,10 @@ class _Box:
         for target, e in results.items():
             for leaf in leaves(e):
                 if leaf.operation == "name":
-                    name = leaf.value[2:] if leaf.value.startswith("k.") else leaf.value
+                    before, _, behind = leaf.value.partition(".")
+                    name = behind if before == "k" or before in FURTHER else leaf.value
                     self.readers.setdefault(name, set()).add(target)
-                    if place in CLIENT_PLACES + ("loss", "measure"):
+                    if place in CLIENT_PLACES + ("loss", "measure", "answer"):
                         self.at_client.add(name)
         if results:
             self.lines[place] = lines_of(results, hints, taken or self.file.names())
@@ -141,7 +148,7 @@ class _Box:
                 fail(f"memory '{name}' is never given a value: return {{{name}: …}} from @fh.{place}", line)
             if not self.readers.get(name, set()) - {name}:
                 fail(f"memory '{name}' is never read, except for its own next value; nothing depends on it", line)
-            if memory.get("down") and name not in self.at_client:
+            if memory.get("down") and not self.file.is_number(name) and name not in self.at_client:
                 fail(f"memory '{name}' goes down, and no function of the client reads it: leave out down=True", line)
 
     def check_others(self):
@@ -149,6 +156,9 @@ class _Box:
         for name in self.file.reports:
             if name not in self.given:
                 fail(f"report '{name}' is never given a value: return {{{name}: …}} from @fh.end", self.file.lines[name])
+        for name in self.file.also_at:
+            if name not in self.also_at:
+                fail(f"also_at names '{name}', and nothing reads {name}.logits or {name}.z", self.file.line_of_also_at(name))
         for name in self.file.losses_at:
             if name not in self.readers:
                 fail(f"'{name}', the loss at {self.file.losses_at[name]}, is never read", self.file.lines[name])

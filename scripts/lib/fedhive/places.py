@@ -1,7 +1,7 @@
 """What the functions of a method file may read and what they give, place by place. Beside these names there are keys and memories."""
 from typing import NamedTuple, Optional, Tuple
 
-from .grammar import RESERVED
+from .grammar import FURTHER, RESERVED
 
 
 class Place(NamedTuple):
@@ -16,8 +16,10 @@ class Place(NamedTuple):
 
 PLACES = {
     "gradient": Place(("g", "g_2", "w", "w_t", "g_t", "w_0", "local"), ("lr", "round", "step", "steps", "n"), "g", False),
-    "loss": Place((), ("lr", "round", "n"), "loss", False),  # losses.py says what else
+    "after": Place(("w", "w_t", "g_t", "w_0", "local"), ("lr", "round", "step", "steps", "n"), "w", False),
+    "loss": Place((), ("lr", "round", "n", "step", "steps"), "loss", False),  # losses.py says what else
     "measure": Place((), ("lr", "round", "n"), None, False),  # likewise
+    "answer": Place((), ("lr", "round", "n"), "answer", False),  # likewise
     "second": Place(("g", "w", "w_t", "g_t", "w_0", "local"), ("lr", "round", "step", "steps", "n"), "w_2", False),
     "start": Place(("w_t", "g_t", "local"), ("lr", "round", "n"), "w", False),
     "end": Place(("w", "w_t", "g_t", "w_0", "u", "local"), ("lr", "round", "steps", "n", "loss"), None, False),
@@ -31,8 +33,8 @@ COHORT_NUMBERS = ("n", "steps", "loss", "norm", "sent_loss")  # one for each cli
 
 # Names that a file may not declare.
 GIVEN = frozenset(name for place in PLACES.values() for name in place.vectors + place.numbers) | frozenset(COHORT_NUMBERS) | RESERVED | {
-    "k", "count", "me", "weight", "w_2"}
-CLIENT_PLACES = ("gradient", "second", "start", "end", "judge")  # in the order in which they are read
+    "k", "count", "me", "weight", "w_2", *FURTHER}
+CLIENT_PLACES = ("gradient", "after", "second", "start", "end", "judge")  # in the order in which they are read
 
 # Parts of methods that fedhive knows in other ways, if at all: a method file names them in vain.
 NOT_YET = frozenset(["visit", "train", "root", "step", "gram"])

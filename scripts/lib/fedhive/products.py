@@ -3,11 +3,12 @@
     fh.dot(k.u, v)      dot_k(x)             fh.norm(v)       sqrt(sum_k(x * dot_k(x)))
     fh.cos(k.u, v)      cos_k(x)             fh.dot(v, v2)    sum_k(x * dot_k(x2))
     fh.norm(k.u - v)    distance_k(x)        fh.cos(v, v2)    the quotient of these
-    fh.nearest(k.u, m)  nearest_k(m)
+    fh.nearest(k.u, m)  nearest_k(m)                   fh.bipartition(k.u, x)  bipartition_k(x)
 
-v may be a sum of such sums, times numbers; fh.mean(k.u) has x = 1 / received.
+v may be a sum of such sums, times numbers; fh.mean(k.u) has x = 1 / received. In place of k.u one other vector that comes up may stand, k.d, in
+all of them; fh.norm(k.d) is then distance_k(0).
 """
-from .context import fail
+from .context import current, fail
 from .text import short_text
 
 
@@ -18,14 +19,18 @@ def of_updates(symbols, function, arguments):
         return None
     if function in ("dot", "cos") and len(arguments) == 2:
         update, other = sorted(arguments, key=lambda a: not a.per_client)
-        if _is_update(update):
-            return symbols.build(function + "_k", _coefficients(symbols, other, function))
+        if _is_of_clients(update):
+            return symbols.build(function + "_k", _coefficients(symbols, other, _taken(update)))
     elif function == "norm" and arguments[0].operation == "-":
         update, other = sorted(arguments[0].arguments, key=lambda a: not a.per_client)
-        if _is_update(update):
-            return symbols.build("distance_k", _coefficients(symbols, other, function))
-    elif function == "nearest" and len(arguments) == 2 and _is_update(arguments[0]):
-        return symbols.build("nearest_k", arguments[1])
+        if _is_of_clients(update):
+            return symbols.build("distance_k", _coefficients(symbols, other, _taken(update)))
+    elif function == "norm" and _is_of_clients(arguments[0]) and arguments[0].value != "k.u":
+        _taken(arguments[0])
+        return symbols.build("distance_k", symbols.number(0))
+    elif function in ("nearest", "bipartition") and len(arguments) == 2 and _is_of_clients(arguments[0]):
+        _taken(arguments[0])
+        return symbols.build(function + "_k", arguments[1])
     return None
 
 
@@ -42,7 +47,7 @@ def without_sums(symbols, e):
 
 
 def _of_sums(symbols, e):
-    x = [without_sums(symbols, _coefficients(symbols, a, e.operation)) for a in e.arguments]
+    x = [without_sums(symbols, _coefficients(symbols, a)) for a in e.arguments]
 
     def product(a, b):
         return symbols.build("sum_k", symbols.build("*", a, symbols.build("dot_k", b)))
@@ -55,33 +60,44 @@ def _of_sums(symbols, e):
     return product(*x) if e.operation == "dot" else symbols.build("/", product(*x), symbols.build("*", norm(x[0]), norm(x[1])))
 
 
-def _is_update(e):
-    return e.operation == "name" and e.value == "k.u"
+def _is_of_clients(e):
+    """Says whether it is k.u, or another vector of the model's shape that comes up."""
+    return e.operation == "name" and e.per_client and e.is_vector is True
 
 
-def _scaled(symbols, e, function):
+def _taken(e):
+    """Returns the vector's name, whose products the file takes from now on. Raises MethodError if it takes another's."""
+    file, name = current(), e.value[2:]
+    if file.products_of not in ("", name):
+        fail(f"products of k.{name} and of k.{file.products_of}: a file takes those of one vector")
+    file.products_of = name
+    return e.value
+
+
+def _scaled(symbols, e, of):
     """Returns x of a vector times a number, or divided by one."""
     vector, number = e.arguments if e.arguments[0].is_vector else reversed(e.arguments)
     if e.operation == "/" and number is e.arguments[0]:
         fail(f"'{short_text(e)}' divides by a vector of clients", e.line)
-    x = _coefficients(symbols, vector, function)
+    x = _coefficients(symbols, vector, of)
     return number if e.operation == "*" and x is symbols.number(1) else symbols.build(e.operation, x, number)
 
 
-def _coefficients(symbols, e, function):
-    """Returns x of e = sum over the cohort of x * k.u."""
+def _coefficients(symbols, e, of=None):
+    """Returns x of e = sum over the cohort of x * k.u. of: "k.u" or the vector that stands in its place; None: whichever e has."""
     build, first = symbols.build, e.arguments[0] if e.arguments else None
-    if e.operation == "name" and e.value == "k.u":
+    if _is_of_clients(e) and of in (None, e.value):
+        _taken(e)
         return symbols.number(1)
     if e.operation == "sum_k":
-        return _coefficients(symbols, first, function)
+        return _coefficients(symbols, first, of)
     if e.operation == "mean_k":
-        return build("/", _coefficients(symbols, first, function), symbols.name("received"))
+        return build("/", _coefficients(symbols, first, of), symbols.name("received"))
     if e.operation == "negative":
-        return build("negative", _coefficients(symbols, first, function))
+        return build("negative", _coefficients(symbols, first, of))
     if e.operation in ("+", "-") and all(a.is_vector and a.per_client == first.per_client for a in e.arguments):
-        return build(e.operation, *(_coefficients(symbols, a, function) for a in e.arguments))
+        return build(e.operation, *(_coefficients(symbols, a, of) for a in e.arguments))
     if e.operation in ("*", "/") and not all(a.is_vector for a in e.arguments):
-        return _scaled(symbols, e, function)
-    return fail(f"fh.{function} of the cohort's updates and '{short_text(e)}': they meet sums over the cohort, as fh.mean(k.u) or fh.sum(k.n * k.u), and "
-                "no other vector. Compute it in @fh.end and send a report.", e.line)
+        return _scaled(symbols, e, of)
+    return fail(f"products of {of or 'k.u'} and '{short_text(e)}': they are of sums over the cohort of one vector, as fh.mean(k.u) or "
+                "fh.sum(k.n * k.u), and of no other. Compute it in @fh.end and send a report.", e.line)

@@ -9,7 +9,7 @@ ROW, CLASSES, FEATURES = "row", "classes", "features"
 CLASS_TABLE, FEATURE_TABLE = "class_table", "feature_table"  # memories by class; rows of logits, of features
 ROWS = {CLASS_TABLE: CLASSES, FEATURE_TABLE: FEATURES}
 OF_MEMORIES = {"features": FEATURE_TABLE, "logits": CLASS_TABLE, "classes": CLASSES}
-SUMMANDS = {"features": FEATURES, "logits": CLASSES, "classes": ROW}  # what @fh.measure gives for them
+SUMMANDS = {"features": FEATURES, "logits": CLASSES, "classes": ROW, "number": ROW}  # what @fh.measure gives for them
 SPOKEN = {ROW: "a number for each example", CLASSES: "a number for each class", FEATURES: "a vector of features",
           CLASS_TABLE: "a table of logits by class", FEATURE_TABLE: "a table of features by class"}
 LABEL = "y"

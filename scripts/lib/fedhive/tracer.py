@@ -107,11 +107,15 @@ class Tracer(Declarations):
             self.check_reads(value, place, line)
             if place == "server":
                 self._refuse_mean_of_u(value)
-        if place == "gradient":
-            self.in_steps = set(results) & set(self.memories)
-            for value in results.values():
-                self._check_read_in_steps(value, line)
+        if place in ("gradient", "after"):
+            self.in_steps |= set(results) & set(self.memories)
         return results, hints
+
+    def line_of_also_at(self, name):
+        """Returns the line of a function that has that name by also_at."""
+        functions = [f for place, f in self.functions.items() if place in ("loss", "measure", "answer")]
+        having = [f for f in functions if name in inspect.signature(f).parameters]
+        return self.line_of((having or functions)[0])
 
     def line_of(self, function, argument=None):
         """Returns the line of a function's "def", or of one of its arguments."""
@@ -140,11 +144,12 @@ class Tracer(Declarations):
             if name not in readable:
                 self.refuse_name(name, place, "name", where)
 
-    def _check_read_in_steps(self, value, line):
-        """Raises MethodError for a memory of a visit that @fh.gradient reads and does not give."""
-        for name, where in _names_with_lines(value, line):
+    def check_read_in_steps(self, place, results):
+        """Raises MethodError for a memory of a visit that the functions of a step read and do not give."""
+        line, target = self.line_of(self.functions[place]), PLACES[place].target
+        for name, where in (pair for value in results.values() for pair in _names_with_lines(value, line)):
             if name in self.memories_of("visit") and name not in self.in_steps:
-                fail(f"@fh.gradient reads '{name}', a memory of='visit', which it does not change: return {{\"g\": …, {name}: …}}", where)
+                fail(f"@fh.{place} reads '{name}', a memory of='visit', which it does not change: return {{\"{target}\": …, {name}: …}}", where)
 
     def _refuse_mean_of_u(self, value):
         """Raises MethodError for fh.mean(u), which is one number and never what a server means."""
@@ -173,7 +178,7 @@ class Tracer(Declarations):
         if memory and memory["owner"] == "server":
             fail(f"{at} reads '{name}', which stays at the server: declare it with down=True", line)
         if memory and not memory.get("up"):
-            fail(f"{at} reads '{name}', a memory of='visit', which is known in @fh.gradient, @fh.second and @fh.end", line)
+            fail(f"{at} reads '{name}', a memory of='visit', which is known in @fh.gradient, @fh.after, @fh.second and @fh.end", line)
         if memory:
             fail(f"{at} reads '{name}', which is what a visit sends; use the value that is returned for it", line)
         known = [*self.readable(place), *(["k"] if PLACES[place].has_cohort and what == "argument" else [])]
@@ -199,6 +204,8 @@ class Tracer(Declarations):
             fail("@fh.server gives no 'w': return {\"w\": the next model, …}. Without @fh.server the run's own server optimiser steps.", line)
         if place == "gradient" and "g" not in results:
             fail("@fh.gradient gives no 'g': return {\"g\": the gradient of the step, …}", line)
+        if place == "after" and "w" not in results:
+            fail("@fh.after gives no 'w': return {\"w\": the model behind the step, …}", line)
         if place == "weight" and len(results) != 1:
             fail("@fh.weight returns one number for each client", line)
         return results
@@ -217,8 +224,8 @@ class Tracer(Declarations):
         allowed = [PLACES[place].target] if PLACES[place].target else []
         if place == "server":
             allowed += self.memories_of("server")
-        if place == "gradient":
-            allowed += [memory for memory in self.memories_of("client", "visit") if not self.is_by_class(memory)]
+        if place in ("gradient", "after"):
+            allowed += [memory for memory in self.memories_of("client", "visit") if self.is_model(memory)]
         if place == "mix":
             allowed += [memory for memory in self.memories_of("client") if not self.is_by_class(memory)]
         if place == "end":

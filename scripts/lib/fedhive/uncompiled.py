@@ -54,6 +54,17 @@ def _to_nearest(updates, count):
     return np.sort(squared, axis=1)[:, 1:1 + int(count)].sum(1)
 
 
+def _bipartition(updates, among):
+    """Joins the parts with the largest cosine between members until two are left."""
+    unit = updates / np.linalg.norm(updates, axis=1, keepdims=True)
+    parts = [[k] for k in np.flatnonzero(among)]
+    while len(parts) > 2:
+        _, i, j = max(((unit[a] @ unit[b].T).max(), -i, -j) for i, a in enumerate(parts) for j, b in enumerate(parts) if i < j)
+        parts[-i] += parts.pop(-j)
+    away = [] if len(parts) < 2 else next(part for part in parts if min(min(p) for p in parts) not in part)
+    return np.isin(np.arange(len(updates)), away) * 1.0
+
+
 class Array(Arithmetic):
     """A value of a method file's functions. data is None for a declared name, which has the value that `run` is given."""
 
@@ -153,6 +164,8 @@ class Uncompiled(Declarations):
             return Array(_IN_COHORT[function](data[0]).astype(np.float64), True)
         if function == "nearest":
             return Array(_to_nearest(*data), True)
+        if function == "bipartition":
+            return Array(_bipartition(*data), True)
         if function in _OF_VECTORS:
             return Array(_OF_VECTORS[function](*data), per_client)
         if is_vector:
@@ -170,7 +183,7 @@ class Uncompiled(Declarations):
             return {target.name if isinstance(target, Array) else target: self.data_of(value) for target, value in returned.items()}
 
     def _argument(self, name, place):
-        if place in ("loss", "measure"):
+        if place in ("loss", "measure", "answer"):
             return self._of_example(name)
         if name == "k":
             return Cohort(self, place)

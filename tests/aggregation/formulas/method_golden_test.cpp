@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include <fstream>
+#include <numeric>
 
 namespace fedhive::aggregation::formulas {
 namespace {
@@ -38,7 +39,7 @@ MethodFormulas method_of(const json& one) {
                                                                 : MemoryOwner::Visit,
                                    .down = memory.value("down", false),
                                    .up = memory.value("up", false),
-                                   .shape = class_shape_named(memory.value("shape", "")).value_or(MemoryShape::Trainable)});
+                                   .shape = shape_named(memory.value("shape", "")).value_or(MemoryShape::Trainable)});
     }
     for (const json& report : box.value("reports", json::array())) method.reports.push_back(report["name"]);
     method.second_on_next = box.contains("second_batch");
@@ -147,10 +148,40 @@ std::vector<float> values_of(const json& values) {
     return values[0].is_array() ? flat(values) : values.get<std::vector<float>>();
 }
 
-/// The sums of a measure by class are the same for all batches.
+/// What other models give for the examples, from the first one on.
+struct GoldenOthers {
+    GoldenOthers(RowLoss& rows, const MethodFormulas& method, const json& examples) {
+        for (const OtherAnswers& other : method.also_at) {
+            rows.add_other(other.name, logits.size());
+            logits.push_back(flat(examples[other.name + ".logits"]));
+            features.push_back(flat(examples[other.name + ".z"]));
+        }
+    }
+    const std::vector<RowAnswers>& from(std::size_t first) {
+        given.clear();
+        for (std::size_t i = 0; i < logits.size(); ++i)
+            given.push_back(
+                {logits[i].data() + first * kGoldenSizes.classes, features[i].data() + first * kGoldenSizes.features});
+        return given;
+    }
+
+    std::vector<std::vector<float>> logits, features;
+    std::vector<RowAnswers> given;
+};
+
+void set_numbers(RowLoss& rows, const MethodFormulas& method, const json& examples) {
+    for (const auto& [name, value] :
+         std::map<std::string, double>{{"lr", 0.0625}, {"round", 7}, {"n", 48}, {"step", 3}, {"steps", 6}})
+        rows.set(name, value);
+    for (const MethodMemory& memory : method.memories)
+        if (memory.is_number() && examples.contains(memory.name)) rows.set(memory.name, examples[memory.name].get<double>());
+}
+
+/// The sums of a measure by class are the same for all batches; a number's are over all classes.
 void check_measure(const MethodFormulas& method, const json& examples, const json& expected) {
     RowLoss rows(simplified(method.parsed(Place::Measure), method.keys), {kGoldenSizes.classes, kGoldenSizes.features});
-    rows.set("n", 48.0);
+    GoldenOthers others(rows, method, examples);
+    set_numbers(rows, method, examples);
     rows.set_counts(values_of(examples["counts"]));
     const auto labels = examples["y"].get<std::vector<std::int64_t>>();
     std::vector<float> logits = flat(examples["logits"]), z = flat(examples["z"]);
@@ -161,10 +192,17 @@ void check_measure(const MethodFormulas& method, const json& examples, const jso
             rows.add_by_class({.rows = std::min(batch, labels.size() - first),
                                .labels = labels.data() + first,
                                .logits = logits.data() + first * kGoldenSizes.classes,
-                               .features = z.data() + first * kGoldenSizes.features},
+                               .features = z.data() + first * kGoldenSizes.features,
+                               .others = others.from(first)},
                               sums);
         for (std::size_t t = 0; t < sums.size(); ++t) {
-            const std::vector<float> all = values_of(expected.at(rows.formulas().targets[t].name));
+            const json& given = expected.at(rows.formulas().targets[t].name);
+            if (given.is_number()) {
+                check_near(std::accumulate(sums[t].begin(), sums[t].end(), 0.0), given.get<double>(), 0.0,
+                           rows.formulas().targets[t].name);
+                continue;
+            }
+            const std::vector<float> all = values_of(given);
             REQUIRE_EQ(sums[t].size(), all.size());
             for (std::size_t i = 0; i < all.size(); ++i)
                 check_near(sums[t][i], static_cast<double>(all[i]), 0.1,
@@ -178,29 +216,20 @@ void check_loss(const MethodFormulas& method, const json& examples, const json& 
     const std::size_t classes = examples["logits"][0].size(), features = examples["z"][0].size();
     const auto labels = examples["y"].get<std::vector<std::int64_t>>();
     RowLoss loss(simplified(method.parsed(Place::Loss), method.keys), {classes, features});
-    std::vector<std::vector<float>> logits_of_others, features_of_others;
-    for (const OtherAnswers& other : method.also_at) {
-        loss.add_other(other.name, logits_of_others.size());
-        logits_of_others.push_back(flat(examples[other.name + ".logits"]));
-        features_of_others.push_back(flat(examples[other.name + ".z"]));
-    }
+    GoldenOthers others(loss, method, examples);
     loss.set_counts(examples["counts"].get<std::vector<float>>());
-    loss.set("round", 7.0);
-    loss.set("n", 48.0);
+    set_numbers(loss, method, examples);
     for (const MethodMemory& memory : method.memories)
         if (memory.is_by_class() && examples.contains(memory.name))
             loss.set_by_class(memory.name, values_of(examples[memory.name]));
     const auto run = [&](std::size_t first, std::size_t rows, std::vector<float>& logits, std::vector<float>& moved) {
-        std::vector<RowAnswers> others;
-        for (std::size_t i = 0; i < logits_of_others.size(); ++i)
-            others.push_back({logits_of_others[i].data() + first * classes, features_of_others[i].data() + first * features});
         const std::vector<float> z = flat(examples["z"]);
         return loss.run({.rows = rows,
                          .labels = labels.data() + first,
                          .logits = logits.data() + first * classes,
                          .features = z.data() + first * features,
                          .features_gradient = loss.moves_features() ? moved.data() + first * features : nullptr,
-                         .others = others});
+                         .others = others.from(first)});
     };
     std::vector<float> logits = flat(examples["logits"]), moved(labels.size() * features, 0.0F);
     double sum = 0.0;
@@ -222,7 +251,48 @@ void check_loss(const MethodFormulas& method, const json& examples, const json& 
     check_gradient(moved, expected["z"], "gradient to z");
 }
 
+/// Answers and their cross-entropy are the same for all batches.
+void check_answer(const MethodFormulas& method, const json& examples, const json& expected) {
+    RowLoss rows(with_loss(simplified(method.parsed(Place::Answer), method.keys)),
+                 {kGoldenSizes.classes, kGoldenSizes.features});
+    GoldenOthers others(rows, method, examples);
+    set_numbers(rows, method, examples);
+    const auto labels = examples["y"].get<std::vector<std::int64_t>>();
+    std::vector<float> logits = flat(examples["logits"]), z = flat(examples["z"]);
+    const std::vector<float> all = flat(expected);
+    const std::size_t classes = kGoldenSizes.classes;
+    for (const std::size_t batch : {std::size_t{19}, std::size_t{7}}) {
+        std::vector<float> answers(all.size()), losses(labels.size());
+        for (std::size_t first = 0; first < labels.size(); first += batch)
+            rows.answer({.rows = std::min(batch, labels.size() - first),
+                         .labels = labels.data() + first,
+                         .logits = logits.data() + first * classes,
+                         .features = z.data() + first * kGoldenSizes.features,
+                         .others = others.from(first)},
+                        std::span(answers).subspan(first * classes), std::span(losses).subspan(first));
+        for (std::size_t i = 0; i < all.size(); ++i)
+            check_near(static_cast<double>(answers[i]), static_cast<double>(all[i]), 0.1, fmt::format("answer[{}]", i));
+        for (std::size_t r = 0; r < labels.size(); ++r) {
+            double powers = 0.0;
+            for (std::size_t c = 0; c < classes; ++c) powers += std::exp(static_cast<double>(all[r * classes + c]));
+            const double loss = std::log(powers) - static_cast<double>(all[r * classes + static_cast<std::size_t>(labels[r])]);
+            check_near(static_cast<double>(losses[r]), loss, 0.1, fmt::format("loss[{}]", r));
+        }
+    }
+}
+
 TEST_SUITE("MethodGolden") {
+    TEST_CASE("AnswersAreThoseOfTheFunctions") {
+        std::size_t answers = 0;
+        for (const auto& [name, one] : golden().items()) {
+            if (!one["box"].contains("answer")) continue;
+            CAPTURE(name);
+            check_answer(method_of(one), one["inputs"]["examples"], one["expected"]["answer"]);
+            ++answers;
+        }
+        CHECK(answers >= 1);
+    }
+
     TEST_CASE("LossesAndTheirGradientsAreThoseOfThePapers") {
         std::size_t losses = 0;
         for (const auto& [name, one] : golden().items()) {
@@ -252,22 +322,26 @@ TEST_SUITE("MethodGolden") {
             const MethodFormulas method = method_of(one);
             const json& inputs = one["inputs"];
             const json& expected = one["expected"];
-            for (const Place place : {Place::Start, Place::Second, Place::Gradient, Place::End, Place::Judge})
+            for (const Place place : {Place::Start, Place::Second, Place::Gradient, Place::After, Place::End, Place::Judge})
                 if (method.has(place)) check_place(method, place, Values(inputs["client"]), expected[word_of(place)]);
             if (method.has(Place::Cohort)) {
                 Values values(inputs["server"]);
                 values.numbers.merge(Values(inputs["cohort"], "k.").numbers);
-                const InnerProducts products = products_of(inputs["cohort"]["u"]);
+                const InnerProducts products = products_of(inputs["cohort"][one["box"].value("products_of", "u")]);
                 check_place(method, Place::Cohort, values, expected["cohort"], &products);
             }
             if (method.has(Place::Mix)) {
                 Values values(inputs["server"]);
                 values.numbers.merge(Values(inputs["cohort"], "k.").numbers);
-                const InnerProducts products = products_of(inputs["cohort"]["u"]);
+                const InnerProducts products = products_of(inputs["cohort"][one["box"].value("products_of", "u")]);
                 check_place(method, Place::Peers, values, expected["peers"], &products);
                 Values mixed(inputs["server"]);
-                const auto weights = expected["peers"]["weight"].get<Numbers>();
+                const json& weight = expected["peers"]["weight"];
+                const auto weights =
+                    weight.is_array() ? weight.get<Numbers>() : Numbers(inputs["cohort"]["u"].size(), weight.get<double>());
                 mixed.vectors["u"] = weighted_sum(inputs["cohort"]["u"], weights);
+                for (const auto& [number, value] : expected["peers"].items())
+                    if (number != "weight") mixed.numbers[number] = {value.get<double>()};
                 check_place(method, Place::Mix, mixed, expected["mix"]);
             }
             if (!method.has(Place::Server)) continue;

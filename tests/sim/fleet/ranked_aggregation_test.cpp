@@ -174,7 +174,8 @@ TEST_SUITE("RankedAggregation") {
                     std::vector<Update> updates = cohort.updates;
                     for (Update& update : updates)
                         if (owner(update) != ranks.rank()) update.values = poison;  // a slot of another rank
-                    const aggregation::InnerProducts found = products_over_ranks(ranks, updates, 2, owner, Patience{});
+                    const aggregation::InnerProducts found =
+                        products_over_ranks(ranks, updates, 2, owner, Patience{}, {.columns = updates.front().values.size});
                     for (std::size_t i = 0; i < rows.size(); ++i)
                         for (std::size_t j = 0; j < rows.size(); ++j) {
                             CHECK(found.dot(i, j) == wanted.dot(i, j));

@@ -1,7 +1,0 @@
-import fedhive as fh
-@fh.weight
-def weight(k):
-    return k.n
-@fh.server
-def server(w, k):
-    return w + fh.mean(k.u)

@@ -1,0 +1,2 @@
+import fedhive as fh
+c = fh.memory("c", of="visit", up=True, shape="number")
