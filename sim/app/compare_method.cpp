@@ -199,7 +199,7 @@ Results evaluated(const MethodFormulas& method, Place place, const Drawn& values
         executor.write_to(name, ParamSpan(written[name]));
     }
     InnerProducts products;
-    if (const auto updates = values.of_updates.find("u"); updates != values.of_updates.end()) {
+    if (const auto updates = values.of_updates.find(method.products_of.empty() ? "u" : method.products_of); updates != values.of_updates.end()) {
         const std::vector<ConstParamSpan> rows(updates->second.begin(), updates->second.end());
         products = inner_products_of(rows, 0);
         executor.set_products(&products);
@@ -226,8 +226,14 @@ void aggregate(const Method& method, const Results& of_cohort, Drawn& server) {
         for (const double n : weights) all += n;
         for (double& weight : weights) weight /= all;
     }
-    for (const auto& [name, value] : of_cohort) (name == "weight" ? weights : server.numbers[name]) = value;
-    for (const auto& [name, vectors] : server.of_updates) server.vectors[name] = weighted(vectors, weights);
+    std::map<std::string, Numbers> further;
+    for (std::size_t i = 0; i < method.formulas.num_further(); ++i) further[aggregation::formulas::further_name(i)];
+    for (const auto& [name, value] : of_cohort)
+        (name == "weight" ? weights : further.contains(name) ? further[name] : server.numbers[name]) = value;
+    for (const auto& [name, vectors] : server.of_updates) {
+        server.vectors[name] = weighted(vectors, weights);
+        for (const auto& [weight, values] : further) server.vectors[weight + "." + name] = weighted(vectors, values);
+    }
 }
 
 Numbers numbers_in(const json& value) {
