@@ -6,6 +6,8 @@
 //   columns  the dimension that is contiguous in memory and mapped to lanes
 #pragma once
 
+#include "clients/direct/sequence_terms.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -226,57 +228,27 @@ struct NormBack {
     std::size_t pixels = 0, channels = 0;
 };
 
-/// y[r][c] = (x[r][c] − mean[r]) · inverse[r] · weight[c] + bias[c] with each row's mean and 1 / sqrt(variance + ε), which it writes.
-struct RowNorm {
-    const float* x = nullptr;  // [rows][features]
-    const float *weight = nullptr, *bias = nullptr;
-    float *y = nullptr, *mean = nullptr, *inverse = nullptr;
-    std::size_t rows = 0, features = 0;
+/// y[p][c] = relu(bias[c] + Σ_k1 Σ_k2 x[k1, p + k2, c] · weights[k1, k2, c]), added in this order, for p < pixels, k1 < lines, k2 <
+/// taps: one line of a depth-wise convolution, or of its input gradient.
+struct Depthwise {
+    const float* x = nullptr;
+    Stride x_line = 0, x_pixel = 0, x_tap = 0;  // of k1, p and k2
+    const float* weights = nullptr;
+    Stride w_line = 0, w_tap = 0;
+    const float* bias = nullptr;  // [channels] or null
+    float* y = nullptr;
+    Stride y_pixel = 0;
+    std::size_t pixels = 0, channels = 0, lines = 0, taps = 0;
+    bool relu = false;
 };
 
-/// weight_sums[c] += Σ_r g[r][c] · n[r][c] and bias_sums[c] += Σ_r g[r][c], rows in order, with n the normed x; x_gradient: RowNorm's.
-struct RowNormBack {
-    const float *x = nullptr, *gradient = nullptr;  // [rows][features]
-    const float *weight = nullptr, *mean = nullptr, *inverse = nullptr;
-    float *weight_sums = nullptr, *bias_sums = nullptr;
-    float* x_gradient = nullptr;  // null: not wanted
-    std::size_t rows = 0, features = 0;
-};
-
-/// scores[r] = softmax(scale · scores[r]); if causal over columns c <= r alone, and 0 in the others.
-struct Softmax {
-    float* scores = nullptr;  // [rows][columns]
-    std::size_t rows = 0, columns = 0;
-    float scale = 1.0F;
-    bool causal = false;
-};
-
-/// gradient[r] = scale · shares[r] · (gradient[r] − Σ_c shares[r][c] · gradient[r][c]): of Softmax's shares to its scores.
-struct SoftmaxGradient {
-    const float* shares = nullptr;  // [rows][columns]
-    float* gradient = nullptr;
-    std::size_t rows = 0, columns = 0;
-    float scale = 1.0F;
-};
-
-/// One position of an LSTM for one example: gates [4 · hidden], i f g o, become σ, σ, tanh, σ of themselves; cell = σ(i) tanh(g) +
-/// σ(f) before; bounded = tanh(cell); state = σ(o) bounded.
-struct LstmCell {
-    float* gates = nullptr;
-    const float* before = nullptr;  // the last position's cell; null: 0
-    float *cell = nullptr, *bounded = nullptr, *state = nullptr;
-    std::size_t hidden = 0;
-};
-
-/// LstmCell's gates become the gradients of what they were computed from. cell_gradient: in, of the cell by later positions; out, of
-/// `before`.
-struct LstmCellBack {
-    float* gates = nullptr;
-    const float *before = nullptr, *bounded = nullptr;
-    const float* gradient = nullptr;  // of the state
-    const float* later = nullptr;     // likewise, by the next position; null: 0
-    float* cell_gradient = nullptr;
-    std::size_t hidden = 0;
+/// sums[k1][k2][c] += Σ_p gradient[p][c] · x[k1 · x_line + p · x_pixel + k2 · channels + c], for k1, k2 < kernel.
+struct DepthwiseWeights {
+    const float* x = nullptr;
+    Stride x_line = 0, x_pixel = 0;
+    const float* gradient = nullptr;  // [pixels][channels]
+    float* sums = nullptr;            // [kernel][kernel][channels]
+    std::size_t pixels = 0, channels = 0, kernel = 0;
 };
 
 /// Returns Σ_r −ln softmax(scores[r])[labels[r]]; scores[r] becomes weight · (softmax(scores[r]) − one_hot(labels[r])), the
@@ -300,6 +272,8 @@ struct Kernels {
     void (*single_channel_gradient)(const SingleChannelGradient&);
     bool prefers_pixel_lanes;  // convolve_pool2x2 and single_channel_gradient are faster here than the general kernels
     void (*bias_relu)(const BiasRelu&);
+    void (*depthwise)(const Depthwise&);
+    void (*depthwise_weights)(const DepthwiseWeights&);
     void (*winograd_inputs)(const WinogradInputs&);
     void (*winograd_gradients)(const WinogradInputs&);
     void (*winograd_outputs)(const WinogradOutputs&);
@@ -318,6 +292,8 @@ struct Kernels {
     void (*softmax_gradient)(const SoftmaxGradient&);
     void (*lstm_cell)(const LstmCell&);
     void (*lstm_cell_back)(const LstmCellBack&);
+    void (*gru_cell)(const GruCell&);
+    void (*gru_cell_back)(const GruCellBack&);
     double (*softmax_loss)(const SoftmaxLoss&);
     /// y[i] = relu(a[i] + b[i]), with the ReLU only where `relu`. y may be a or b.
     void (*add)(const float* a, const float* b, float* y, std::size_t size, bool relu);

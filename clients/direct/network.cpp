@@ -25,6 +25,7 @@ Network::Network(const ModelSpec& spec, const Kernels& kernels, aggregation::Con
     FEDHIVE_CHECK_EQ(frozen.size, frozen_layout(spec).num_floats());
     std::vector<Range> fused;
     plan_.features.fused_parameters(fused);
+    std::ranges::sort(fused, {}, &Range::first);  // a file may have tensors in another order than its layers
     fused.push_back({layout_.num_trainable(), 0});
     std::size_t end = 0;
     for (const Range& range : fused) {

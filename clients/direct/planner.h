@@ -27,6 +27,13 @@ public:
     /// Offset (kFrozen in it, if so) of one of the layer's tensors, which must have it.
     std::size_t place_of(const PlannedLayer& layer, const std::string& tensor) const;
     Drop next_drop(const PlannedLayer& layer) { return {layer.arguments.number("p"), num_drops_++}; }
+    /// Of the key `dropout` of a layer that computes more: the first of `count` adjacent numbers; none is taken for probability 0.
+    Drop inner_drop(const PlannedLayer& layer, std::size_t count = 1) {
+        const double p = layer.arguments.number("dropout");
+        if (p == 0.0) return {};
+        num_drops_ += static_cast<std::uint32_t>(count);
+        return {p, num_drops_ - static_cast<std::uint32_t>(count)};
+    }
     const Kernels& kernels() const { return kernels_; }
 
 private:
@@ -54,7 +61,7 @@ struct Made {
 struct LayerOp {
     LayerKind kind = LayerKind::Linear;
 
-    /// What the engine lacks for a layer of that kind, "conv2d with groups"; empty: nothing. Null: it computes all of them.
+    /// What the engine lacks for a layer of that kind, "layer_norm over images"; empty: nothing. Null: it computes all of them.
     std::string_view (*lacks)(const PlannedLayer& layer) = nullptr;
     Made (*make)(const Making& making) = nullptr;
 };

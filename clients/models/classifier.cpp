@@ -15,7 +15,7 @@ namespace {
 /// Whether relu_max_pool() can replace the two layers: a ReLU and a 2 x 2 max pool in either order.
 bool are_relu_max_pool(const PlannedLayer& one, const PlannedLayer& next) {
     const auto halves = [](const PlannedLayer& layer) {
-        return layer.kind == LayerKind::MaxPool && layer.arguments.integer("size") == 2;
+        return layer.kind == LayerKind::MaxPool && layer.arguments.integer("size") == 2 && windows_of(layer.arguments).abut();
     };
     const auto is_relu = [](const PlannedLayer& layer) { return layer.kind == LayerKind::Relu; };
     return (is_relu(one) && halves(next)) || (halves(one) && is_relu(next));
@@ -64,6 +64,20 @@ void collect(std::vector<Operation>& operations, Holding wanted, std::vector<at:
     }
 }
 
+/// The tensors called `names` in the order of the layout, which has the same names.
+std::vector<at::Tensor*> in_order_of(const aggregation::Layout& layout, const std::vector<std::string>& names,
+                                     const std::vector<at::Tensor*>& tensors) {
+    FEDHIVE_CHECK_EQ(names.size(), tensors.size());
+    FEDHIVE_CHECK_EQ(layout.entries().size(), tensors.size());
+    std::vector<at::Tensor*> ordered;
+    for (const aggregation::LayoutEntry& entry : layout.entries()) {
+        const auto found = std::ranges::find(names, entry.name);
+        FEDHIVE_CHECK(found != names.end(), "no layer has the file's tensor '{}'", entry.name);
+        ordered.push_back(tensors[static_cast<std::size_t>(found - names.begin())]);
+    }
+    return ordered;
+}
+
 }  // namespace
 
 Classifier::Classifier(const ModelSpec& spec) : frozen_layout_(frozen_layout(spec)) {
@@ -90,6 +104,15 @@ Classifier::Classifier(const ModelSpec& spec) : frozen_layout_(frozen_layout(spe
     collect(operations_, Holding::Trained, tensors_, any);
     collect(operations_, Holding::Buffer, tensors_, any);
     collect(operations_, Holding::Frozen, frozen_, any);
+    if (spec.exported.given()) {  // a file may have its tensors in another order than its layers
+        std::vector<std::string> trained, frozen;
+        for_each_of(&LayerFit::parameters, plan_, [&](const std::string& name, const Parameter& tensor) {
+            (tensor.frozen ? frozen : trained).push_back(name);
+        });
+        for_each_of(&LayerFit::buffers, plan_, [&](const std::string& name, const Parameter&) { trained.push_back(name); });
+        tensors_ = in_order_of(model_layout(spec), trained, tensors_);
+        frozen_ = in_order_of(frozen_layout_, frozen, frozen_);
+    }
     collect(operations_, Holding::Frozen, frozen_beside_trained_, trains);
 }
 

@@ -45,7 +45,8 @@ std::size_t layers_below(const std::string& model, const std::vector<std::string
     return static_cast<std::size_t>(found - layers.begin()) + 1;
 }
 
-/// Offset in floats of the first tensor of layer `num_layers`. Checks that no tensor of an earlier layer follows it.
+/// Offset in floats of the first tensor of layer `num_layers`. Throws ConfigError if a tensor of an earlier layer follows it, as in a
+/// file of torch.export whose modules are declared in another order than forward uses them.
 std::size_t offset_of(const aggregation::Layout& layout, const std::vector<PlannedLayer>& plan, std::size_t num_layers) {
     std::map<std::string, std::size_t> layer_of;
     std::size_t layers = 0;
@@ -61,8 +62,12 @@ std::size_t offset_of(const aggregation::Layout& layout, const std::vector<Plann
         if (entry.kind == aggregation::TensorKind::Buffer)
             throw Fault(fmt::format("a model with buffers cannot be cut: '{}'", entry.name));
         const auto found = layer_of.find(entry.name);
-        FEDHIVE_CHECK(found != layer_of.end() && found->second >= layer_before, "'{}' is not in the order of the layers",
-                      entry.name);
+        FEDHIVE_CHECK(found != layer_of.end(), "'{}' belongs to no layer", entry.name);
+        if (found->second < layer_before)
+            throw ConfigError(
+                fmt::format("cannot be cut: '{}' is in the file behind the parameters of a later layer; declare modules "
+                            "in the order in which forward uses them",
+                            entry.name));
         if (found->second >= num_layers) offset = std::min(offset, entry.offset);
         layer_before = found->second;
     }

@@ -1,7 +1,7 @@
 #include "clients/models/forward.h"
 
-#include "clients/exported/autocast.h"
 #include "clients/models/layer_table.h"
+#include "clients/models/recurrent_forward.h"
 
 #include <ATen/Context.h>
 #include <ATen/functorch/BatchedTensorImpl.h>
@@ -15,12 +15,9 @@
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/group_norm.h>
 #include <ATen/ops/layer_norm.h>
-#include <ATen/ops/lstm.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/max_pool2d.h>
 #include <ATen/ops/ones.h>
-#include <ATen/ops/stack.h>
-#include <ATen/ops/zeros.h>
 
 #include <cmath>
 #include <limits>
@@ -60,13 +57,17 @@ Forward conv2d(const Values& arguments, const Shape&) {
 }
 
 Forward max_pool(const Values& arguments, const Shape&) {
-    return [size = arguments.integer("size")](Tensors, const at::Tensor& x, bool) { return at::max_pool2d(x, size); };
+    return [windows = windows_of(arguments)](Tensors, const at::Tensor& x, bool) {
+        return at::max_pool2d(x, windows.size, windows.stride, windows.padding);
+    };
 }
 
 Forward avg_pool(const Values& arguments, const Shape&) {
-    const std::int64_t size = arguments.integer("size");
-    if (size == 0) return [](Tensors, const at::Tensor& x, bool) { return x.mean({-2, -1}, /*keepdim=*/true); };
-    return [size](Tensors, const at::Tensor& x, bool) { return at::avg_pool2d(x, size); };
+    const PoolWindows windows = windows_of(arguments);
+    if (windows.size == 0) return [](Tensors, const at::Tensor& x, bool) { return x.mean({-2, -1}, /*keepdim=*/true); };
+    return [windows](Tensors, const at::Tensor& x, bool) {
+        return at::avg_pool2d(x, windows.size, windows.stride, windows.padding);  // padding counts in the mean
+    };
 }
 
 Forward dropout(const Values& arguments, const Shape&) {
@@ -103,48 +104,11 @@ at::Tensor embedding(Tensors parameters, const at::Tensor& x, bool) {
     return at::embedding(parameters[0], x.flatten(1).to(at::kLong));
 }
 
-/// One LSTM layer from matrix products, position by position. x: [B, T, D]; returns T tensors [B, hidden].
-std::vector<at::Tensor> lstm_states(Tensors parameters, const at::Tensor& x) {
-    const at::Tensor &of_input = parameters[0], &of_state = parameters[1];
-    const at::Tensor bias = parameters[2].add(parameters[3]);
-    // One product for all positions, then unbind(): the gradient of a slice would have the size of the whole.
-    const at::Tensor inputs = at::matmul(x.flatten(0, 1), of_input.t()).add(bias).view({x.size(0), x.size(1), -1});
-    std::vector<at::Tensor> states;
-    at::Tensor cell;
-    for (const at::Tensor& input : inputs.unbind(1)) {
-        const std::vector<at::Tensor> gates =
-            (states.empty() ? input : input.add(at::matmul(states.back(), of_state.t()))).chunk(4, 1);
-        const at::Tensor fresh = gates[0].sigmoid().mul(gates[2].tanh());
-        cell = states.empty() ? fresh : gates[1].sigmoid().mul(cell).add(fresh);
-        states.push_back(gates[3].sigmoid().mul(cell.tanh()));
-    }
-    return states;
-}
-
-Forward lstm(const Values& arguments, const Shape&) {
-    return [hidden = arguments.integer("hidden"), layers = arguments.integer("layers"), all = arguments.flag("all_positions")](
-               Tensors parameters, const at::Tensor& x, bool training) {
-        // vmap has no batching rule for the fused LSTM. On a GPU, this form is deterministic and can be recorded into a graph.
-        if (x.is_cuda() || at::functorch::isBatchedTensor(parameters[0]) || exported::lacks_fused_lstm()) {
-            std::vector<at::Tensor> states;
-            for (std::int64_t layer = 0; layer < layers; ++layer)
-                states = lstm_states(parameters.subspan(static_cast<std::size_t>(4 * layer), 4),
-                                     layer == 0 ? x : at::stack(states, 1));
-            return all ? at::stack(states, 1) : states.back();
-        }
-        const at::Tensor zeros = at::zeros({layers, x.size(0), hidden}, x.options());
-        const at::Tensor states = std::get<0>(at::lstm(x, {zeros, zeros}, at::TensorList(parameters.data(), parameters.size()),
-                                                       true, layers, 0.0, training,
-                                                       /*bidirectional=*/false, /*batch_first=*/true));
-        return all ? states : states.select(1, x.size(1) - 1);
-    };
-}
-
 /// Attention from matrix products and a softmax, x: [B, T, D]. Not LibTorch's fused kernel, so that it can be batched and
 /// recorded, and repeats its bits on a GPU.
 Forward attention(const Values& arguments, const Shape& in) {
-    return [heads = arguments.integer("heads"), causal = arguments.flag("causal"), positions = in[0]](
-               Tensors parameters, const at::Tensor& x, bool training) {
+    return [heads = arguments.integer("heads"), causal = arguments.flag("causal"), p = arguments.number("dropout"),
+            positions = in[0]](Tensors parameters, const at::Tensor& x, bool training) {
         std::vector<at::Tensor> parts = linear(parameters.first(2), x, training).chunk(3, -1);  // queries, keys, values
         for (at::Tensor& part : parts) part = part.view({x.size(0), positions, heads, -1}).transpose(1, 2);
         const at::Tensor queries = parts[0].mul(std::sqrt(1.0 / static_cast<double>(parts[0].size(-1))));
@@ -153,7 +117,9 @@ Forward attention(const Values& arguments, const Shape& in) {
             const at::Tensor later = at::ones({positions, positions}, x.options().dtype(at::kBool)).triu(1);
             scores = scores.masked_fill(later, -std::numeric_limits<double>::infinity());
         }
-        const at::Tensor seen = at::matmul(scores.softmax(-1), parts[2]).transpose(1, 2).flatten(2);
+        at::Tensor shares = scores.softmax(-1);
+        if (p > 0.0) shares = at::dropout(shares, p, training);
+        const at::Tensor seen = at::matmul(shares, parts[2]).transpose(1, 2).flatten(2);
         return linear(parameters.subspan(2), seen, training);
     };
 }
@@ -190,7 +156,8 @@ const LayerTable<LayerForward>& forwards() {
         {LayerKind::GroupNorm, group_norm},
         {LayerKind::LayerNorm, layer_norm},
         {LayerKind::Embedding, plainly(embedding)},
-        {LayerKind::Lstm, lstm},
+        {LayerKind::Lstm, lstm_forward},
+        {LayerKind::Gru, gru_forward},
         {LayerKind::Position, plainly([](Tensors parameters, const at::Tensor& x, bool) { return x.add(parameters[0]); })},
         {LayerKind::Attention, attention},
         {LayerKind::LastPosition, last_position}};

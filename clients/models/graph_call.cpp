@@ -70,6 +70,15 @@ std::vector<std::int64_t> GraphCall::integers(const std::string& name) {
     return argument->ints;
 }
 
+std::vector<std::string> GraphCall::tensors(const std::string& name) {
+    const Argument* argument = asked(name);
+    if (argument == nullptr) return {};
+    if (argument->kind == Kind::Tensor) return {argument->text};
+    if (argument->kind != Kind::Tensors || std::ranges::count(argument->names, "") > 0)
+        refuse(fmt::format("takes as {} values that are not tensors", name));
+    return argument->names;
+}
+
 std::int64_t GraphCall::side(const std::string& name, std::int64_t otherwise) {
     const std::vector<std::int64_t> sides = integers(name);
     if (sides.empty()) return otherwise;

@@ -41,6 +41,12 @@ public:
     /// Sizes, some of which may be values of the graph; null if the argument is left out.
     const exported::Argument* sizes(const std::string& name) { return asked(name); }
 
+    /// A list of tensors' names; empty if the argument is left out. Throws NoLayer if one of them is None.
+    std::vector<std::string> tensors(const std::string& name);
+
+    /// Takes an argument that no layer depends on.
+    void ignore(const std::string& name) { asked(name); }
+
     /// Throws NoLayer for an argument that was not queried.
     void check_all_asked() const;
 

@@ -1,5 +1,6 @@
 #include "clients/models/graph_plan.h"
 
+#include "aggregation/base/error.h"
 #include "clients/exported/refusal.h"
 #include "clients/exported/roles.h"
 #include "clients/models/graph_layers.h"
@@ -14,20 +15,17 @@ namespace fedhive::clients {
 
 namespace {
 
-/// The first difference in names, shapes or order that keeps the layers' tensors from replacing the file's; empty if none.
+/// The first difference in names or shapes that keeps the layers' tensors from replacing the file's; empty if none.
 std::string difference(const aggregation::Layout& of_file, const aggregation::Layout& of_layers) {
     const auto& file = of_file.entries();
     const auto& layers = of_layers.entries();
-    for (std::size_t i = 0; i < file.size(); ++i) {
-        const auto found = std::ranges::find(layers, file[i].name, &aggregation::LayoutEntry::name);
-        if (found == layers.end()) return fmt::format("{} belongs to no layer", exported::shown(file[i].name));
-        if (found->shape != file[i].shape || found->kind != file[i].kind)
-            return fmt::format("the shape of {} differs from that of its layer", exported::shown(file[i].name));
-        if (found != layers.begin() + static_cast<std::ptrdiff_t>(i))
-            return fmt::format(
-                "{} is in the file where forward uses {}; declare modules in the order in which forward uses them",
-                exported::shown(file[i].name), exported::shown(layers[i].name));
+    for (const aggregation::LayoutEntry& entry : file) {
+        const auto found = std::ranges::find(layers, entry.name, &aggregation::LayoutEntry::name);
+        if (found == layers.end()) return fmt::format("{} belongs to no layer", exported::shown(entry.name));
+        if (found->shape != entry.shape || found->kind != entry.kind)
+            return fmt::format("the shape of {} differs from that of its layer", exported::shown(entry.name));
     }
+    FEDHIVE_CHECK_EQ(layers.size(), file.size());
     return "";
 }
 

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <limits>
 
 namespace fedhive::clients {
 
@@ -62,11 +64,17 @@ void read_addmm(GraphValues& values, GraphCall& call) {
     values.keep(call, "mat1", {{LayerKind::Linear, {{"out", std::optional(out)}}}}, {{"weight", matrix}, {"bias", bias}});
 }
 
+/// A table's rows for 0, 1, …, which are added to a sequence's positions; or for the data's tokens.
 void read_embedding(GraphValues& values, GraphCall& call) {
     const std::string weight = call.tensor("weight");
     const std::vector<std::int64_t>& sizes = values.tensor(call, weight, "weight").sizes;
     if (call.integer("padding_idx", -1) >= 0) call.refuse("has a padding_idx");
     if (call.flag("scale_grad_by_freq", false) || call.flag("sparse", false)) call.refuse("scales or sparsifies its gradients");
+    if (const std::int64_t count = values.counted(call.tensor("indices")); count > 0 && sizes.size() == 2) {
+        if (count != sizes[0])
+            call.refuse(fmt::format("has {} rows for {} positions; layer position has one for each", sizes[0], count));
+        return values.keep_rows(call, weight);
+    }
     if (sizes.size() != 2 || !values.takes_tokens() || call.tensor("indices") != values.input() || values.takes_rows())
         call.refuse("takes values other than the data's tokens");
     values.keep(call, "indices", {{LayerKind::Embedding, {{"dim", sizes[1]}, {"tokens", std::optional(sizes[0])}}}},
@@ -122,22 +130,29 @@ void read_dropout(GraphValues& values, GraphCall& call) { drop(values, call, Lay
 
 void read_dropout2d(GraphValues& values, GraphCall& call) { drop(values, call, LayerKind::Dropout2d); }
 
+void keep_pool(GraphValues& values, GraphCall& call, LayerKind kind, std::int64_t size) {
+    const std::int64_t stride = call.side("stride", size), padding = call.side("padding", 0);
+    if (call.flag("ceil_mode", false)) call.refuse("has ceil_mode");
+    Values given{{"size", size}};
+    if (stride != size) given.set("stride", std::optional(stride));
+    if (padding != 0) given.set("padding", std::optional(padding));
+    values.keep(call, "self", {{kind, given}});
+}
+
 void read_max_pool(GraphValues& values, GraphCall& call) {
     const std::int64_t size = call.side("kernel_size", 0);
-    if (call.side("stride", size) != size || call.side("padding", 0) != 0 || call.side("dilation", 1) != 1)
-        call.refuse("has windows that overlap, leave gaps or exceed the image");
-    if (call.flag("ceil_mode", false)) call.refuse("has ceil_mode");
-    values.keep(call, "self", {{LayerKind::MaxPool, {{"size", size}}}});
+    if (call.side("dilation", 1) != 1) call.refuse("has a dilation");
+    keep_pool(values, call, LayerKind::MaxPool, size);
 }
 
 void read_avg_pool(GraphValues& values, GraphCall& call) {
     const std::int64_t size = call.side("kernel_size", 0);
-    if (size < 1 || static_cast<double>(size) > kWide || call.side("stride", size) != size || call.side("padding", 0) != 0)
-        call.refuse("has windows that overlap, leave gaps or exceed the image");
-    if (call.flag("ceil_mode", false)) call.refuse("has ceil_mode");
+    if (size < 1 || static_cast<double>(size) > kWide) call.refuse(fmt::format("has kernel_size {}", size));
+    if (call.side("padding", 0) != 0 && !call.flag("count_include_pad", true))
+        call.refuse("leaves the padding out of its means");
     call.flag("count_include_pad", true);  // no effect without padding
     if (call.integer("divisor_override", size * size) != size * size) call.refuse("does not divide by the number of values");
-    values.keep(call, "self", {{LayerKind::AvgPool, {{"size", size}}}});
+    keep_pool(values, call, LayerKind::AvgPool, size);
 }
 
 void read_adaptive_pool(GraphValues& values, GraphCall& call) {
@@ -147,6 +162,78 @@ void read_adaptive_pool(GraphValues& values, GraphCall& call) {
     if (shape.size() != 3 || out < 1 || shape[1] % out != 0 || shape[2] % out != 0 || shape[1] != shape[2])
         call.refuse("has windows of different sizes");
     values.keep(call, "self", {{LayerKind::AvgPool, {{"size", shape[1] / out}}}});
+}
+
+/// Reads nn.LSTM and nn.GRU, both with `batch_first`; layers are named as the module's.
+void read_recurrent(GraphValues& values, GraphCall& call, LayerKind kind) {
+    for (const std::string& state : call.tensors("hx"))
+        if (!values.is_zeros(state)) call.refuse("begins with a state other than zeros");
+    if (!call.flag("batch_first", false)) call.refuse("takes positions before examples; give it batch_first=True");
+    if (!call.flag("has_biases", true)) call.refuse("has no biases, but the layer has them");
+    const std::int64_t layers = call.integer("num_layers", 1);
+    const bool both_ways = call.flag("bidirectional", false);
+    const double dropout = call.real("dropout", 0.0);
+    call.ignore("train");  // files exported in evaluation are refused
+    const std::vector<std::string> parameters = call.tensors("params");
+    constexpr const char* kTensors[]{"weight_ih", "weight_hh", "bias_ih", "bias_hh"};
+    const std::size_t ways = both_ways ? 2 : 1;
+    if (layers < 1 || parameters.size() != static_cast<std::size_t>(layers) * ways * std::size(kTensors))
+        call.refuse("has other parameters than the layer, such as those of proj_size");
+    std::map<std::string, std::string> called;
+    for (std::size_t i = 0; i < parameters.size(); ++i)
+        called[fmt::format("{}_l{}{}", kTensors[i % 4], i / 4 / ways, i / 4 % ways == 0 ? "" : "_reverse")] = parameters[i];
+    const std::vector<std::int64_t>& sizes = values.tensor(call, parameters[1], "weight_hh_l0").sizes;
+    if (sizes.size() != 2) call.refuse("has a weight_hh_l0 that is not a matrix");
+    values.keep_recurrent(
+        call, {kind, {{"hidden", sizes[1]}, {"layers", layers}, {"bidirectional", both_ways}, {"dropout", dropout}}}, called);
+}
+
+void read_lstm(GraphValues& values, GraphCall& call) { read_recurrent(values, call, LayerKind::Lstm); }
+
+void read_gru(GraphValues& values, GraphCall& call) { read_recurrent(values, call, LayerKind::Gru); }
+
+void read_zeros(GraphValues& values, GraphCall& call) {
+    for (const char* of_form : {"size", "dtype", "device", "layout", "pin_memory"}) call.ignore(of_form);
+    values.keep_zeros(call);
+}
+
+/// 0, 1, …, end − 1
+void read_arange(GraphValues& values, GraphCall& call) {
+    for (const char* of_form : {"dtype", "device", "layout", "pin_memory"}) call.ignore(of_form);
+    if (call.integer("start", 0) != 0) call.refuse("does not begin with 0");
+    values.keep_counted(call, call.integer("end", 0));
+}
+
+/// x[:, -1] of a sequence, or the last state of a recurrent layer.
+void read_select(GraphValues& values, GraphCall& call) {
+    const std::int64_t dim = call.integer("dim", 0), index = call.integer("index", 0);
+    const std::string self = call.tensor("self");
+    if (dim == 0 && values.keep_last_state(call, self, index)) return;
+    const Shape& shape = values.operand(call, "self").shape;
+    const bool is_last = shape.size() == 2 && (dim == 1 || dim == -2) && (index == -1 || index == shape[0] - 1);
+    if (!is_last) call.refuse("is not the last position of a sequence");
+    values.keep(call, "self", {{LayerKind::LastPosition, {}}});
+}
+
+/// h_n.squeeze(0) of a recurrent layer.
+void read_squeeze(GraphValues& values, GraphCall& call) {
+    if (call.integer("dim", 0) != 0 || !values.keep_only_state(call, call.tensor("self"))) call.refuse("is not a layer");
+}
+
+/// A slice that takes all.
+void read_slice(GraphValues& values, GraphCall& call) {
+    const Shape& shape = values.operand(call, "self").shape;
+    const std::int64_t dim = call.integer("dim", 0), end = call.integer("end", std::numeric_limits<std::int64_t>::max());
+    const auto rank = static_cast<std::int64_t>(shape.size()) + 1, at = dim < 0 ? dim + rank : dim;
+    const bool to_the_end = end == std::numeric_limits<std::int64_t>::max() ||
+                            (at > 0 && at < rank && end >= shape[static_cast<std::size_t>(at - 1)]);
+    if (call.integer("start", 0) != 0 || !to_the_end || call.integer("step", 1) != 1) call.refuse("takes a part of a value");
+    values.keep(call, "self", {});
+}
+
+void read_same(GraphValues& values, GraphCall& call) {
+    call.ignore("memory_format");
+    values.keep(call, "self", {});
 }
 
 void read_mean(GraphValues& values, GraphCall& call) {
@@ -199,6 +286,8 @@ void read_size(GraphValues& values, GraphCall& call) {
 }
 
 void read_sum(GraphValues& values, GraphCall& call) {
+    if (const std::string table = values.rows(call.tensor("other")); !table.empty() && call.real("alpha", 1.0) == 1.0)
+        return values.keep(call, "self", {{LayerKind::Position, {}}}, {{"weight", table}});
     const GraphValues::Value self = values.operand(call, "self"), other = values.operand(call, "other");
     if (call.real("alpha", 1.0) != 1.0) call.refuse("scales what it adds");
     if (self.shape != other.shape || self.squeezed || other.squeezed) call.refuse("adds values of different shapes");
@@ -234,6 +323,15 @@ constexpr auto kReaders = std::to_array<ReadOperation>({{"conv2d.default", read_
                                                         {"avg_pool2d.default", read_avg_pool},
                                                         {"adaptive_avg_pool2d.default", read_adaptive_pool},
                                                         {"mean.dim", read_mean},
+                                                        {"lstm.input", read_lstm},
+                                                        {"gru.input", read_gru},
+                                                        {"zeros.default", read_zeros},
+                                                        {"arange.default", read_arange},
+                                                        {"arange.start", read_arange},
+                                                        {"select.int", read_select},
+                                                        {"squeeze.dim", read_squeeze},
+                                                        {"slice.Tensor", read_slice},
+                                                        {"contiguous.default", read_same},
                                                         {"flatten.using_ints", read_flatten},
                                                         {"view.default", read_view},
                                                         {"reshape.default", read_view},
@@ -246,6 +344,10 @@ constexpr auto kReaders = std::to_array<ReadOperation>({{"conv2d.default", read_
 bool is_in_place(const std::string& target) {
     const std::size_t dot = target.find('.', exported::kAten.size());
     return dot != std::string::npos && target[dot - 1] == '_';
+}
+
+bool gives_states(const std::string& target) {
+    return target == "torch.ops.aten.lstm.input" || target == "torch.ops.aten.gru.input";
 }
 
 GraphReader graph_reader(const std::string& target) {

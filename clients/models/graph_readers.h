@@ -12,6 +12,9 @@ using GraphReader = void (*)(GraphValues& values, GraphCall& call);
 /// Null for an operation that is no layer.
 GraphReader graph_reader(const std::string& target);
 
+/// Whether the operation gives the states of a recurrent layer, several values.
+bool gives_states(const std::string& target);
+
 /// Whether the operation writes in place, such as relu_.
 bool is_in_place(const std::string& target);
 

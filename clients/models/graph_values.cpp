@@ -46,7 +46,8 @@ void count_uses(const exported::Graph& graph, std::map<std::string, std::size_t>
 
 /// Kinds whose output aliases their operand, some of them in evaluation only.
 bool aliases(LayerKind kind) {
-    return kind == LayerKind::Flatten || kind == LayerKind::Dropout || kind == LayerKind::Dropout2d;
+    return kind == LayerKind::Flatten || kind == LayerKind::Dropout || kind == LayerKind::Dropout2d ||
+           kind == LayerKind::LastPosition;
 }
 
 }  // namespace
@@ -64,7 +65,15 @@ GraphValues::GraphValues(const exported::Program& program, const Shape& input) :
     for (std::size_t i = 0; i < program.tensors.size(); ++i) tensors_[program.tensors[i].value] = i;
     takes_rows_ = program.input != input && program.input.size() == 1;
     values_[this->input()] = {program.input, true, program.input != input && !takes_rows_};
-    for (const Node& node : program.graph.nodes) read(node);
+    attentions_ = find_attentions(program);
+    for (const Node& node : program.graph.nodes) {
+        const auto found =
+            std::ranges::find_if(attentions_, [&](const FoundAttention& each) { return each.nodes.contains(&node); });
+        if (found == attentions_.end())
+            read(node);
+        else if (&node == found->last)
+            read_attention(*found);
+    }
     if (!values_.contains(output())) throw ConfigError("its output does not depend on the examples");
 }
 
@@ -76,9 +85,11 @@ void GraphValues::read(const Node& node) {
         const auto stored = tensors_.find(self->text);
         if (stored != tensors_.end() && program_.tensors[stored->second].role == Role::Counter) return;  // no layer counts
     }
+    if (node.target == "_operator.mul") return;  // a size; what it is used for says whether it is known
     const GraphReader reader = graph_reader(node.target);
     if (reader == nullptr) call.refuse("is not a layer");
-    if (node.outputs.size() != 1 || !node.outputs.front().is_value()) call.refuse("does not give exactly one value");
+    if ((node.outputs.size() != 1 && !gives_states(node.target)) || !node.outputs.front().is_value())
+        call.refuse("does not give exactly one value");
     if (steps_.size() == kMostSteps) call.refuse(fmt::format("is one layer too many; allowed: {}", kMostSteps));
     if (in_place && values_.contains(self->text) && values_.at(self->text).shared)
         call.refuse(fmt::format("writes to {}, which has other uses", shown(self->text)));
@@ -140,10 +151,9 @@ std::string GraphValues::transposed(const std::string& value) const {
 
 // Results.
 
-void GraphValues::keep(GraphCall& call, const char* operand, const std::vector<Layer>& layers,
-                       const std::map<std::string, std::string>& called) {
-    Value value = this->operand(call, operand);
-    GraphStep step{.node = &call.node(), .from = call.tensor(operand), .added = "", .first_tensor = program_.tensors.size()};
+GraphValues::Made GraphValues::made(GraphCall& call, const std::string& operand, Value value, const std::vector<Layer>& layers,
+                                    const std::map<std::string, std::string>& called) {
+    GraphStep step{.node = &call.node(), .from = operand, .added = "", .first_tensor = program_.tensors.size()};
     bool aliasing = true;  // the result aliases the operand
     for (const auto& [kind, given] : layers) {
         if (value.squeezed && kind != LayerKind::Flatten)
@@ -156,10 +166,18 @@ void GraphValues::keep(GraphCall& call, const char* operand, const std::vector<L
         step.layers.push_back(listed_layer(kind, given));
     }
     if (!called.empty()) step.name = take(call, called, step.first_tensor);
+    value.shared = aliasing && value.shared;
+    return {value, std::move(step)};
+}
+
+void GraphValues::keep(GraphCall& call, const char* operand, const std::vector<Layer>& layers,
+                       const std::map<std::string, std::string>& called) {
+    const Value value = this->operand(call, operand);
+    Made result = made(call, call.tensor(operand), value, layers, called);
     const std::string& name = call.node().outputs.front().text;
-    value.shared = uses_[name] > 1 || (aliasing && value.shared);
-    values_[name] = value;
-    steps_[name] = std::move(step);
+    result.value.shared = uses_[name] > 1 || result.value.shared;
+    values_[name] = result.value;
+    steps_[name] = std::move(result.step);
 }
 
 void GraphValues::keep_sum(GraphCall& call, const char* operand, const char* other) {
@@ -169,6 +187,77 @@ void GraphValues::keep_sum(GraphCall& call, const char* operand, const char* oth
                     .from = call.tensor(operand),
                     .added = call.tensor(other),
                     .first_tensor = program_.tensors.size()};
+}
+
+void GraphValues::keep_recurrent(GraphCall& call, const Layer& layer, const std::map<std::string, std::string>& called) {
+    const std::vector<Argument>& outputs = call.node().outputs;
+    const bool all = uses_[outputs.at(0).text] > 0, last = outputs.size() > 1 && uses_[outputs[1].text] > 0;
+    if (outputs.size() > 2 && uses_[outputs[2].text] > 0) call.refuse("gives its cells, too");
+    if (all == last) call.refuse("gives its states at all positions and after the last one, of which a layer gives one");
+    Layer kept = layer;
+    kept.given.set("all_positions", all);
+    if (all) return keep(call, "input", {kept}, called);
+    if (layer.given.flag("bidirectional")) call.refuse("gives both ways' last states, but layers join them");
+    last_states_[outputs[1].text] = {made(call, call.tensor("input"), operand(call, "input"), {kept}, called),
+                                     layer.given.integer("layers")};
+}
+
+bool GraphValues::keep_last_state(GraphCall& call, const std::string& states, std::int64_t index) {
+    const auto found = last_states_.find(states);
+    if (found == last_states_.end()) return false;
+    const LastStates& of = found->second;
+    if (index != -1 && index != of.layers - 1) call.refuse("takes the state of a layer below the last one");
+    const std::string& name = call.node().outputs.front().text;
+    values_[name] = of.last.value;
+    values_[name].shared = uses_[name] > 1;
+    steps_[name] = of.last.step;
+    return true;
+}
+
+bool GraphValues::keep_only_state(GraphCall& call, const std::string& states) {
+    const auto found = last_states_.find(states);
+    return found != last_states_.end() && found->second.layers == 1 && keep_last_state(call, states, 0);
+}
+
+void GraphValues::read_attention(const FoundAttention& found) {
+    GraphCall call(*found.node);
+    const auto from = values_.find(found.from);
+    if (from == values_.end()) call.refuse("takes a value that does not depend on the examples");
+    if (from->second.shape != Shape{found.positions, found.features})
+        call.refuse(fmt::format("attends over {} positions of {} features, but gets {}", found.positions, found.features,
+                                text_of(from->second.shape)));
+    try {
+        const Values given{{"heads", found.heads}, {"causal", found.causal}, {"dropout", found.dropout}};
+        Made result = made(call, found.from, from->second, {{LayerKind::Attention, given}}, found.called);
+        const std::string& name = found.last->outputs.front().text;
+        result.value.shared = uses_[name] > 1;
+        values_[name] = result.value;
+        steps_[name] = std::move(result.step);
+    } catch (const NoLayer&) {
+        throw;
+    } catch (const ConfigError& error) {
+        call.refuse(error.what());
+    }
+}
+
+void GraphValues::keep_zeros(const GraphCall& call) { zeros_.insert(call.node().outputs.front().text); }
+
+void GraphValues::keep_counted(const GraphCall& call, std::int64_t count) {
+    counted_[call.node().outputs.front().text] = count;
+}
+
+std::int64_t GraphValues::counted(const std::string& value) const {
+    const auto found = counted_.find(value);
+    return found == counted_.end() ? 0 : found->second;
+}
+
+void GraphValues::keep_rows(const GraphCall& call, const std::string& matrix) {
+    rows_[call.node().outputs.front().text] = matrix;
+}
+
+std::string GraphValues::rows(const std::string& value) const {
+    const auto found = rows_.find(value);
+    return found == rows_.end() ? "" : found->second;
 }
 
 void GraphValues::keep_transposed(const GraphCall& call, const std::string& matrix) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "clients/exported/program.h"
+#include "clients/models/graph_attention.h"
 #include "clients/models/graph_call.h"
 #include "clients/models/layer_kind.h"
 #include "clients/models/layer_list.h"
@@ -70,6 +71,30 @@ public:
     void keep(GraphCall& call, const char* operand, const std::vector<Layer>& layers,
               const std::map<std::string, std::string>& called = {});
 
+    /// The same for a recurrent layer, which gives its states at all positions, and each stacked layer's last one. One of the two may
+    /// be used.
+    void keep_recurrent(GraphCall& call, const Layer& layer, const std::map<std::string, std::string>& called);
+
+    /// Records that the operation takes entry `index` (from the end if negative) of a recurrent layer's last states; false if its
+    /// operand is not such.
+    bool keep_last_state(GraphCall& call, const std::string& states, std::int64_t index);
+
+    /// Records that the operation takes the only entry of a recurrent layer's last states; false if its operand has more or is not such.
+    bool keep_only_state(GraphCall& call, const std::string& states);
+
+    /// Records that the operation gives zeros, which is what recurrent layers begin with; whether a value is such.
+    void keep_zeros(const GraphCall& call);
+    bool is_zeros(const std::string& value) const { return zeros_.contains(value); }
+
+    /// Records that the operation gives 0, 1, …, count − 1; the number of a value that is such, 0 of others.
+    void keep_counted(const GraphCall& call, std::int64_t count);
+    std::int64_t counted(const std::string& value) const;
+
+    /// Records that the operation gives the rows of the parameter `matrix`, one for each position; the parameter of such a value, empty
+    /// if it is none.
+    void keep_rows(const GraphCall& call, const std::string& matrix);
+    std::string rows(const std::string& value) const;
+
     /// Records that the operation adds two values of the graph.
     void keep_sum(GraphCall& call, const char* operand, const char* other);
 
@@ -83,6 +108,15 @@ public:
 
 private:
     void read(const exported::Node& node);
+    void read_attention(const FoundAttention& found);
+
+    struct Made {
+        Value value;
+        GraphStep step;
+    };
+    /// Value and step of `layers` of an operand.
+    Made made(GraphCall& call, const std::string& operand, Value value, const std::vector<Layer>& layers,
+              const std::map<std::string, std::string>& called);
 
     /// The module of the tensors `called`, by the layer's names for them. Refuses other names in
     /// the module, or a tensor in use already.
@@ -94,7 +128,16 @@ private:
     std::map<std::string, GraphStep> steps_;
     std::map<std::string, std::size_t> tensors_, uses_;
     std::map<std::string, std::string> transposed_;  // transposed value → the parameter
-    std::set<std::string> batch_sizes_;
+    std::map<std::string, std::string> rows_;        // rows of a parameter for each position → the parameter
+    std::map<std::string, std::int64_t> counted_;
+    std::set<std::string> batch_sizes_, zeros_;
+    /// A recurrent layer's last states, of as many stacked layers.
+    struct LastStates {
+        Made last;  // the last layer's
+        std::int64_t layers = 0;
+    };
+    std::map<std::string, LastStates> last_states_;
+    std::vector<FoundAttention> attentions_;
     std::set<std::size_t> taken_;
 };
 

@@ -21,6 +21,7 @@ LayerSpec layer_norm_layer();
 LayerSpec residual_layer();
 LayerSpec embedding_layer();
 LayerSpec lstm_layer();
+LayerSpec gru_layer();
 LayerSpec position_layer();
 LayerSpec attention_layer();
 LayerSpec last_position_layer();
@@ -38,9 +39,10 @@ std::vector<LayerSpec> in_order_of_kinds(std::vector<LayerSpec> specs) {
 
 const std::vector<LayerSpec>& layer_catalog() {
     static const std::vector<LayerSpec> specs = in_order_of_kinds(
-        {linear_layer(), conv2d_layer(), max_pool_layer(), avg_pool_layer(), relu_layer(), tanh_layer(), gelu_layer(),
-         dropout_layer(), dropout2d_layer(), flatten_layer(), batch_norm_layer(), group_norm_layer(), layer_norm_layer(),
-         residual_layer(), embedding_layer(), lstm_layer(), position_layer(), attention_layer(), last_position_layer()});
+        {linear_layer(),     conv2d_layer(),     max_pool_layer(),   avg_pool_layer(),  relu_layer(),
+         tanh_layer(),       gelu_layer(),       dropout_layer(),    dropout2d_layer(), flatten_layer(),
+         batch_norm_layer(), group_norm_layer(), layer_norm_layer(), residual_layer(),  embedding_layer(),
+         lstm_layer(),       gru_layer(),        position_layer(),   attention_layer(), last_position_layer()});
     return specs;
 }
 
@@ -76,7 +78,7 @@ LayerFit fit_each_value(const Values&, const Shape& in) { return {.out = in, .pa
 void require_sequence(const Shape& in) {
     if (in.size() != 2)
         throw ConfigError(
-            fmt::format("takes a sequence, positions x features, such as the output of embedding or of lstm with "
+            fmt::format("takes a sequence, positions x features, such as the output of embedding or of lstm or gru with "
                         "all_positions, but its input is {}",
                         text_of(in)));
 }

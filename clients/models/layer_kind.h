@@ -31,6 +31,7 @@ enum class LayerKind : std::uint8_t {
     Residual,
     Embedding,
     Lstm,
+    Gru,
     Position,
     Attention,
     LastPosition
@@ -38,8 +39,9 @@ enum class LayerKind : std::uint8_t {
 
 /// The kinds' names in a config.
 inline constexpr auto kLayerNames = std::to_array<std::string_view>(
-    {"linear", "conv2d", "max_pool", "avg_pool", "relu", "tanh", "gelu", "dropout", "dropout2d", "flatten", "batch_norm",
-     "group_norm", "layer_norm", "residual", "embedding", "lstm", "position", "attention", "last_position"});
+    {"linear",    "conv2d",    "max_pool", "avg_pool",   "relu",       "tanh",         "gelu",
+     "dropout",   "dropout2d", "flatten",  "batch_norm", "group_norm", "layer_norm",   "residual",
+     "embedding", "lstm",      "gru",      "position",   "attention",  "last_position"});
 inline constexpr std::size_t kNumLayerKinds = kLayerNames.size();
 static_assert(kNumLayerKinds == static_cast<std::size_t>(LayerKind::LastPosition) + 1);
 
@@ -76,6 +78,7 @@ struct LayerFit {
     std::vector<Parameter> parameters;
     double flops = 0.0;  // forward pass of one example; each multiplication, addition and elementary function counts 1
     std::vector<Parameter> buffers{};  // tensors that training changes without a gradient; part of model and update
+    double kept = 0.0;  // values besides the output that training keeps of an example: gates, shares, their gradients
 };
 
 struct LayerSpec {
@@ -99,6 +102,15 @@ inline const LayerSpec& layer_spec(LayerKind kind) { return layer_catalog()[stat
 /// A value in the form of ListedLayer::arguments: 0 for an integer left out, 0 or 1 for a flag.
 float argument_of(const KeyValue& value);
 inline float default_argument(const KeySpec& key) { return argument_of(key.default_value); }
+
+/// The windows of a pool, size × size pixels; size 0: one, the whole image.
+struct PoolWindows {
+    std::int64_t size = 0, stride = 0, padding = 0;
+
+    /// Side by side: no pixel is in two of them, and none outside the image.
+    bool abut() const { return stride == size && padding == 0; }
+};
+PoolWindows windows_of(const Values& arguments);
 
 // Helpers that kinds share.
 

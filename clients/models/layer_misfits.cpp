@@ -25,11 +25,11 @@ LayerMisfit at(const PlannedLayer& layer, const std::string& path, const std::st
 }
 
 std::string wrong_answers(const ModelSpec& spec, const Shape& shape, const Shape& answers) {
-    return fmt::format(
-        "is the last layer and gives {}, but {}; {}", text_of(shape), wanted_by(spec),
-        shape.size() == 2 && answers.size() == 1
-            ? "for one output for all positions, put flatten or last_position before linear, or remove all_positions of lstm"
-            : "end with linear, without out");
+    return fmt::format("is the last layer and gives {}, but {}; {}", text_of(shape), wanted_by(spec),
+                       shape.size() == 2 && answers.size() == 1
+                           ? "for one output for all positions, put flatten or last_position before linear, or remove "
+                             "all_positions of lstm or gru"
+                           : "end with linear, without out");
 }
 
 std::string takes_tokens(const Shape& in) {

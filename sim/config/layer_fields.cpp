@@ -142,9 +142,10 @@ private:
     bool full_ = false;
 };
 
-/// "relu", "{max_pool: 2}", "{conv2d: {out: 10, kernel: 5, …}}"; a single argument that is a flag and false is left out.
+/// "relu", "{max_pool: 2}", "{conv2d: {out: 10, kernel: 5, …}}"; left out are integers that the user left out, and a single argument
+/// that is a flag and false.
 std::string text_of_entry(const clients::ListedLayer& layer, const LayerSpec& kind) {
-    std::vector<std::string> texts;
+    std::vector<std::string> values, texts;  // texts: with their keys
     for (std::size_t i = 0; i < kind.keys.size(); ++i) {
         const KeyValue& standard = kind.keys[i].default_value;
         const bool left_out = std::holds_alternative<std::optional<std::int64_t>>(standard) ||
@@ -153,11 +154,13 @@ std::string text_of_entry(const clients::ListedLayer& layer, const LayerSpec& ki
         const std::string value = std::holds_alternative<bool>(kind.keys[i].default_value)
                                       ? fmt::format("{}", layer.arguments[i] > 0.0F)
                                       : fmt::format("{}", layer.arguments[i]);
-        texts.push_back((kind.keys.size() > 1 ? kind.keys[i].name + ": " : "") + value);
+        values.push_back(value);
+        texts.push_back(fmt::format("{}: {}", kind.keys[i].name, value));
     }
     if (texts.empty()) return kind.name;
-    const std::string joined = fmt::format("{}", fmt::join(texts, ", "));
-    return fmt::format(fmt::runtime(kind.keys.size() > 1 ? "{{{}: {{{}}}}}" : "{{{}: {}}}"), kind.name, joined);
+    if (texts.size() == 1 && texts.front().starts_with(kind.keys.front().name + ":"))
+        return fmt::format("{{{}: {}}}", kind.name, values.front());
+    return fmt::format("{{{}: {{{}}}}}", kind.name, fmt::join(texts, ", "));
 }
 
 }  // namespace

@@ -58,8 +58,12 @@ def one_layer(draw, kind, shape):
             return None
         if kind == "avg_pool" and draw.random() < 0.2:
             return kind, nn.AdaptiveAvgPool2d(1), [shape[0], 1, 1]
-        module = (nn.MaxPool2d if kind == "max_pool" else nn.AvgPool2d)(size)
-        return f"{{{kind}: {size}}}", module, [shape[0], shape[1] // size, shape[2] // size]
+        pool = nn.MaxPool2d if kind == "max_pool" else nn.AvgPool2d
+        if draw.random() < 0.5:
+            return f"{{{kind}: {size}}}", pool(size), [shape[0], shape[1] // size, shape[2] // size]
+        stride, padding = draw.randint(1, 3), draw.randint(0, size // 2)
+        text = f"{{{kind}: {{size: {size}, stride: {stride}, padding: {padding}}}}}"
+        return text, pool(size, stride, padding), [shape[0], *((side + 2 * padding - size) // stride + 1 for side in shape[1:])]
     if kind == "group_norm":
         groups = draw.choice([1, 2])
         if shape[0] % groups or shape[0] // groups * shape[1] * shape[2] < 2:
@@ -117,6 +121,16 @@ class LastState(nn.LSTM):
 class EveryState(nn.LSTM):
     def forward(self, x):
         return super().forward(x)[0]
+
+
+class EveryGruState(nn.GRU):
+    def forward(self, x):
+        return super().forward(x)[0]
+
+
+class LastOfBothWays(nn.GRU):
+    def forward(self, x):
+        return super().forward(x)[1][-2:].transpose(0, 1).flatten(1)
 
 
 class Position(nn.Embedding):
@@ -248,6 +262,10 @@ def main(fedhive):
                 "{residual: [tanh, {lstm: {hidden: 5, all_positions: true}}]}, {lstm: 4}, linear]",
                 nn.Sequential(nn.Embedding(9, 3), EveryState(3, 5, 2, batch_first=True), Residual(nn.Tanh(), EveryState(5, 5, batch_first=True)),
                               LastState(5, 4, batch_first=True), nn.Linear(4, VOCABULARY)), characters)
+        compare(fedhive, folder, "gated", "layers: [{embedding: 3}, {gru: {hidden: 5, layers: 2, all_positions: true}}, "
+                "{lstm: {hidden: 4, layers: 2, all_positions: true, bidirectional: true}}, {gru: {hidden: 3, layers: 2, bidirectional: true}}, linear]",
+                nn.Sequential(nn.Embedding(VOCABULARY, 3), EveryGruState(3, 5, 2, batch_first=True), EveryState(5, 4, 2, batch_first=True, bidirectional=True),
+                              LastOfBothWays(8, 3, 2, batch_first=True, bidirectional=True), nn.Linear(6, VOCABULARY)), characters)
         compare(fedhive, folder, "flat", "layers: [{embedding: 3}, layer_norm, gelu, flatten, linear]",
                 nn.Sequential(nn.Embedding(VOCABULARY, 3), nn.LayerNorm([WINDOW, 3]), nn.GELU(), nn.Flatten(), nn.Linear(3 * WINDOW, VOCABULARY)), characters)
         seen = ""

@@ -181,6 +181,16 @@ void append_residual(Planner& planner, const PlannedLayer& planned) { planner.ap
 
 void append_nothing(Planner&, const PlannedLayer&) {}
 
+std::string_view convolution_lacks(const PlannedLayer& layer) {
+    return layer.arguments.integer("groups") > 1 ? "conv2d with groups" : "";
+}
+
+std::string_view pool_lacks(const PlannedLayer& layer) {
+    const PoolWindows windows = windows_of(layer.arguments);
+    if (!windows.abut()) return "pools whose windows overlap, leave gaps or exceed the image";
+    return windows.size == 0 && layer.in[1] != layer.in[2] ? "avg_pool over a whole image that is not square" : "";
+}
+
 std::string_view linear_lacks(const PlannedLayer& layer) { return layer.in.size() == 2 ? "linear at each position" : ""; }
 
 std::string_view layer_norm_lacks(const PlannedLayer& layer) {
@@ -189,9 +199,9 @@ std::string_view layer_norm_lacks(const PlannedLayer& layer) {
 
 const LayerTable<DeviceLayer>& device_layers() {
     static const LayerTable<DeviceLayer> table{{LayerKind::Linear, append_product<Kind::Linear>, linear_lacks},
-                                               {LayerKind::Conv2d, append_convolution},
-                                               {LayerKind::MaxPool, append_pool<Kind::MaxPool>},
-                                               {LayerKind::AvgPool, append_pool<Kind::AveragePool>},
+                                               {LayerKind::Conv2d, append_convolution, convolution_lacks},
+                                               {LayerKind::MaxPool, append_pool<Kind::MaxPool>, pool_lacks},
+                                               {LayerKind::AvgPool, append_pool<Kind::AveragePool>, pool_lacks},
                                                {LayerKind::Relu, append_plain<Kind::Relu>},
                                                {LayerKind::Tanh, append_plain<Kind::Tanh>},
                                                {LayerKind::Dropout, append_dropout<Kind::Dropout>},

@@ -1,4 +1,4 @@
-// Kernels of an LSTM's cell.
+// Kernels of the cells of LSTMs and GRUs.
 #pragma once
 
 #include "clients/direct/kernels.h"
@@ -51,6 +51,45 @@ static void lstm_cell_back(const LstmCellBack& t) {
             store(fresh + c, mul(mul(cell, i), sub(one, mul(g, g))), there);
             store(output + c, mul(mul(state, bounded), mul(o, sub(one, o))), there);
             store(t.cell_gradient + c, mul(cell, f), there);
+        });
+}
+
+static void gru_cell(const GruCell& t) {
+    float *reset = t.gates, *keep = reset + t.hidden, *fresh = keep + t.hidden;
+    const float *of_reset = t.of_state, *of_keep = of_reset + t.hidden, *of_fresh = of_keep + t.hidden;
+    over_channels(
+        t.hidden, [&](std::size_t c, std::size_t, Mask there) __attribute__((always_inline)) {
+            const Lanes r = sigmoid(add(load(reset + c, there), load(of_reset + c, there))),
+                        z = sigmoid(add(load(keep + c, there), load(of_keep + c, there))),
+                        n = hyperbolic(fma(r, load(of_fresh + c, there), load(fresh + c, there)));
+            const Lanes before = t.before != nullptr ? load(t.before + c, there) : zero();
+            store(reset + c, r, there);
+            store(keep + c, z, there);
+            store(fresh + c, n, there);
+            store(t.state + c, fma(z, sub(before, n), n), there);
+        });
+}
+
+static void gru_cell_back(const GruCellBack& t) {
+    float *reset = t.gates, *keep = reset + t.hidden, *fresh = keep + t.hidden;
+    float *of_reset = t.of_state, *of_keep = of_reset + t.hidden, *of_fresh = of_keep + t.hidden;
+    const Lanes one = all(1.0F);
+    over_channels(
+        t.hidden, [&](std::size_t c, std::size_t, Mask there) __attribute__((always_inline)) {
+            const Lanes r = load(reset + c, there), z = load(keep + c, there), n = load(fresh + c, there),
+                        m = load(of_fresh + c, there);
+            const Lanes before = t.before != nullptr ? load(t.before + c, there) : zero();
+            const Lanes state = add(load(t.gradient + c, there), load(t.state_gradient + c, there));
+            const Lanes of_n = mul(mul(state, sub(one, z)), sub(one, mul(n, n))), of_m = mul(of_n, r);
+            const Lanes of_r = mul(mul(of_n, m), mul(r, sub(one, r))),
+                        of_z = mul(mul(state, sub(before, n)), mul(z, sub(one, z)));
+            store(reset + c, of_r, there);
+            store(of_reset + c, of_r, there);
+            store(keep + c, of_z, there);
+            store(of_keep + c, of_z, there);
+            store(fresh + c, of_n, there);
+            store(of_fresh + c, of_m, there);
+            store(t.state_gradient + c, mul(state, z), there);
         });
 }
 

@@ -1,6 +1,7 @@
 // All kernels of one instruction set.
 #pragma once
 
+#include "clients/direct/kernels/depthwise.h"
 #include "clients/direct/kernels/gemm.h"
 #include "clients/direct/kernels/norm.h"
 #include "clients/direct/kernels/pointwise.h"
@@ -23,6 +24,8 @@ static constexpr Kernels table(std::string_view name) {
             .single_channel_gradient = single_channel_gradient,
             .prefers_pixel_lanes = kPrefersPixelLanes,
             .bias_relu = bias_relu,
+            .depthwise = depthwise,
+            .depthwise_weights = depthwise_weights,
             .winograd_inputs = winograd_inputs,
             .winograd_gradients = winograd_gradients,
             .winograd_outputs = winograd_outputs,
@@ -40,6 +43,8 @@ static constexpr Kernels table(std::string_view name) {
             .softmax_gradient = softmax_gradient,
             .lstm_cell = lstm_cell,
             .lstm_cell_back = lstm_cell_back,
+            .gru_cell = gru_cell,
+            .gru_cell_back = gru_cell_back,
             .softmax_loss = softmax_loss,
             .add = add_values,
             .relu = relu,

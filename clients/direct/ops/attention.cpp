@@ -2,7 +2,7 @@
 //
 //   q, k, v = x · inᵀ + b         [positions][features] each, a head has features / heads of them, d
 //   p       = softmax(q · kᵀ / sqrt(d)), over earlier positions alone if causal
-//   y       = (p · v) · outᵀ + b
+//   y       = (dropout(p) · v) · outᵀ + b
 #include "clients/direct/ops/dense.h"
 #include "clients/direct/planner.h"
 
@@ -15,18 +15,20 @@ namespace {
 
 class Attention final : public Op {
 public:
-    Attention(std::size_t positions, std::size_t features, std::size_t heads, bool causal, Place in, Place out)
+    Attention(std::size_t positions, std::size_t features, std::size_t heads, bool causal, Drop drop, Place in, Place out)
         : Op(positions * features, positions * features),
           positions_(positions),
           features_(features),
           heads_(heads),
           width_(features / heads),
           causal_(causal),
+          drop_(drop),
           scale_(static_cast<float>(std::sqrt(1.0 / static_cast<double>(width_)))),
           in_(features, 3 * features, in),
           out_(features, features, out),
           turned_(width_ * positions),
-          scores_gradient_(positions * positions) {}
+          scores_gradient_(positions * positions),
+          dropped_(drop.p > 0.0 ? positions * positions : 0) {}
 
     bool has_parameters() const override { return true; }
     void reserve(std::size_t examples, std::size_t group) override {
@@ -49,7 +51,7 @@ public:
             multiply_turned(pass, queries, 3 * features_, keys, shares);
             pass.kernels->softmax(
                 {.scores = shares, .rows = positions_, .columns = positions_, .scale = scale_, .causal = causal_});
-            multiply(pass, shares, positions_, 1, part(projected, r, head, 2), 3 * features_,
+            multiply(pass, dropped(pass, shares), positions_, 1, part(projected, r, head, 2), 3 * features_,
                      seen + r * inputs() + head * width_, features_);
         });
         out_.forward_many(pass, seen, y, rows.count * positions_);
@@ -69,8 +71,11 @@ public:
             const float* gradient = seen_gradient_.data() + r * inputs() + head * width_;
             const float *queries = part(projected, r, head, 0), *keys = part(projected, r, head, 1),
                         *values = part(projected, r, head, 2);
-            multiply(pass, shares, 1, positions_, gradient, features_, part(to, r, head, 2), 3 * features_);
+            multiply(pass, dropped(pass, shares), 1, positions_, gradient, features_, part(to, r, head, 2), 3 * features_);
             multiply_turned(pass, gradient, features_, values, scores_gradient_.data());
+            if (drops(pass))
+                drop_values(pass, scores_gradient_.data(), scores_gradient_.data(), scores_gradient_.size(), drop_,
+                            number_of(shares));
             pass.kernels->softmax_gradient({.shares = shares,
                                             .gradient = scores_gradient_.data(),
                                             .rows = positions_,
@@ -98,6 +103,18 @@ private:
         for (std::size_t r = 0; r < rows.count; ++r)
             for (std::size_t head = 0; head < heads_; ++head)
                 visit(r, head, shares_.data() + ((rows.first + r) * heads_ + head) * square);
+    }
+
+    bool drops(const Pass& pass) const { return drop_.p > 0.0 && pass.training; }
+
+    /// The number in the batch of a head's first share.
+    std::size_t number_of(const float* shares) const { return static_cast<std::size_t>(shares - shares_.data()); }
+
+    /// A head's shares after dropout.
+    const float* dropped(const Pass& pass, const float* shares) {
+        if (!drops(pass)) return shares;
+        drop_values(pass, shares, dropped_.data(), dropped_.size(), drop_, number_of(shares));
+        return dropped_.data();
     }
 
     /// A head's queries (0), keys (1) or values (2) of an example, [positions] rows of 3 · features.
@@ -141,13 +158,14 @@ private:
 
     std::size_t positions_, features_, heads_, width_;
     bool causal_;
+    Drop drop_;  // of shares
     float scale_;
     Dense in_, out_;
     Floats projected_;                           // queries, keys, values: [examples][positions][3 · features]
     Floats shares_;                              // [examples][heads][positions][positions]
     Floats seen_;                                // weighted values: [examples][positions][features]
     Floats projected_gradient_, seen_gradient_;  // of the rows
-    Floats turned_, scores_gradient_;            // of one head
+    Floats turned_, scores_gradient_, dropped_;  // of one head
 };
 
 }  // namespace
@@ -159,8 +177,8 @@ LayerOp attention_op() {
                 };
                 return Made{std::make_unique<Attention>(
                     static_cast<std::size_t>(m.layer.in[0]), static_cast<std::size_t>(m.layer.in[1]),
-                    argument(m.layer, "heads"), m.layer.arguments.flag("causal"), place("in_proj_weight", "in_proj_bias"),
-                    place("out_proj.weight", "out_proj.bias"))};
+                    argument(m.layer, "heads"), m.layer.arguments.flag("causal"), m.planner.inner_drop(m.layer),
+                    place("in_proj_weight", "in_proj_bias"), place("out_proj.weight", "out_proj.bias"))};
             }};
 }
 

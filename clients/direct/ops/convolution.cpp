@@ -63,13 +63,15 @@ void convolve_line(const Kernels& kernels, const ConvolutionTerms& terms, const 
 
 namespace {
 
-std::unique_ptr<Op> make_convolution(const ConvolutionTerms& terms, const Kernels& kernels) {
+std::unique_ptr<Op> make_convolution(const ConvolutionTerms& terms, std::size_t groups, const Kernels& kernels) {
+    if (groups > 1)
+        return groups == terms.in.channels ? make_depthwise_convolution(terms) : make_grouped_convolution(terms, groups);
     if (terms.pool) return make_pooled_convolution(terms, kernels);
     return uses_winograd(terms) ? make_winograd_convolution(terms) : make_dense_convolution(terms);
 }
 
 /// Fuses a convolution with one relu, one dropout2d and one 2 × 2 max pool after it, in any order: a maximum commutes with a
-/// ReLU and with factors >= 0. Without a pool only a relu right after it is fused.
+/// ReLU and with factors >= 0. Without a pool, or with groups, only a relu right after it is fused.
 Made make_fused(const Making& m) {
     const PlannedLayer& layer = m.layer;
     ConvolutionTerms terms{.in = image_of(layer.in),
@@ -79,12 +81,14 @@ Made make_fused(const Making& m) {
                            .padding = argument(layer, "padding"),
                            .place = m.planner.place_of(layer)};
     const PlannedLayer* drop = nullptr;
+    const std::size_t groups = argument(layer, "groups");
     std::size_t fused = 0;
-    for (; fused < m.after.size(); ++fused) {
+    for (; groups == 1 && fused < m.after.size(); ++fused) {
         const PlannedLayer& next = m.after[fused];
         if (next.kind == LayerKind::Relu && !terms.relu)
             terms.relu = true;
-        else if (next.kind == LayerKind::MaxPool && !terms.pool && argument(next, "size") == 2)
+        else if (next.kind == LayerKind::MaxPool && !terms.pool && argument(next, "size") == 2 &&
+                 windows_of(next.arguments).abut())
             terms.pool = true;
         else if (next.kind == LayerKind::Dropout2d && drop == nullptr)
             drop = &next;
@@ -97,11 +101,10 @@ Made make_fused(const Making& m) {
     } else if (drop != nullptr) {
         terms.drop = m.planner.next_drop(*drop);
     }
-    return {make_convolution(terms, m.planner.kernels()), fused};
+    return {make_convolution(terms, groups, m.planner.kernels()), fused};
 }
 
 std::string_view lacking_in(const PlannedLayer& layer) {
-    if (argument(layer, "groups") > 1) return "conv2d with groups";
     return argument(layer, "padding") >= argument(layer, "kernel") ? "conv2d with padding not smaller than its kernel" : "";
 }
 

@@ -37,6 +37,13 @@ std::unique_ptr<Op> make_winograd_convolution(const ConvolutionTerms& terms);
 /// Convolution + bias + dropout + ReLU + 2 × 2 max pool, with a sparse backward pass. Precondition: a pool.
 std::unique_ptr<Op> make_pooled_convolution(const ConvolutionTerms& terms, const Kernels& kernels);
 
+/// A convolution of each channel by itself, with the same number of output channels for each, `terms.channels` in all. Precondition:
+/// no pool.
+std::unique_ptr<Op> make_depthwise_convolution(const ConvolutionTerms& terms);
+
+/// A convolution of groups of channels: one dense or Winograd convolution for each. Precondition: no pool.
+std::unique_ptr<Op> make_grouped_convolution(const ConvolutionTerms& terms, std::size_t groups);
+
 /// Sizes that follow from the terms.
 struct ConvolutionSizes {
     explicit ConvolutionSizes(const ConvolutionTerms& terms);

@@ -1,5 +1,4 @@
-// Max and average pools of any size that are not fused with a convolution. Windows do not overlap; a rest at the edge is
-// dropped.
+// Max and average pools of any size, stride and padding that are not fused with a convolution. A rest at the edge is dropped.
 #include "clients/direct/planner.h"
 
 #include <algorithm>
@@ -9,13 +8,25 @@ namespace fedhive::clients::direct {
 
 namespace {
 
+/// Windows of height × width pixels. Padding has no values.
+struct PoolTerms {
+    std::size_t height = 1, width = 1, stride_down = 1, stride_across = 1, padding = 0;
+
+    bool overlap() const { return stride_down < height || stride_across < width; }
+};
+
+PoolTerms pool_terms(const PlannedLayer& layer) {
+    const PoolWindows windows = windows_of(layer.arguments);
+    const Image in = image_of(layer.in);
+    if (windows.size == 0) return {in.height, in.width, in.height, in.width, 0};
+    const auto size = static_cast<std::size_t>(windows.size), stride = static_cast<std::size_t>(windows.stride);
+    return {size, size, stride, stride, static_cast<std::size_t>(windows.padding)};
+}
+
 class Pool : public Op {
 public:
-    Pool(const Image& in, std::size_t size)
-        : Op(in.size(), Image{in.height / size, in.width / size, in.channels}.size()),
-          in_(in),
-          out_{in.height / size, in.width / size, in.channels},
-          size_(size) {}
+    Pool(const Image& in, const Image& out, const PoolTerms& terms)
+        : Op(in.size(), out.size()), in_(in), out_(out), t_(terms) {}
 
 protected:
     /// visit(output index, input index) for each value of each window, in the image's order.
@@ -24,15 +35,19 @@ protected:
         std::size_t to = 0;
         for (std::size_t i = 0; i < out_.height; ++i)
             for (std::size_t j = 0; j < out_.width; ++j, to += in_.channels)
-                for (std::size_t k = 0; k < size_ * size_; ++k) {
-                    const std::size_t from = (i * size_ + k / size_) * in_.width + j * size_ + k % size_;
+                for (std::size_t k = 0; k < t_.height * t_.width; ++k) {
+                    // Above or left of the image a number wraps and is beyond its other edge.
+                    const std::size_t line = i * t_.stride_down + k / t_.width - t_.padding,
+                                      pixel = j * t_.stride_across + k % t_.width - t_.padding;
+                    if (line >= in_.height || pixel >= in_.width) continue;
+                    const std::size_t from = line * in_.width + pixel;
                     for (std::size_t c = 0; c < in_.channels; ++c) visit(to + c, from * in_.channels + c);
                 }
     }
-    float share() const { return 1.0F / static_cast<float>(size_ * size_); }
+    float share() const { return 1.0F / static_cast<float>(t_.height * t_.width); }
 
     Image in_, out_;
-    std::size_t size_;
+    PoolTerms t_;
 };
 
 class AveragePool final : public Pool {
@@ -47,10 +62,14 @@ public:
     void backward(const Pass&, const Flow& flow, Rows rows) override {
         if (flow.x_gradient == nullptr) return;
         std::fill_n(flow.x_gradient, rows.count * inputs(), 0.0F);
-        for (std::size_t r = 0; r < rows.count; ++r)
-            for_each([&](std::size_t to, std::size_t from) {
-                flow.x_gradient[r * inputs() + from] = flow.y_gradient[r * outputs() + to] * share();
-            });
+        for (std::size_t r = 0; r < rows.count; ++r) {
+            float* to = flow.x_gradient + r * inputs();
+            const float* gradient = flow.y_gradient + r * outputs();
+            if (t_.overlap())
+                for_each([&](std::size_t of, std::size_t from) { to[from] += gradient[of] * share(); });
+            else
+                for_each([&](std::size_t of, std::size_t from) { to[from] = gradient[of] * share(); });
+        }
     }
 };
 
@@ -75,8 +94,10 @@ public:
         std::fill_n(flow.x_gradient, rows.count * inputs(), 0.0F);
         for (std::size_t r = 0; r < rows.count; ++r) {
             const std::uint32_t* argmax = argmax_.data() + (rows.first + r) * outputs();
+            float* to = flow.x_gradient + r * inputs();
+            const float* gradient = flow.y_gradient + r * outputs();
             for (std::size_t i = 0; i < outputs(); ++i)
-                flow.x_gradient[r * inputs() + argmax[i]] = flow.y_gradient[r * outputs() + i];
+                to[argmax[i]] = t_.overlap() ? to[argmax[i]] + gradient[i] : gradient[i];
         }
     }
 
@@ -89,22 +110,15 @@ private:
 
 LayerOp max_pool_op() {
     return {.kind = LayerKind::MaxPool, .make = [](const Making& m) {
-                return Made{std::make_unique<MaxPool>(image_of(m.layer.in), argument(m.layer, "size"))};
+                return Made{std::make_unique<MaxPool>(image_of(m.layer.in), image_of(m.layer.fit.out), pool_terms(m.layer))};
             }};
 }
 
 LayerOp avg_pool_op() {
-    return {.kind = LayerKind::AvgPool,
-            .lacks = [](const PlannedLayer& layer) -> std::string_view {
-                const bool oblong = argument(layer, "size") == 0 && layer.in[1] != layer.in[2];
-                return oblong ? "avg_pool over a whole image that is not square" : "";
-            },
-            .make =
-                [](const Making& m) {
-                    const Image in = image_of(m.layer.in);
-                    const std::size_t size = argument(m.layer, "size");
-                    return Made{std::make_unique<AveragePool>(in, size > 0 ? size : in.height)};  // 0: one window
-                }};
+    return {
+        .kind = LayerKind::AvgPool, .make = [](const Making& m) {
+            return Made{std::make_unique<AveragePool>(image_of(m.layer.in), image_of(m.layer.fit.out), pool_terms(m.layer))};
+        }};
 }
 
 }  // namespace fedhive::clients::direct

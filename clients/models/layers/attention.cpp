@@ -27,6 +27,8 @@ LayerFit fit_attention(const Values& arguments, const Shape& in) {
                       {"in_proj_bias", {3 * dim}, Initial::Zeros},
                       {"out_proj.weight", {dim, dim}, Initial::Kaiming, d},
                       {"out_proj.bias", {dim}, Initial::Zeros}};
+    // Queries, keys, values and what they give, each with its gradient, and the shares.
+    fit.kept = 8.0 * t * d + static_cast<double>(heads) * t * t;
     // Four projections, the scaling of queries, the scores and the weighted sum of values; for each score an exponential, an
     // addition and a division.
     fit.flops = 8.0 * t * d * d + t * d + 4.0 * t * t * d + 3.0 * static_cast<double>(heads) * t * t;
@@ -57,7 +59,11 @@ LayerSpec attention_layer() {
             .keys = {integer_key("heads", 1, "Number of heads; it must divide the features."),
                      {.name = "causal",
                       .default_value = false,
-                      .doc = "true: a position does not attend to later ones, as needed for predicting the next token."}},
+                      .doc = "true: a position does not attend to later ones, as needed for predicting the next token."},
+                     {.name = "dropout",
+                      .default_value = 0.0,
+                      .range = fraction_below_one(),
+                      .doc = "Probability of dropping the share that a position has in another, in training."}},
             .fit = fit_attention};
 }
 

@@ -2,6 +2,7 @@
 // double, and against other kernel sets.
 #include "aggregation/base/random.h"
 #include "clients/models/layer_kind.h"
+#include "tests/clients/direct/networks.h"
 #include "tests/support/drawn_lists/comparison.h"
 #include "tests/support/statistics.h"
 
@@ -16,7 +17,7 @@ using fedhive::testing::kResidual;
 
 namespace {
 
-constexpr std::uint64_t kLists = 1500;
+constexpr std::uint64_t kLists = 2000;
 
 testing::DrawnStep draw_step(std::uint64_t seed) {
     Stream stream(seed, Purpose::Sampling);
@@ -28,10 +29,11 @@ testing::DrawnStep draw_step(std::uint64_t seed) {
 using Kinds = std::set<std::string>;
 const Kinds kOfImages{"conv2d", "max_pool", "avg_pool", "group_norm", "dropout2d"};
 const Kinds kOfRows{"linear", "layer_norm"};  // both take sequences, too
-const Kinds kOfSequences{"position", "attention", "last_position", "lstm"};
+const Kinds kOfSequences{"position", "attention", "last_position", "lstm", "gru"};
 const Kinds kMakesSequences{"embedding", "position", "attention"};
 const Kinds kMakesNoSequence{"flatten", "batch_norm", "last_position"};
-const Kinds kMakesRows{"flatten", "linear", "layer_norm", "position", "attention", "last_position", "lstm"};  // and sequences
+const Kinds kMakesRows{"flatten",   "linear",        "layer_norm", "position",
+                       "attention", "last_position", "lstm",       "gru"};  // and sequences
 
 /// Whether the shapes of examples, layers and outputs allow `behind` directly after `before`.
 bool may_follow(const std::string& before, const std::string& behind) {
@@ -62,6 +64,22 @@ TEST_SUITE("DrawnLists") {
         }
         CHECK(compared > 9 * near_edge);
         MESSAGE(compared << " lists, and " << near_edge << " too near an edge; the largest difference is " << worst);
+    }
+
+    TEST_CASE("NetworksWithGroupsPoolsAndSequencesAreTheReferencesUpToRounding") {
+        std::vector<clients::ModelSpec> all = testing::grouped_networks();
+        for (const auto& more : {testing::pool_networks(), testing::sequence_networks()})
+            all.insert(all.end(), more.begin(), more.end());
+        for (const clients::ModelSpec& spec : all) {
+            CAPTURE(testing::text_of(spec));
+            std::size_t compared = 0;
+            for (std::uint64_t seed = 0; seed < 3; ++seed) {
+                const testing::Comparison found = testing::compare({spec, 3, seed});
+                CHECK(found.fault == "");
+                compared += found.near_edge ? 0 : 1;
+            }
+            CHECK(compared > 0);
+        }
     }
 
     TEST_CASE("EveryKindThatTheEngineHasStandsWhereverShapesAllowIt") {

@@ -6,6 +6,7 @@
 #include "clients/direct/device/plan.h"
 #include "tests/clients/direct/kernel_sets.h"
 #include "tests/clients/direct/network_case.h"
+#include "tests/support/drawn_lists/generator.h"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -43,6 +44,7 @@ TEST_SUITE("DirectNetwork") {
             Case one(spec);
             one.loss();
             const Floats gradient = one.gradient;
+            CAPTURE(fedhive::testing::text_of(spec));
             Stream directions(3, Purpose::Sampling);
             // Each direction lies within one tensor, so that an error in one is not hidden by the others.
             for (const auto& entry : one.network.layout().entries()) {
@@ -250,25 +252,22 @@ TEST_SUITE("DirectNetwork") {
     }
 
     TEST_CASE("WhatItHasNoOperationForIsNamed") {
-        LayerList grouped, wide, norm, within, beside, rows, oblong;
-        grouped.add("conv2d", {4, 3, 1, 0, 2}).add("flatten").add("linear");
+        LayerList wide, norm, within, beside, rows;
+        const std::vector<float> around{2, 1, 1, 1};  // a kernel of 1 with padding 1
         wide.add("conv2d", {4, 2, 1, 2}).add("flatten").add("linear");
         norm.add("layer_norm").add("flatten").add("linear");
-        within.add("relu").add("residual").add("conv2d", {2, 1, 1, 0, 2}).end().add("flatten").add("linear");
-        beside.add("relu").add("residual").add("tanh").shortcut().add("conv2d", {2, 1, 1, 0, 2}).end();
+        within.add("relu").add("residual").add("conv2d", around).add("conv2d", {2, 3}).end().add("flatten").add("linear");
+        beside.add("relu").add("residual").add("tanh").shortcut().add("conv2d", around).add("conv2d", {2, 3}).end();
         beside.add("flatten").add("linear");
         rows.add("residual").add("flatten").shortcut().add("flatten").end().add("linear");
-        oblong.add("avg_pool").add("flatten").add("linear");
-        CHECK(direct::misfit(listed_model(beside, kInput, 5)) == "conv2d with groups (layer 1.shortcut.0)");
-        CHECK(direct::misfit(listed_model(within, kInput, 5)) == "conv2d with groups (layer 1.0)");
+        const std::string padded = "conv2d with padding not smaller than its kernel";
+        CHECK(direct::misfit(listed_model(beside, kInput, 5)) == padded + " (layer 1.shortcut.0)");
+        CHECK(direct::misfit(listed_model(within, kInput, 5)) == padded + " (layer 1.0)");
         CHECK(direct::misfit(listed_model(rows, kInput, 5)) == "residual that turns images into rows (layer 0)");
-        CHECK(direct::misfit(listed_model(oblong, kInput, 5)) == "avg_pool over a whole image that is not square (layer 0)");
-        CHECK(direct::misfit(listed_model(oblong, {2, 8, 8}, 5)).empty());
-        CHECK(direct::misfit(listed_model(grouped, kInput, 5)) == "conv2d with groups (layer 0)");
-        CHECK(direct::misfit(listed_model(wide, kInput, 5)) == "conv2d with padding not smaller than its kernel (layer 0)");
+        CHECK(direct::misfit(listed_model(wide, kInput, 5)) == padded + " (layer 0)");
         CHECK(direct::misfit(listed_model(norm, kInput, 5)) == "layer_norm over images (layer 0)");
-        CHECK_THROWS_WITH_AS(direct::Network{listed_model(grouped, kInput, 5)},
-                             "the direct engine has no conv2d with groups (layer 0)", ConfigError);
+        CHECK_THROWS_WITH_AS(direct::Network{listed_model(wide, kInput, 5)},
+                             ("the direct engine has no " + padded + " (layer 0)").c_str(), ConfigError);
     }
 
     TEST_CASE("WhatThreadBlocksLackIsNamed") {
@@ -287,6 +286,20 @@ TEST_SUITE("DirectNetwork") {
         for (const char* kind : {"gelu", "position"})
             CHECK(lacking({table, {kind, {}}}) == fmt::format("{} on a GPU (layer 1)", kind));
         CHECK(lacking({table, {"lstm", {4, 1, 1}}}) == "lstm on a GPU (layer 1)");
+        CHECK(lacking({table, {"gru", {4, 1, 1}}}) == "gru on a GPU (layer 1)");
         CHECK(lacking({table, {"attention", {2}}}) == "attention on a GPU (layer 1)");
+        const auto lacking_for_images = [](const char* kind, const std::vector<float>& arguments, ExampleShape input = kInput) {
+            const ModelSpec spec = listed_model(LayerList().add(kind, arguments).add("flatten").add("linear"), input, 5);
+            CHECK(direct::misfit(spec).empty());
+            return direct::device::misfit(spec);
+        };
+        CHECK(lacking_for_images("conv2d", {4, 3, 1, 0, 2}) == "conv2d with groups on a GPU (layer 0)");
+        CHECK(lacking_for_images("conv2d", {4, 3}).empty());
+        const std::string pools = "pools whose windows overlap, leave gaps or exceed the image on a GPU (layer 0)";
+        CHECK(lacking_for_images("max_pool", {3, 2}) == pools);
+        CHECK(lacking_for_images("avg_pool", {2, 2, 1}) == pools);
+        CHECK(lacking_for_images("avg_pool", {2, 2}).empty());
+        CHECK(lacking_for_images("avg_pool", {}) == "avg_pool over a whole image that is not square on a GPU (layer 0)");
+        CHECK(lacking_for_images("avg_pool", {}, {2, 8, 8}).empty());
     }
 }

@@ -110,14 +110,54 @@ inline std::vector<clients::ModelSpec> sequence_networks() {
         .add("relu")
         .add("position")
         .add("layer_norm", each);
-    plain.add("attention", {5, 1}).add("dropout", {0.3F}).add("flatten").add("gelu").add("linear");
+    plain.add("attention", {5, 1, 0.25F}).add("dropout", {0.3F}).add("flatten").add("gelu").add("linear");
     images.add("gelu").add("conv2d", {16, 3, 1, 1}).add("gelu").add("max_pool", {2}).add("flatten").add("linear");
     clients::LayerList deep, one;
     deep.add("embedding", {5, 0}).add("lstm", {17, 2, 1}).add("residual").add("lstm", {17, 1, 1}).end().add("lstm", {16, 2});
     deep.add("linear");
     one.add("embedding", {16, 0}).add("dropout", {0.3F}).add("lstm", {7}).add("relu").add("linear");
-    return {listed_model(deep, kTokens, 5),  listed_regression(one, kTokens, 3), listed_model(transformer, kTokens, 5),
-            listed_model(plain, kTokens, 5), listed_model(images, kInput, 5),    listed_regression(transformer, kTokens, 3)};
+    clients::LayerList gated, both_ways, last_of_both;
+    gated.add("embedding", {5, 0})
+        .add("gru", {17, 2, 1})
+        .add("residual")
+        .add("gru", {17, 1, 1})
+        .end()
+        .add("gru", {16, 3, 0, 0, 0.3F});
+    gated.add("linear");
+    both_ways.add("embedding", {5, 0}).add("gru", {9, 2, 1, 1}).add("lstm", {6, 2, 0, 1, 0.3F}).add("linear");
+    last_of_both.add("embedding", {3, 0}).add("tanh").add("lstm", {17, 1, 1, 1}).add("gru", {4, 1, 0, 1}).add("linear");
+    return {
+        listed_model(deep, kTokens, 5),  listed_regression(one, kTokens, 3),       listed_model(transformer, kTokens, 5),
+        listed_model(plain, kTokens, 5), listed_model(images, kInput, 5),          listed_regression(transformer, kTokens, 3),
+        listed_model(gated, kTokens, 5), listed_regression(both_ways, kTokens, 3), listed_model(last_of_both, kTokens, 5)};
+}
+
+/// Convolutions in groups: depth-wise ones of one and of several outputs a channel, strided and not, with and without bias, ReLU and
+/// padding; dense and Winograd ones, before a pool, too.
+inline std::vector<clients::ModelSpec> grouped_networks() {
+    clients::LayerList depthwise, multiplied, groups, tiled;
+    depthwise.add("conv2d", {18, 1, 1, 0, 1, 0}).add("batch_norm").add("relu").add("conv2d", {18, 3, 2, 1, 18, 0});
+    depthwise.add("batch_norm").add("relu").add("conv2d", {5, 1}).add("conv2d", {5, 3, 1, 1, 5}).add("relu").add("flatten");
+    depthwise.add("linear");
+    multiplied.add("conv2d", {6, 3, 1, 0, 2}).add("tanh").add("conv2d", {18, 4, 3, 2, 6}).add("relu").add("residual");
+    multiplied.add("conv2d", {18, 5, 1, 2, 18}).add("tanh").end().add("flatten").add("linear");
+    groups.add("conv2d", {6, 3, 1, 1, 2}).add("relu").add("max_pool", {2}).add("conv2d", {9, 2, 2, 1, 3, 0}).add("tanh");
+    groups.add("flatten").add("linear");
+    tiled.add("conv2d", {32, 3, 1, 1, 2}).add("relu").add("conv2d", {32, 3, 1, 1, 2}).add("tanh").add("avg_pool");
+    tiled.add("flatten").add("linear");
+    return {listed_model(depthwise, kInput, 5), listed_model(multiplied, kInput, 5), listed_model(groups, kInput, 5),
+            listed_model(tiled, {2, 6, 5}, 5)};
+}
+
+/// Pools whose windows overlap, leave gaps or exceed the image, and of whole images that are not square.
+inline std::vector<clients::ModelSpec> pool_networks() {
+    clients::LayerList overlapping, apart, whole;
+    overlapping.add("conv2d", {6, 3, 1, 1}).add("relu").add("max_pool", {3, 2, 1}).add("tanh").add("avg_pool", {3, 1, 1});
+    overlapping.add("flatten").add("linear");
+    apart.add("conv2d", {5, 1}).add("max_pool", {2, 3}).add("conv2d", {17, 1}).add("avg_pool", {2, 3, 1}).add("flatten");
+    apart.add("linear");
+    whole.add("conv2d", {17, 2}).add("relu").add("max_pool", {2, 1}).add("tanh").add("avg_pool").add("flatten").add("linear");
+    return {listed_model(overlapping, kInput, 5), listed_model(apart, kInput, 5), listed_model(whole, kInput, 5)};
 }
 
 /// All networks above.
@@ -125,6 +165,8 @@ inline std::vector<clients::ModelSpec> all_networks() {
     std::vector<clients::ModelSpec> all = block_networks();
     for (clients::ModelSpec& spec : batch_norm_networks()) all.push_back(std::move(spec));
     for (clients::ModelSpec& spec : sequence_networks()) all.push_back(std::move(spec));
+    for (clients::ModelSpec& spec : grouped_networks()) all.push_back(std::move(spec));
+    for (clients::ModelSpec& spec : pool_networks()) all.push_back(std::move(spec));
     return all;
 }
 

@@ -172,4 +172,40 @@ TEST_SUITE("SequenceKernels") {
                     }
                 }
     }
+
+    TEST_CASE("GruCellAndItsGradientAreTheFormulasAlsoFarFromZero") {
+        Draws draws(8);
+        const auto sigmoid = [](double v) { return 1.0 / (1.0 + std::exp(-v)); };
+        for (const std::size_t hidden : {1U, 16U, 21U})
+            for (const bool first : {false, true})
+                for (const float scale : {1.0F, 60.0F}) {
+                    Floats gates = draws.floats(3 * hidden), of_state = draws.floats(3 * hidden);
+                    for (Floats* each : {&gates, &of_state})
+                        for (float& value : *each) value *= scale;
+                    const Floats before = draws.floats(hidden), gradient = draws.floats(hidden), later = draws.floats(hidden);
+                    const float* earlier = first ? nullptr : before.data();
+                    const Floats found = agreed([&](const Kernels& kernels) {
+                        Floats moved = gates, beside = of_state, state(hidden), state_gradient = later;
+                        kernels.gru_cell({moved.data(), beside.data(), earlier, state.data(), hidden});
+                        kernels.gru_cell_back(
+                            {moved.data(), beside.data(), earlier, gradient.data(), state_gradient.data(), hidden});
+                        for (const Floats* each : {&beside, &state, &state_gradient})
+                            moved.insert(moved.end(), each->begin(), each->end());
+                        return moved;
+                    });
+                    for (std::size_t c = 0; c < hidden; ++c) {
+                        const double r = sigmoid(of(gates, c) + of(of_state, c)),
+                                     z = sigmoid(of(gates, hidden + c) + of(of_state, hidden + c)),
+                                     m = of(of_state, 2 * hidden + c), n = std::tanh(of(gates, 2 * hidden + c) + r * m),
+                                     last = first ? 0.0 : of(before, c), slope = of(gradient, c) + of(later, c),
+                                     of_n = slope * (1.0 - z) * (1.0 - n * n), of_r = of_n * m * r * (1.0 - r),
+                                     of_z = slope * (last - n) * z * (1.0 - z);
+                        const double wanted[]{of_r, of_z, of_n, of_r, of_z, of_n * r, (1.0 - z) * n + z * last, slope * z};
+                        for (std::size_t which = 0; which < std::size(wanted); ++which) {
+                            CAPTURE(which);
+                            CHECK(of(found, which * hidden + c) == doctest::Approx(wanted[which]).epsilon(1e-5).scale(0.1));
+                        }
+                    }
+                }
+    }
 }

@@ -16,7 +16,8 @@ using fedhive::testing::Figures;
 
 namespace {
 
-const std::vector<std::string> kBecomeLayers{"cnn", "bn_cnn", "group_resnet", "written", "token_mlp"};
+const std::vector<std::string> kBecomeLayers{"cnn",       "bn_cnn",       "group_resnet",  "resnet18",     "written",
+                                             "token_mlp", "token_reader", "token_encoder", "token_decoder"};
 
 Exported as_layers(const std::string& name) {
     Exported exported(name);
@@ -57,7 +58,12 @@ std::string without_head() {
 /// A golden file whose dropout drops nothing: engines draw it differently.
 std::string without_dropout(const std::string& name) {
     testing::ExportedFile file(name);
-    if (name == "bn_cnn") file.argument("dropout", "p", {{"as_float", 0.0}});
+    for (nlohmann::json& node : file.nodes())
+        for (nlohmann::json& input : node["inputs"]) {
+            const bool is_dropout = node["target"] == "torch.ops.aten.dropout.default";
+            if (input["name"] == (is_dropout ? "p" : "dropout") || input["name"] == "dropout_p")
+                input["arg"] = {{"as_float", 0.0}};
+        }
     return file.archive();
 }
 

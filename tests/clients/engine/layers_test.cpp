@@ -63,9 +63,20 @@ std::vector<LayerList> kinds_of_networks() {
     residuals.add("conv2d", {4, 4, 4}).add("residual").add("group_norm", {4}).add("relu").add("residual");
     residuals.add("conv2d", {4, 3, 1, 1}).add("tanh").end().end().add("max_pool", {2}).add("relu").add("flatten").add("linear");
     plain.add("flatten").add("linear", {16}).add("relu").add("residual").add("linear", {16}).add("gelu").end().add("linear");
+    LayerList mobile;
+    mobile.add("conv2d", {6, 3, 2, 1}).add("max_pool", {3, 2, 1}).add("conv2d", {6, 3, 1, 1, 6, 0}).add("relu");
+    mobile.add("conv2d", {12, 5, 2, 2, 6}).add("tanh").add("avg_pool", {3, 1, 1}).add("flatten").add("linear");
     LayerList sequences;
     sequences.add("embedding", {5, 9}).add("lstm", {6, 2, 1}).add("residual").add("tanh").add("lstm", {6, 1, 1}).end();
     sequences.add("lstm", {8}).add("linear");
+    LayerList gated;
+    gated.add("embedding", {5, 9})
+        .add("gru", {6, 2, 1})
+        .add("lstm", {3, 2, 1, 1})
+        .add("residual")
+        .add("gru", {3, 1, 1, 1})
+        .end();
+    gated.add("gru", {8, 1, 0, 1}).add("linear", {9}).add("tanh").add("linear");
     LayerList shortcuts;
     shortcuts.add("conv2d", {4, 4, 4, 0, 1, 0}).add("residual").add("conv2d", {6, 3, 2, 1}).add("group_norm", {2}).shortcut();
     shortcuts.add("conv2d", {6, 1, 2, 0, 1, 0}).add("group_norm", {3}).end().add("relu").add("avg_pool").add("flatten");
@@ -74,7 +85,7 @@ std::vector<LayerList> kinds_of_networks() {
     attentions.add("embedding", {6}).add("position").add("residual").add("layer_norm", {1}).add("attention", {2, 1}).end();
     attentions.add("residual").add("linear", {9}).add("gelu").add("linear", {6}).end().add("attention", {3});
     attentions.add("last_position").add("linear");
-    return {convolutions, norms, residuals, plain, sequences, shortcuts, attentions};
+    return {convolutions, norms, residuals, plain, mobile, sequences, gated, shortcuts, attentions};
 }
 
 at::Tensor some_examples(const ModelSpec& spec, std::int64_t count) {

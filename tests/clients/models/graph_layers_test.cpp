@@ -9,6 +9,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <functional>
 
 using namespace fedhive;
@@ -85,6 +86,29 @@ TEST_SUITE("GraphLayers") {
               "conv2d=conv tanh avg_pool flatten linear=one tanh linear=two ");
         CHECK(described(layers_of_graph(program_in(golden_bytes("token_mlp.pt2")), {6})) ==
               "embedding=table flatten layer_norm=norm linear=head ");
+        CHECK(described(layers_of_graph(program_in(golden_bytes("token_reader.pt2")), {6})) ==
+              "embedding=table gru=gru lstm=lstm last_position linear=head ");
+        const auto block = [](const std::string& name, bool norm_first) {
+            const std::string attend = "attention=" + name + ".self_attn dropout ", one = "layer_norm=" + name + ".norm1 ",
+                              feed = "linear=" + name + ".linear1 " + (norm_first ? "gelu" : "relu") +
+                                     " dropout linear=" + name + ".linear2 dropout ",
+                              two = "layer_norm=" + name + ".norm2 ", begin = "residual=" + name + ".",
+                              linears = "linear1+" + name + ".linear2 ";
+            if (norm_first)
+                return begin + "norm1+" + name + ".self_attn " + one + attend + "end " + begin + "norm2+" + name + "." +
+                       linears + two + feed + "end ";
+            return begin + "self_attn " + attend + "end " + one + begin + linears + feed + "end " + two;
+        };
+        for (const bool norm_first : {false, true}) {
+            const std::string bytes = golden_bytes(norm_first ? "token_decoder.pt2" : "token_encoder.pt2");
+            const GraphLayers found = layers_of_graph(program_in(bytes), {6});
+            CHECK(described(found) == "embedding=table position=place " + block("encoder.layers.0", norm_first) +
+                                          block("encoder.layers.1", norm_first) +
+                                          (norm_first ? "layer_norm=encoder.norm " : "") + "last_position linear=head ");
+            for (const ListedLayer& layer : found.entries)
+                if (layer.kind == static_cast<std::uint8_t>(LayerKind::Attention))
+                    CHECK(layer.arguments == std::array{2.0F, norm_first ? 1.0F : 0.0F, 0.1F, 0.0F, 0.0F, 0.0F});
+        }
         CHECK(described(layers_of_graph(program_in(golden_bytes("group_resnet.pt2")), {1, 12, 12})) ==
               "conv2d=stem group_norm=norm relu "
               "residual=one conv2d=one.conv1 group_norm=one.norm1 relu conv2d=one.conv2 group_norm=one.norm2 end relu "
@@ -93,7 +117,7 @@ TEST_SUITE("GraphLayers") {
     }
 
     TEST_CASE("TensorsOfTheListAreTheFilesInItsOrder") {
-        for (const char* name : {"cnn", "bn_cnn", "written", "group_resnet"}) {
+        for (const char* name : {"cnn", "bn_cnn", "written", "group_resnet", "resnet18"}) {
             CAPTURE(name);
             const exported::ModelFile file(testing::golden_file(std::string(name) + ".pt2"));
             ModelSpec spec = image_spec();
@@ -141,13 +165,13 @@ TEST_SUITE("GraphLayers") {
             CHECK_MESSAGE_IS("models", name, problem);
         };
         starts("residual", "aten.silu.default ('silu') is not a layer");
-        starts("resnet18", "aten.max_pool2d.default ('max_pool2d') has");
         starts("tied", "aten.linear.default ('linear') takes features in a row");
         starts("kept", "");
         starts("gated", "aten.glu.default ('glu') is not a layer");
         starts("transformer", "");
         starts("bag", "aten.ne.Scalar ('ne') is not a layer", token_spec());
-        starts("token_lstm", "aten.zeros.default ('zeros') is not a layer", token_spec());
+        starts("token_lstm", "aten.lstm.input ('getitem') gives its states at all positions and after the last one",
+               token_spec());
     }
 
     TEST_CASE("ArgumentsThatNoLayerHasKeepTheGraph") {
@@ -157,9 +181,9 @@ TEST_SUITE("GraphLayers") {
         check_argument_kept("cnn", "conv2d", "stride", ints({1 << 30, 1 << 30}), "has stride");
         check_argument_kept("cnn", "conv2d", "padding_mode", {{"as_string", "reflect"}}, "has the argument 'padding_mode'");
         check_argument_kept("cnn", "max_pool2d", "ceil_mode", flag(true), "has ceil_mode");
-        check_argument_kept("cnn", "max_pool2d", "stride", ints({1, 1}), "has windows that overlap");
-        check_argument_kept("cnn", "max_pool2d", "padding", ints({1, 1}), "has windows that overlap");
-        check_argument_kept("cnn", "max_pool2d", "dilation", ints({2, 2}), "has windows that overlap");
+        check_argument_kept("cnn", "max_pool2d", "stride", ints({1, 2}), "has stride [1, 2], but layers are square");
+        check_argument_kept("cnn", "max_pool2d", "padding", ints({2, 2}), "has padding 2; allowed: at most half its size, 1");
+        check_argument_kept("cnn", "max_pool2d", "dilation", ints({2, 2}), "has a dilation");
         check_argument_kept("cnn", "flatten", "start_dim", integer(0), "mixes examples");
         check_argument_kept("cnn", "flatten", "start_dim", integer(2), "");
         check_argument_kept("cnn", "linear", "bias", kNone, "has no bias");
@@ -176,7 +200,11 @@ TEST_SUITE("GraphLayers") {
         check_argument_kept("written", "avg_pool2d", "divisor_override", integer(3), "does not divide by");
         check_argument_kept("written", "addmm", "beta", real(0.5), "scales what it adds");
         check_argument_kept("written", "permute", "dims", ints({0, 1}), "transposes a value");
-        check_argument_kept("written", "avg_pool2d", "stride", ints({1, 1}), "has windows that overlap");
+        check_argument_kept("written", "avg_pool2d", "kernel_size", ints({0, 0}), "has kernel_size 0");
+        check_kept("written", "leaves the padding out of its means", [](ExportedFile& file) {
+            file.argument("avg_pool2d", "padding", ints({1, 1}));
+            file.argument("avg_pool2d", "count_include_pad", flag(false));
+        });
         const ModelSpec tokens = token_spec();
         const auto embedding = [&](const char* argument, const Json& value, const char* why) {
             check_kept(
@@ -193,6 +221,54 @@ TEST_SUITE("GraphLayers") {
         };
         between("gelu.default", {{"approximate", {{"as_string", "tanh"}}}}, "is an approximation");
         between("add.Tensor", {{"other", tensor("x")}}, "adds values of different shapes");
+    }
+
+    TEST_CASE("RecurrentLayersThatDifferKeepTheGraph") {
+        const auto differs = [](const char* operation, const char* argument, const Json& value, const std::string& why) {
+            check_kept(
+                "token_reader", why, [&](ExportedFile& file) { file.argument(operation, argument, value); }, token_spec());
+        };
+        differs("lstm", "batch_first", flag(false), "takes positions before examples");
+        differs("lstm", "has_biases", flag(false), "has no biases");
+        differs("gru", "num_layers", integer(1), "has other parameters than the layer");
+        differs("gru", "hx", tensor("embedding"), "begins with a state other than zeros");
+        differs("gru", "dropout", real(1.0), "has dropout 1");
+        differs("select", "index", integer(0), "is not the last position");
+        differs("slice", "start", integer(1), "takes a part of a value");
+    }
+
+    TEST_CASE("AttentionThatDiffersKeepsTheGraph") {
+        const auto differs = [](const char* operation, const char* argument, const Json& value) {
+            check_kept(
+                "token_encoder", "", [&](ExportedFile& file) { file.argument(operation, argument, value); }, token_spec());
+        };
+        differs("scaled_dot_product", "scale", real(0.5));
+        differs("scaled_dot_product", "key", tensor("view_5"));
+        differs("select.int", "index", integer(1));
+        differs("permute", "dims", ints({2, 1, 0, 3}));
+        differs("arange", "end", integer(5));
+    }
+
+    TEST_CASE("MaskThatHidesLaterPositionsIsCausalAndAnyOtherKeepsTheGraph") {
+        ExportedFile file("token_decoder");
+        file.argument("scaled_dot_product", "is_causal", flag(false));
+        const auto first_attends = [&](const ExportedFile& from) {
+            ExportedFile written = from;
+            const GraphLayers found = layers_of_graph(program_in(written.archive()), {6});
+            const auto attention =
+                std::ranges::find(found.entries, static_cast<std::uint8_t>(LayerKind::Attention), &ListedLayer::kind);
+            return attention->arguments[1] > 0.0F;
+        };
+        CHECK_FALSE(first_attends(file));
+        file.argument("scaled_dot_product", "attn_mask", tensor("b_mask"));
+        CHECK(first_attends(file));
+        for (auto& [name, content] : file.members)
+            if (name.find("/data/constants/") != std::string::npos && !name.ends_with(".json"))
+                content[content.size() - 8] ^= 1;
+        CHECK_FALSE(kept(file.archive(), token_spec()).empty());
+        ExportedFile other("token_decoder");
+        other.argument("scaled_dot_product", "attn_mask", tensor("p_place_weight"));
+        CHECK_FALSE(kept(other.archive(), token_spec()).empty());
     }
 
     TEST_CASE("ValuesInAnothersPlaceKeepTheGraph") {
@@ -266,14 +342,18 @@ TEST_SUITE("GraphLayers") {
         });
     }
 
-    TEST_CASE("ParametersInAnotherOrderOrWithoutALayerKeepTheGraph") {
-        check_kept("group_resnet", "", [](ExportedFile& file) {
-            std::vector<Json*> norms;
-            for (Json& node : file.nodes())
-                if (node["target"] == "torch.ops.aten.group_norm.default") norms.push_back(&node);
-            for (const std::size_t argument : {2U, 3U})
-                std::swap((*norms[1])["inputs"][argument], (*norms[2])["inputs"][argument]);
-        });
+    TEST_CASE("ParametersInAnotherOrderThanTheLayersDoNotKeepTheGraphButForbidACut") {
+        const exported::ModelFile file(testing::golden_file("token_encoder.pt2"));
+        ModelSpec spec = token_spec();
+        spec.exported = file.handle();
+        spec.as_layers = true;
+        const aggregation::Layout layout = model_layout(spec);
+        CHECK(layout.entries()[2].name == "encoder.layers.0.self_attn.in_proj_weight");
+        CHECK(layout.entries()[10].name == "encoder.layers.0.norm1.weight");
+        CHECK_THROWN_MESSAGE("models", "", ConfigError, cut_after(spec, layout, "table"));
+    }
+
+    TEST_CASE("ParametersWithoutALayerKeepTheGraph") {
         check_argument_kept("cnn", "conv2d", "bias", kNone, "'conv1.bias' belongs to no layer");
     }
 

@@ -46,6 +46,9 @@ TEST_SUITE("ModelPlan") {
         CHECK(fit_of("max_pool", {2}).out == Shape{8, 4, 3});
         CHECK(fit_of("avg_pool", {3}).out == Shape{8, 3, 2});
         CHECK(fit_of("avg_pool").out == Shape{8, 1, 1});
+        CHECK(fit_of("max_pool", {3, 2, 1}).out == Shape{8, 5, 4});
+        CHECK(fit_of("avg_pool", {2, 3}).out == Shape{8, 3, 2});
+        CHECK(fit_of("avg_pool", {3, 1, 1}).out == Shape{8, 9, 7});
         CHECK(fit_of("flatten").out == Shape{8 * 9 * 7});
         CHECK(fit_of("group_norm", {4}).parameters[0].shape == Shape{8});
         CHECK(fit_of("layer_norm").parameters[1].shape == Shape{8, 9, 7});
@@ -93,6 +96,17 @@ TEST_SUITE("ModelPlan") {
         CHECK(plan[1].fit.flops ==
               12.0 * (2 * 20 * (3 + 5) + 20 + 20 + 3 * 5 + 2 * 5) + 12.0 * (2 * 20 * (5 + 5) + 20 + 20 + 3 * 5 + 2 * 5));
         CHECK(plan[3].fit.out == Shape{4});
+        const auto gru = plan_model(testing::listed_model(
+            LayerList().add("embedding", {3}).add("gru", {5, 2, 1, 1}).add("gru", {4, 1, 0, 1}).add("linear"), kTokens));
+        CHECK(gru[1].fit.out == Shape{12, 10});
+        CHECK(gru[2].fit.out == Shape{8});
+        CHECK(gru[1].fit.parameters[4].name == "weight_ih_l0_reverse");
+        CHECK(gru[1].fit.parameters[8].name == "weight_ih_l1");
+        CHECK(gru[1].fit.parameters[8].shape == Shape{15, 10});
+        CHECK(gru[1].fit.parameters[15].name == "bias_hh_l1_reverse");
+        CHECK(gru[1].fit.parameters[15].shape == Shape{15});
+        // Per position and way: both products, two sums, the reset product and its sum, three gate functions, the mixture.
+        CHECK(gru[2].fit.flops == 12.0 * 2 * (2 * 12 * (10 + 4) + 2 * 4 + 2 * 4 + 3 * 4 + 3 * 4));
         CHECK(plan_model(testing::listed_model(LayerList().add("embedding", {3, 9}).add("flatten").add("linear"), kTokens))[0]
                   .fit.parameters[0]
                   .shape == Shape{9, 3});
@@ -117,7 +131,7 @@ TEST_SUITE("ModelPlan") {
         refused(LayerList().add("embedding", {3}).add("linear"), "[1]", kTokens);
         refused(ending(LayerList().add("embedding", {3}).add("lstm", {4}).add("lstm", {4})), "[2]", kTokens);
         for (const auto& [kind, arguments] : std::vector<std::pair<const char*, std::vector<float>>>{
-                 {"lstm", {4}}, {"position", {}}, {"attention", {2}}, {"last_position", {}}, {"layer_norm", {1}}})
+                 {"lstm", {4}}, {"gru", {4}}, {"position", {}}, {"attention", {2}}, {"last_position", {}}, {"layer_norm", {1}}})
             refused(ending(LayerList().add(kind, arguments)), "[0]");
     }
 
@@ -232,6 +246,9 @@ TEST_SUITE("ModelPlan") {
         refused(ending(LayerList().add("max_pool", {7}).add("conv2d", {3, 5})), "[1]");
         refused(ending(LayerList().add("conv2d", {6, 3, 1, 0, 4})), "[0]");
         refused(ending(LayerList().add("avg_pool", {29})), "[0]");
+        refused(ending(LayerList().add("avg_pool", {0, 2})), "[0]");
+        refused(ending(LayerList().add("max_pool", {3, 1, 2})), "[0]");
+        refused(ending(LayerList().add("max_pool", {31, 1, 1})), "[0]");
         refused(ending(LayerList().add("conv2d", {6, 3}).add("group_norm", {4})), "[1]");
         refused(ending(LayerList().add("conv2d", {6, 28}).add("group_norm", {6})), "[1]");
         refused(ending(LayerList().add("flatten").add("dropout2d")), "[1]");

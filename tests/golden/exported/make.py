@@ -16,6 +16,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from rare_networks import Cells, EvalNorms, Projected
+from token_networks import Encoder, TokenReader, token_decoder, token_encoder
 
 SIDE, CLASSES, BATCH = 12, 4, 5
 TOKENS, LENGTH = 11, 6  # of networks that take tokens
@@ -284,7 +285,8 @@ class Bag(nn.Module):
 NETWORKS = {"cnn": Cnn, "bn_cnn": bn_cnn, "residual": Residual, "lstm": Lstm, "transformer": Transformer, "tied": Tied, "kept": Kept,
             "gru": Gru, "gated": Gated, "resnet18": ResNet18, "group_resnet": GroupResNet, "written": Written, "mixed": Mixed,
             "projected": Projected, "cells": Cells, "eval_norms": EvalNorms}
-OF_TOKENS = {"token_lstm": TokenLstm, "causal": Causal, "token_tied": TokenTied, "bag": Bag, "token_mlp": TokenMlp}
+OF_TOKENS = {"token_lstm": TokenLstm, "causal": Causal, "token_tied": TokenTied, "bag": Bag, "token_mlp": TokenMlp,
+             "token_reader": TokenReader, "token_encoder": token_encoder, "token_decoder": token_decoder}
 
 
 def save_tensors(file, tensors, metadata):
@@ -302,7 +304,7 @@ def save_tensors(file, tensors, metadata):
 
 def examples(network, batch):
     """Examples and what is to be told of them: for each a class, or a token at each position."""
-    if type(network) not in OF_TOKENS.values():
+    if type(network) not in (*OF_TOKENS.values(), Encoder):
         return torch.randn(batch, 1, SIDE, SIDE), torch.randint(0, CLASSES, (batch,))
     x = torch.randint(0, TOKENS, (batch, LENGTH))
     answer = network(x).shape[1:]

@@ -71,19 +71,24 @@ TEST_CASE("LayersAreWrittenWithEveryArgument") {
         "[{residual: [relu, {residual: [tanh]}], shortcut: [relu, tanh]}, {avg_pool: 0}, flatten, linear]";
     CHECK_EQ(text_of(layers_of(shortcut)), shortcut);
     const std::string sequence =
-        "[{embedding: {dim: 8}}, {lstm: {hidden: 5, layers: 2, all_positions: true}}, {lstm: {hidden: 5, layers: 1, "
-        "all_positions: "
-        "false}}, {linear: 3}]";
-    CHECK_EQ(
-        text_of(layers_of("[{embedding: 8}, {lstm: {hidden: 5, layers: 2, all_positions: true}}, {lstm: 5}, {linear: 3}]")),
-        sequence);
+        "[{embedding: 8}, {lstm: {hidden: 5, layers: 2, all_positions: true, bidirectional: false, dropout: 0}}, {gru: "
+        "{hidden: 5, "
+        "layers: 1, all_positions: false, bidirectional: true, dropout: 0}}, {linear: 3}]";
+    CHECK_EQ(text_of(layers_of("[{embedding: 8}, {lstm: {hidden: 5, layers: 2, all_positions: true}}, {gru: {hidden: 5, "
+                               "bidirectional: true}}, {linear: 3}]")),
+             sequence);
     CHECK_EQ(text_of(layers_of(sequence)), sequence);
     const std::string attention =
-        "[position, layer_norm, {layer_norm: true}, {attention: {heads: 2, causal: false}}, last_position]";
+        "[position, layer_norm, {layer_norm: true}, {attention: {heads: 2, causal: false, dropout: 0}}, last_position]";
     CHECK_EQ(text_of(layers_of("[position, {layer_norm: false}, {layer_norm: {each_position: true}}, {attention: 2}, "
                                "last_position]")),
              attention);
     CHECK_EQ(text_of(layers_of(attention)), attention);
+    const std::string pools = "[{max_pool: {size: 3, stride: 2, padding: 1}}, {avg_pool: {size: 2, stride: 1}}, {max_pool: 2}]";
+    CHECK_EQ(text_of(layers_of("[{max_pool: {size: 3, stride: 2, padding: 1}}, {avg_pool: {size: 2, stride: 1, padding: 0}}, "
+                               "{max_pool: {size: 2}}]")),
+             pools);
+    CHECK_EQ(text_of(layers_of(pools)), pools);
     CHECK_EQ(values_below(from_yaml(config_with("layers: " + text), "c.yaml"), "model"),
              std::map<std::string, std::string>{{"model.layers", text}});
 }

@@ -19,7 +19,7 @@ using namespace fedhive::sim;
 namespace {
 
 constexpr const char* kLayers =
-    "model={layers: [{conv2d: {out: 4, kernel: 3}}, {conv2d: {out: 4, kernel: 3, groups: 2}}, flatten, linear]}";
+    "model={layers: [{conv2d: {out: 4, kernel: 3}}, {conv2d: {out: 4, kernel: 3, padding: 3}}, flatten, linear]}";
 
 struct Outcome {
     std::string engine, why, plan;

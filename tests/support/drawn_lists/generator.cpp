@@ -116,24 +116,39 @@ private:
         if (kind == "layer_norm")
             return !is_image() && add(kind, {is_row() || !of_host_ ? 0.0F : some({0, 1})});  // of images: LibTorch alone
         if (kind == "gelu") return of_host_ && add(kind);
-        if (kind == "attention") return of_host_ && is_sequence() && add(kind, {some({1, 2, 3, features()}), some({0, 1})});
-        if (kind == "lstm")
+        if (kind == "attention")
             return of_host_ && is_sequence() &&
-                   add(kind, {keeps ? features() : some({1, 5, 16, 17}), some({1, 2}), keeps ? 1.0F : some({0, 1})});
+                   add(kind, {some({1, 2, 3, features()}), some({0, 1}), dropout_ ? some({0, 0.3F}) : 0.0F});
+        if (kind == "lstm" || kind == "gru") {
+            const bool both_ways = some({0, 0, 1}) > 0 && (!keeps || shape_.back() % 2 == 0);
+            const float hidden = !keeps ? some({1, 5, 16, 17}) : both_ways ? features() / 2 : features();
+            return of_host_ && is_sequence() &&
+                   add(kind, {hidden, some({1, 2}), keeps ? 1.0F : some({0, 1}), both_ways ? 1.0F : 0.0F,
+                              dropout_ ? some({0, 0.3F}) : 0.0F});
+        }
         if (kind == "position") return of_host_ && is_sequence() && add(kind);
         if (kind == "last_position") return of_host_ && is_sequence() && !keeps && add(kind);
         if (kind == "dropout" || kind == "dropout2d") return add(kind, {dropout_ ? some({0, 0.25, 0.5}) : 0.0F});
         if (kind == "group_norm") return is_image() && add(kind, {some({1, 2, 3, channels()})});
-        if (kind == "max_pool") return add(kind, {keeps ? 1.0F : some({2, 1, 2, 3})});
+        if (kind == "max_pool") return add_pool(kind, keeps ? some({1, 3}) : some({2, 1, 2, 3}), keeps);
         if (kind == "avg_pool") {
-            const bool square = is_image() && shape_[1] == shape_[2];  // the direct engine's whole-image pool requires a square
-            return add(kind, {keeps ? 1.0F : square ? some({0, 1, 2, 3}) : some({1, 2, 3})});
+            const bool whole = is_image() && (of_host_ || shape_[1] == shape_[2]);  // blocks pool whole squares alone
+            return add_pool(kind, keeps ? some({1, 3}) : whole ? some({0, 1, 2, 3}) : some({1, 2, 3}), keeps);
         }
         if (kind != "conv2d") return add(kind);
         if (keeps) return is_image() && change(channels(), 1);
         const float kernel = some({1, 2, 3, 4, 5, 6});
-        return add(kind, {some({1, 2, 3, 5, 8, 16, 17, 32}), kernel, some({1, 1, 2, 3}),
-                          static_cast<float>(choose_(static_cast<std::uint64_t>(kernel))), 1, some({1, 0})});
+        const float groups = !of_host_ || !is_image() ? 1.0F : some({1, 1, 1, 2, channels(), channels()});
+        const float out = groups == 1.0F ? some({1, 2, 3, 5, 8, 16, 17, 32}) : groups * some({1, 1, 2, 3});
+        return add(kind, {out, kernel, some({1, 1, 2, 3}), static_cast<float>(choose_(static_cast<std::uint64_t>(kernel))),
+                          groups, some({1, 0})});
+    }
+
+    /// Pools whose windows abut; on the host also others, of size 3 those that keep the shape.
+    bool add_pool(const std::string& kind, float size, bool keeps) {
+        if (keeps && size == 3.0F) return of_host_ && add(kind, {3, 1, 1});
+        const bool apart = !keeps && of_host_ && size > 0.0F && some({0, 1}) > 0;
+        return apart ? add(kind, {size, some({1, 2, 3}), size > 1.0F ? some({0, 1}) : 0.0F}) : add(kind, {size});
     }
 
     /// Changes to `to` channels or features; sides become 1 / stride.
@@ -142,7 +157,8 @@ private:
         const bool pools = to == channels() && shape_[1] % stride == 0 && shape_[2] % stride == 0;
         if (pools && choose_(3) == 0) return add(some({0, 1}) > 0 ? "max_pool" : "avg_pool", {static_cast<float>(stride)});
         const float half = some({1, 0, 2});
-        return add("conv2d", {to, 2 * half + 1, static_cast<float>(stride), half, 1, some({1, 0})});
+        const float groups = of_host_ && to == channels() ? some({1, to}) : 1.0F;
+        return add("conv2d", {to, 2 * half + 1, static_cast<float>(stride), half, groups, some({1, 0})});
     }
 
     /// Layers that keep the shape or, with a shortcut, two paths to the same shape.
@@ -183,10 +199,10 @@ private:
 
     const Kinds any_{"flatten",    "relu",      "tanh",       "conv2d",     "linear",        "max_pool", "avg_pool",
                      "dropout",    "dropout2d", "group_norm", "layer_norm", "residual",      "residual", "conv2d",
-                     "batch_norm", "gelu",      "position",   "attention",  "last_position", "lstm"};
+                     "batch_norm", "gelu",      "position",   "attention",  "last_position", "lstm",     "gru"};
     const Kinds keeping_{"flatten",    "relu",    "tanh",      "conv2d",     "linear",     "max_pool",
                          "avg_pool",   "dropout", "dropout2d", "group_norm", "layer_norm", "residual",
-                         "batch_norm", "gelu",    "position",  "attention",  "lstm"};
+                         "batch_norm", "gelu",    "position",  "attention",  "lstm",       "gru"};
     const Choose& choose_;
     bool dropout_;
     bool of_host_ = false;  // kinds that thread blocks have not, too

@@ -95,6 +95,8 @@ Reference::Batch Reference::through(const Layer& layer, const Batch& x) {
     }
     for (row_ = 0; row_ < x.size(); ++row_) y[row_] = of_example(layer, x[row_]);
     if (kind == "dropout" || kind == "dropout2d") ++drops_;
+    if (layer.arguments.find("dropout") != nullptr && layer.arguments.number("dropout") > 0.0)
+        drops_ += kind == "attention" ? 1 : static_cast<std::uint32_t>(argument(layer, "layers")) - 1;
     return y;
 }
 
@@ -108,7 +110,8 @@ Reference::Numbers Reference::of_example(const Layer& layer, const Numbers& x) {
     if (kind == "group_norm") return norm(layer, x, argument(layer, "groups"), x.size() / size(layer.in[0]));
     if (kind == "layer_norm")
         return layer.arguments.flag("each_position") ? norm(layer, x, size(layer.in[0]), 0) : norm(layer, x, 1, 1);
-    if (kind == "position" || kind == "attention" || kind == "last_position" || kind == "gelu" || kind == "lstm")
+    if (kind == "position" || kind == "attention" || kind == "last_position" || kind == "gelu" || kind == "lstm" ||
+        kind == "gru")
         return of_sequence(layer, x);
     if (kind == "embedding") return embedding(layer, x);
     if (kind == "dropout" || kind == "dropout2d") return dropout(layer, x, kind == "dropout2d");
@@ -166,17 +169,19 @@ Reference::Numbers Reference::convolution(const Layer& layer, const Numbers& x) 
     const std::int64_t stride = layer.arguments.integer("stride"), padding = layer.arguments.integer("padding");
     const clients::Shape &in = layer.in, &out = layer.fit.out;
     const std::optional<std::size_t> bias = bias_of(layer);
+    const std::size_t groups = argument(layer, "groups"), channels = size(in[0]) / groups, of_group = size(out[0]) / groups;
     Numbers y;
     for (std::size_t o = 0; o < size(out[0]); ++o)
         for (std::int64_t i = 0; i < out[1]; ++i)
             for (std::int64_t j = 0; j < out[2]; ++j) {
                 Product product(tape_, bias ? std::optional(*bias + o) : std::nullopt);
-                for (std::size_t tap = 0; tap < size(in[0]) * kernel * kernel; ++tap) {
+                for (std::size_t tap = 0; tap < channels * kernel * kernel; ++tap) {
                     const std::int64_t line = i * stride - padding + static_cast<std::int64_t>(tap / kernel % kernel);
                     const std::int64_t pixel = j * stride - padding + static_cast<std::int64_t>(tap % kernel);
                     if (line < 0 || line >= in[1] || pixel < 0 || pixel >= in[2]) continue;
-                    const std::size_t from = (tap / (kernel * kernel) * size(in[1]) + size(line)) * size(in[2]) + size(pixel);
-                    product.add(x[from], weight + o * size(in[0]) * kernel * kernel + tap);
+                    const std::size_t channel = o / of_group * channels + tap / (kernel * kernel);
+                    product.add(x[(channel * size(in[1]) + size(line)) * size(in[2]) + size(pixel)],
+                                weight + o * channels * kernel * kernel + tap);
                 }
                 y.push_back(product.made());
             }
@@ -184,23 +189,30 @@ Reference::Numbers Reference::convolution(const Layer& layer, const Numbers& x) 
 }
 
 Reference::Numbers Reference::pool(const Layer& layer, const Numbers& x, bool largest) {
-    const std::size_t height = size(layer.in[1]), width = size(layer.in[2]), given = argument(layer, "size");
-    const std::size_t down = given > 0 ? given : height, across = given > 0 ? given : width;
+    const std::int64_t height = layer.in[1], width = layer.in[2], given = layer.arguments.integer("size");
+    const std::int64_t down = given > 0 ? given : height, across = given > 0 ? given : width;
+    const auto left_out = [&](const char* key) { return layer.arguments.optional_integer(key).value_or(0) == 0; };
+    const std::int64_t stride = left_out("stride") ? 0 : *layer.arguments.optional_integer("stride"),
+                       padding = left_out("padding") ? 0 : *layer.arguments.optional_integer("padding");
+    const double share = 1.0 / static_cast<double>(down * across);  // the padding's zeros count
     Numbers y;
-    for (std::size_t c = 0; c < size(layer.in[0]); ++c)
-        for (std::size_t i = 0; i + down <= height; i += down)
-            for (std::size_t j = 0; j + across <= width; j += across) {
+    for (std::int64_t c = 0; c < layer.in[0]; ++c)
+        for (std::int64_t i = -padding; i + down <= height + padding; i += stride > 0 ? stride : down)
+            for (std::int64_t j = -padding; j + across <= width + padding; j += stride > 0 ? stride : across) {
                 Numbers square;
-                for (std::size_t k = 0; k < down * across; ++k)
-                    square.push_back(x[(c * height + i + k / across) * width + j + k % across]);
+                for (std::int64_t k = 0; k < down * across; ++k) {
+                    const std::int64_t line = i + k / across, pixel = j + k % across;
+                    if (line < 0 || line >= height || pixel < 0 || pixel >= width) continue;
+                    square.push_back(x[size((c * height + line) * width + pixel)]);
+                }
                 if (largest) {
                     y.push_back(largest_of(square));
                     continue;
                 }
                 double mean = 0.0;
-                for (const Number number : square) mean += tape_[number] / static_cast<double>(square.size());
+                for (const Number number : square) mean += share * tape_[number];
                 y.push_back(tape_.add(mean));
-                for (const Number number : square) tape_.depends(number, 1.0 / static_cast<double>(square.size()));
+                for (const Number number : square) tape_.depends(number, share);
             }
     return y;
 }
@@ -298,6 +310,20 @@ Reference::Numbers Reference::embedding(const Layer& layer, const Numbers& x) {
     for (const Number token : x)
         for (std::size_t i = 0; i < dim; ++i)
             y.push_back(static_cast<Number>(weight + static_cast<std::size_t>(tape_[token]) * dim + i));
+    return y;
+}
+
+Reference::Numbers Reference::dropped(const Numbers& x, double p, std::uint32_t number, std::size_t first) {
+    if (!dropout_key_ || p == 0.0) return x;
+    const std::uint64_t key = clients::direct::shared::dropout_key(*dropout_key_, number);
+    Numbers y;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        const double bits = clients::direct::shared::drawn_bits(static_cast<std::uint32_t>(first + i), key);
+        const double factor =
+            bits < std::round(p * 4294967296.0) ? 0.0 : static_cast<double>(static_cast<float>(1.0 / (1.0 - p)));
+        y.push_back(tape_.add(tape_[x[i]] * factor));
+        tape_.depends(x[i], factor);
+    }
     return y;
 }
 

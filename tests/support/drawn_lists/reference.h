@@ -107,8 +107,15 @@ private:
     Numbers project(const Numbers& x, std::size_t in, std::size_t out, std::size_t weight, std::size_t bias);
     Numbers of_sequence(const Layer& layer, const Numbers& x);
     Numbers attention(const Layer& layer, const Numbers& x);
-    Numbers lstm(const Layer& layer, const Numbers& x);
-    Numbers lstm_layer(const Layer& layer, const std::string& number, std::size_t in, const Numbers& x);
+    Numbers recurrent(const Layer& layer, const Numbers& x);
+    /// One layer, its tensors' names with `end`; positions in the order of steps.
+    Numbers lstm_layer(const Layer& layer, const std::string& end, std::size_t in, const Numbers& x);
+    Numbers gru_layer(const Layer& layer, const std::string& end, std::size_t in, const Numbers& x);
+    /// W_hh h + b_hh; without a state b_hh.
+    Numbers of_state(const Layer& layer, const std::string& end, std::size_t rows, const Numbers& state);
+    Numbers sigmoid(const Numbers& x);
+    Numbers bounded(const Numbers& x);
+    Numbers difference(const Numbers& a, const Numbers& b);
     Numbers product_of_each(const Numbers& a, const Numbers& b);
     Numbers softmax(const Numbers& scores);
     Numbers convolution(const Layer& layer, const Numbers& x);
@@ -117,6 +124,8 @@ private:
     Numbers norm(const Layer& layer, const Numbers& x, std::size_t groups, std::size_t of_scale);
     Numbers embedding(const Layer& layer, const Numbers& x);
     Numbers dropout(const Layer& layer, const Numbers& x, bool whole_channels);
+    /// Dropout `number` of the list; x[0] is value `first` of the batch.
+    Numbers dropped(const Numbers& x, double p, std::uint32_t number, std::size_t first);
     Numbers sum(const Numbers& a, const Numbers& b);
     Numbers each(const Numbers& x, double (*function)(double), double (*slope)(double), double (*size_of_slope)(double));
     Number class_loss(const Numbers& scores, std::size_t label);

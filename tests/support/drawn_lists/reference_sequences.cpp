@@ -13,6 +13,21 @@ namespace {
 double normal_below(double v) { return 0.5 * std::erfc(-v / std::numbers::sqrt2); }
 double normal_density(double v) { return std::exp(-0.5 * v * v) / std::sqrt(2.0 * std::numbers::pi); }
 
+/// Numbers [which · size, (which + 1) · size).
+std::vector<Tape::Number> part_of(const std::vector<Tape::Number>& x, std::size_t which, std::size_t size) {
+    const auto at = x.begin() + static_cast<std::ptrdiff_t>(which * size);
+    return {at, at + static_cast<std::ptrdiff_t>(size)};
+}
+
+/// Positions in reverse order.
+std::vector<Tape::Number> reversed(const std::vector<Tape::Number>& x, std::size_t features) {
+    std::vector<Tape::Number> y;
+    for (std::size_t end = x.size(); end > 0; end -= features)
+        y.insert(y.end(), x.begin() + static_cast<std::ptrdiff_t>(end - features),
+                 x.begin() + static_cast<std::ptrdiff_t>(end));
+    return y;
+}
+
 }  // namespace
 
 Reference::Numbers Reference::project(const Numbers& x, std::size_t in, std::size_t out, std::size_t weight, std::size_t bias) {
@@ -29,7 +44,7 @@ Reference::Numbers Reference::project(const Numbers& x, std::size_t in, std::siz
 Reference::Numbers Reference::of_sequence(const Layer& layer, const Numbers& x) {
     const std::string& kind = layer.spec().name;
     if (kind == "attention") return attention(layer, x);
-    if (kind == "lstm") return lstm(layer, x);
+    if (kind == "lstm" || kind == "gru") return recurrent(layer, x);
     if (kind == "last_position") return {x.end() - layer.in[1], x.end()};
     if (kind == "gelu")
         return each(
@@ -50,47 +65,99 @@ Reference::Numbers Reference::product_of_each(const Numbers& a, const Numbers& b
     return y;
 }
 
-Reference::Numbers Reference::lstm(const Layer& layer, const Numbers& x) {
-    const auto hidden = static_cast<std::size_t>(layer.arguments.integer("hidden"));
+Reference::Numbers Reference::recurrent(const Layer& layer, const Numbers& x) {
+    const auto hidden = static_cast<std::size_t>(layer.arguments.integer("hidden")),
+               positions = static_cast<std::size_t>(layer.in[0]);
+    const std::size_t ways = layer.arguments.flag("bidirectional") ? 2 : 1;
+    const auto through_one = [&](const std::string& end, std::size_t in, const Numbers& from) {
+        return layer.spec().name == "lstm" ? lstm_layer(layer, end, in, from) : gru_layer(layer, end, in, from);
+    };
     Numbers states = x;
-    for (std::int64_t number = 0; number < layer.arguments.integer("layers"); ++number)
-        states = lstm_layer(layer, "_l" + std::to_string(number), number == 0 ? static_cast<std::size_t>(layer.in[1]) : hidden,
-                            states);
+    for (std::int64_t number = 0; number < layer.arguments.integer("layers"); ++number) {
+        const std::size_t in = number == 0 ? static_cast<std::size_t>(layer.in[1]) : ways * hidden;
+        const std::string end = "_l" + std::to_string(number);
+        const Numbers there = through_one(end, in, states);
+        const Numbers back = ways == 1 ? Numbers() : reversed(through_one(end + "_reverse", in, reversed(states, in)), hidden);
+        states.clear();
+        for (std::size_t t = 0; t < positions; ++t)
+            for (std::size_t way = 0; way < ways; ++way) {
+                const Numbers now = part_of(way == 0 ? there : back, t, hidden);
+                states.insert(states.end(), now.begin(), now.end());
+            }
+        if (number + 1 < layer.arguments.integer("layers"))
+            states = dropped(states, layer.arguments.number("dropout"), drops_ + static_cast<std::uint32_t>(number),
+                             row_ * states.size());
+    }
     if (layer.arguments.flag("all_positions")) return states;
-    return {states.end() - static_cast<std::ptrdiff_t>(hidden), states.end()};
+    const auto width = static_cast<std::ptrdiff_t>(hidden);
+    Numbers last(states.end() - static_cast<std::ptrdiff_t>(ways * hidden), states.end());
+    if (ways == 2) std::copy_n(states.begin() + width, width, last.begin() + width);  // after the first position, its last
+    return last;
 }
 
-Reference::Numbers Reference::lstm_layer(const Layer& layer, const std::string& number, std::size_t in, const Numbers& x) {
-    const auto hidden = static_cast<std::size_t>(layer.arguments.integer("hidden"));
-    const auto sigmoid = [](double v) { return 1.0 / (1.0 + std::exp(-v)); };
+Reference::Numbers Reference::of_state(const Layer& layer, const std::string& end, std::size_t rows, const Numbers& state) {
+    const std::size_t bias = place_of(layer, "bias_hh" + end);
+    if (!state.empty()) return project(state, state.size(), rows, place_of(layer, "weight_hh" + end), bias);
+    Numbers biases;
+    for (std::size_t i = 0; i < rows; ++i) biases.push_back(static_cast<Number>(bias + i));
+    return biases;
+}
+
+Reference::Numbers Reference::sigmoid(const Numbers& x) {
     const auto slope = [](double v) { return 1.0 / (1.0 + std::exp(-v)) / (1.0 + std::exp(v)); };
-    const auto bounded = [&](const Numbers& values) {
-        const auto of_slope = [](double v) { return 1.0 - std::tanh(v) * std::tanh(v); };
-        return each(
-            values, [](double v) { return std::tanh(v); }, of_slope, of_slope);
-    };
+    return each(
+        x, [](double v) { return 1.0 / (1.0 + std::exp(-v)); }, slope, slope);
+}
+
+Reference::Numbers Reference::bounded(const Numbers& x) {
+    const auto slope = [](double v) { return 1.0 - std::tanh(v) * std::tanh(v); };
+    return each(
+        x, [](double v) { return std::tanh(v); }, slope, slope);
+}
+
+Reference::Numbers Reference::difference(const Numbers& a, const Numbers& b) {
+    Numbers y;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        y.push_back(tape_.add(tape_[a[i]] - tape_[b[i]]));
+        tape_.depends(a[i], 1.0);
+        tape_.depends(b[i], -1.0);
+    }
+    return y;
+}
+
+Reference::Numbers Reference::lstm_layer(const Layer& layer, const std::string& end, std::size_t in, const Numbers& x) {
+    const auto hidden = static_cast<std::size_t>(layer.arguments.integer("hidden"));
     Numbers states, state, cell;
     for (std::size_t t = 0; t * in < x.size(); ++t) {
-        const Numbers now(x.begin() + static_cast<std::ptrdiff_t>(t * in),
-                          x.begin() + static_cast<std::ptrdiff_t>((t + 1) * in));
-        Numbers gates =
-            project(now, in, 4 * hidden, place_of(layer, "weight_ih" + number), place_of(layer, "bias_ih" + number));
-        const std::size_t bias = place_of(layer, "bias_hh" + number);
-        Numbers beside;
-        if (t == 0)
-            for (std::size_t i = 0; i < 4 * hidden; ++i) beside.push_back(static_cast<Number>(bias + i));
-        else
-            beside = project(state, hidden, 4 * hidden, place_of(layer, "weight_hh" + number), bias);
-        gates = sum(gates, beside);
-        const auto gate = [&](std::size_t which) {
-            const auto at = gates.begin() + static_cast<std::ptrdiff_t>(which * hidden);
-            return Numbers(at, at + static_cast<std::ptrdiff_t>(hidden));
-        };
-        const Numbers input = each(gate(0), sigmoid, slope, slope), forget = each(gate(1), sigmoid, slope, slope),
-                      output = each(gate(3), sigmoid, slope, slope);
-        const Numbers fresh = product_of_each(input, bounded(gate(2)));
+        const Numbers now = part_of(x, t, in);
+        const Numbers gates =
+            sum(project(now, in, 4 * hidden, place_of(layer, "weight_ih" + end), place_of(layer, "bias_ih" + end)),
+                of_state(layer, end, 4 * hidden, state));
+        const Numbers input = sigmoid(part_of(gates, 0, hidden)), forget = sigmoid(part_of(gates, 1, hidden)),
+                      output = sigmoid(part_of(gates, 3, hidden));
+        const Numbers fresh = product_of_each(input, bounded(part_of(gates, 2, hidden)));
         cell = t == 0 ? fresh : sum(product_of_each(forget, cell), fresh);
         state = product_of_each(output, bounded(cell));
+        states.insert(states.end(), state.begin(), state.end());
+    }
+    return states;
+}
+
+Reference::Numbers Reference::gru_layer(const Layer& layer, const std::string& end, std::size_t in, const Numbers& x) {
+    const auto hidden = static_cast<std::size_t>(layer.arguments.integer("hidden"));
+    Numbers states, state;
+    for (std::size_t t = 0; t * in < x.size(); ++t) {
+        const Numbers of_input =
+            project(part_of(x, t, in), in, 3 * hidden, place_of(layer, "weight_ih" + end), place_of(layer, "bias_ih" + end));
+        const Numbers beside = of_state(layer, end, 3 * hidden, state);
+        const auto gate = [&](std::size_t which) {
+            return sigmoid(sum(part_of(of_input, which, hidden), part_of(beside, which, hidden)));
+        };
+        const Numbers reset = gate(0), keep = gate(1);
+        const Numbers fresh = bounded(sum(part_of(of_input, 2, hidden), product_of_each(reset, part_of(beside, 2, hidden))));
+        // (1 − z) n + z h
+        const Numbers changed = difference(fresh, product_of_each(keep, fresh));
+        state = t == 0 ? changed : sum(changed, product_of_each(keep, state));
         states.insert(states.end(), state.begin(), state.end());
     }
     return states;
@@ -136,7 +203,8 @@ Reference::Numbers Reference::attention(const Layer& layer, const Numbers& x) {
                     tape_.depends(number(s, 1, i), scale * tape_[number(t, 0, i)]);
                 }
             }
-            const Numbers shares = softmax(scores);
+            const Numbers shares = dropped(softmax(scores), layer.arguments.number("dropout"), drops_,
+                                           ((row_ * heads + head) * positions + t) * positions);
             for (std::size_t i = head * width; i < (head + 1) * width; ++i) {
                 double value = 0.0;
                 for (std::size_t s = 0; s < shares.size(); ++s) value += tape_[shares[s]] * tape_[number(s, 2, i)];

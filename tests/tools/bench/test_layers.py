@@ -104,7 +104,7 @@ class Measured(support.TemporaryFolder):
         self.assertEqual(done.stdout.count("conv2d"), 2)
 
     def test_what_the_direct_engine_does_not_train_is_refused_with_its_words(self):
-        done = self.measure("{layers: [{conv2d: {out: 4, kernel: 3}}, {conv2d: {out: 4, kernel: 3, groups: 2}}, flatten, linear]}")
+        done = self.measure("{layers: [{conv2d: {out: 4, kernel: 3}}, {conv2d: {out: 4, kernel: 3, padding: 3}}, flatten, linear]}")
         self.assertEqual(done.returncode, 2)
-        self.assertIn("training.engine: the direct engine has no conv2d with groups (layer 1)", done.stderr)
+        self.assertIn("training.engine: the direct engine has no conv2d with padding not smaller than its kernel (layer 1)", done.stderr)
         self.assertFalse((self.folder / "out").exists())

@@ -1,0 +1,64 @@
+// Recurrent layers along a sequence, layers on layers, in one direction or in both: what LSTM and GRU share.
+#pragma once
+
+#include "clients/direct/planner.h"
+
+#include <memory>
+
+namespace fedhive::clients::direct {
+
+struct RecurrentPlace {
+    Place of_input, of_state;
+};
+
+/// One layer in one direction.
+struct RecurrentTerms {
+    std::size_t positions = 1, in = 1, hidden = 1;
+    bool backwards = false;  // from the last position to the first
+    RecurrentPlace place{};
+
+    /// The position of a step, and of the step before it; the first step, 0, has none before it.
+    std::size_t at(std::size_t step) const { return backwards ? positions - 1 - step : step; }
+};
+
+/// [positions][in] to [positions][hidden].
+class RecurrentLayer {
+public:
+    RecurrentLayer() = default;
+    RecurrentLayer(const RecurrentLayer&) = delete;
+    RecurrentLayer& operator=(const RecurrentLayer&) = delete;
+    virtual ~RecurrentLayer() = default;
+
+    virtual void reserve(std::size_t examples) = 0;
+    virtual void begin(const Pass& pass) = 0;
+
+    /// x: [examples][positions][in]. Writes states().
+    virtual void forward(const Pass& pass, const float* x, std::size_t examples) = 0;
+
+    /// h, [examples][positions][hidden], until the next forward().
+    virtual const float* states() const = 0;
+
+    /// y_gradient: of h. x_gradient: null: not wanted.
+    virtual void backward(const Pass& pass, const Op* op, const float* x, const float* y_gradient, float* x_gradient,
+                          std::size_t examples) = 0;
+
+    virtual void fused_parameters(std::vector<Range>& ranges) const = 0;
+};
+
+/// out[r] += h[r] · transposed of the step before, for all examples: transposed is [hidden][columns], out [examples][positions]
+/// [columns].
+void add_of_state(const Pass& pass, const RecurrentTerms& terms, std::size_t step, const float* states, const float* transposed,
+                  std::size_t columns, float* out, std::size_t examples);
+
+/// to[r] (+)= gradient[r] · W_hh at a step: to [examples][hidden], gradient [examples][positions][columns].
+void give_to_state(const Pass& pass, const RecurrentTerms& terms, std::size_t step, const float* gradient, std::size_t columns,
+                   float* to, std::size_t examples, bool add);
+
+/// The gradients of W_hh, Σ_r Σ_steps but the first gradient · h of the step before, and of b_hh, Σ_r Σ_steps gradient.
+void write_state_gradients(const Pass& pass, const RecurrentTerms& terms, const float* gradient, std::size_t columns,
+                           const float* states, std::size_t examples);
+
+/// The operation of a layer of kind lstm or gru.
+Made make_recurrent(const Making& making, std::unique_ptr<RecurrentLayer> (*make)(const RecurrentTerms& terms));
+
+}  // namespace fedhive::clients::direct

@@ -1,0 +1,30 @@
+// nn.MultiheadAttention in a graph: the two dozen operations that torch.export makes of it, found as one layer.
+#pragma once
+
+#include "clients/exported/program.h"
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace fedhive::clients {
+
+/// Self-attention of a sequence [B, positions, features], batch first.
+struct FoundAttention {
+    const exported::Node* node = nullptr;  // the operation that messages name
+    const exported::Node* last = nullptr;  // the one that gives the result
+    std::string from;                      // the sequence
+    std::int64_t positions = 0, features = 0, heads = 0;
+    bool causal = false;
+    double dropout = 0.0;
+    std::map<std::string, std::string> called;  // its tensors, by the layer's names for them
+    std::set<const exported::Node*> nodes;      // all its operations; nothing else uses what they give, but for `last`
+};
+
+/// All of a program, in the graph's order. Others, such as attention between two sequences or with a mask that is not causal, are not
+/// found, and their operations are no layers.
+std::vector<FoundAttention> find_attentions(const exported::Program& program);
+
+}  // namespace fedhive::clients
