@@ -81,7 +81,7 @@ namespace {
 
 void add_activations(const PlannedLayer& layer, Activations& sum) {
     const double values = num_values(layer.fit.out);
-    sum.all += values;
+    sum.all += values + layer.fit.kept;
     sum.largest = std::max(sum.largest, values);
     for_each_within(layer, [&](const PlannedLayer& inner) { add_activations(inner, sum); });
 }
@@ -91,7 +91,9 @@ void add_activations(const PlannedLayer& layer, Activations& sum) {
 Activations activations_of(const ModelSpec& spec) {
     Activations sum;
     if (spec.is_graph()) return sum;
-    for (const PlannedLayer& layer : plan_model(spec)) add_activations(layer, sum);
+    const std::vector<PlannedLayer> plan = plan_model(spec);
+    for (const PlannedLayer& layer : plan) add_activations(layer, sum);
+    if (spec.input.vocabulary > 0 || layer_with_buffers(plan) != nullptr) sum.gradients = 2.0 * sum.largest;
     return sum;
 }
 

@@ -54,10 +54,12 @@ double num_frozen(const ModelSpec& spec);
 /// FLOPs of a forward pass over one example (LayerFit::flops).
 double num_flops(const PlannedLayer& layer);
 
-/// Number of values that the layers output for one example: of all layers together, and of the largest. Unknown for a graph: 0.
+/// Number of values that training keeps of one example. Unknown for a graph: 0.
 struct Activations {
-    double all = 0.0;
-    double largest = 0.0;
+    double all = 0.0;      // all layers' outputs, and what they keep besides (LayerFit::kept)
+    double largest = 0.0;  // of one output
+    double gradients =
+        0.0;  // of outputs, where a whole batch goes back at once: on sequences, and with batch norm; else few examples do
 };
 Activations activations_of(const ModelSpec& spec);
 

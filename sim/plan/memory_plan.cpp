@@ -106,7 +106,8 @@ std::uint64_t host_bytes_of_worker(const RunConfig& run, const aggregation::Memo
 std::uint64_t activation_bytes_of_worker(const RunConfig& run, const clients::ModelSpec& model, clients::Engine engine) {
     constexpr double kDirectChunk = 64.0, kOfTheLargest = 5.0;
     const clients::Activations each = clients::activations_of(model);
-    const double trained = static_cast<double>(run.training.batch_size * run.training.clients_at_once) * each.all;
+    const double trained =
+        static_cast<double>(run.training.batch_size * run.training.clients_at_once) * (each.all + each.gradients);
     const double evaluated = engine == clients::Engine::Direct
                                  ? kDirectChunk * each.all
                                  : static_cast<double>(run.evaluation.chunk_size) * kOfTheLargest * each.largest;

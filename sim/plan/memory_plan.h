@@ -22,7 +22,8 @@ struct Experiment;
 std::uint64_t host_bytes_of_worker(const RunConfig& run, const aggregation::Memories& memories, std::uint64_t num_floats,
                                    std::uint64_t most_per_slot);
 
-/// Estimated peak bytes of activations. Training: every layer's output for one batch of each client trained at once.
+/// Estimated peak bytes of activations. Training: every layer's output, what recurrent layers and attention keep besides, and
+/// gradients (clients::Activations), for one batch of each client trained at once.
 /// Evaluation: 64 examples (direct) or the largest few layers of one chunk (LibTorch). Allocators may hold more. 0 for a graph,
 /// whose layers are unknown.
 std::uint64_t activation_bytes_of_worker(const RunConfig& run, const clients::ModelSpec& model, clients::Engine engine);
