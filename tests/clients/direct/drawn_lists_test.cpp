@@ -73,7 +73,7 @@ TEST_SUITE("DrawnLists") {
         for (const clients::ModelSpec& spec : all) {
             CAPTURE(testing::text_of(spec));
             std::size_t compared = 0;
-            for (std::uint64_t seed = 0; seed < 3; ++seed) {
+            for (std::uint64_t seed = 0; seed < 8; ++seed) {
                 const testing::Comparison found = testing::compare({spec, 3, seed});
                 CHECK(found.fault == "");
                 compared += found.near_edge ? 0 : 1;

@@ -136,8 +136,8 @@ inline std::vector<clients::ModelSpec> sequence_networks() {
 /// padding; dense and Winograd ones, before a pool, too.
 inline std::vector<clients::ModelSpec> grouped_networks() {
     clients::LayerList depthwise, multiplied, groups, tiled;
-    depthwise.add("conv2d", {18, 1, 1, 0, 1, 0}).add("batch_norm").add("relu").add("conv2d", {18, 3, 2, 1, 18, 0});
-    depthwise.add("batch_norm").add("relu").add("conv2d", {5, 1}).add("conv2d", {5, 3, 1, 1, 5}).add("relu").add("flatten");
+    depthwise.add("conv2d", {18, 1, 1, 0, 1, 0}).add("batch_norm").add("tanh").add("conv2d", {18, 3, 2, 1, 18, 0});
+    depthwise.add("batch_norm").add("tanh").add("conv2d", {5, 1}).add("conv2d", {5, 3, 1, 1, 5}).add("relu").add("flatten");
     depthwise.add("linear");
     multiplied.add("conv2d", {6, 3, 1, 0, 2}).add("tanh").add("conv2d", {18, 4, 3, 2, 6}).add("relu").add("residual");
     multiplied.add("conv2d", {18, 5, 1, 2, 18}).add("tanh").end().add("flatten").add("linear");
@@ -156,7 +156,7 @@ inline std::vector<clients::ModelSpec> pool_networks() {
     overlapping.add("flatten").add("linear");
     apart.add("conv2d", {5, 1}).add("max_pool", {2, 3}).add("conv2d", {17, 1}).add("avg_pool", {2, 3, 1}).add("flatten");
     apart.add("linear");
-    whole.add("conv2d", {17, 2}).add("relu").add("max_pool", {2, 1}).add("tanh").add("avg_pool").add("flatten").add("linear");
+    whole.add("conv2d", {3, 2}).add("tanh").add("max_pool", {2, 1}).add("avg_pool").add("flatten").add("linear");
     return {listed_model(overlapping, kInput, 5), listed_model(apart, kInput, 5), listed_model(whole, kInput, 5)};
 }
 

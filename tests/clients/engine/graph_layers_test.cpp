@@ -96,13 +96,15 @@ TEST_SUITE("GraphAsLayers") {
             CHECK(graph.layout().fingerprint() == layers.layout().fingerprint());
             CHECK(std::abs(evaluate(layers, figures) - evaluate(graph, figures)) < 1e-5);
             CHECK(std::abs(evaluate(layers, figures) - figures.number("eval")) < 1e-5);
+            // Attention's result is transposed when the graph drops its values: the same draws hit others. Without dropout: below.
+            if (name == "token_encoder" || name == "token_decoder") continue;
             CHECK(std::abs(train(layers, figures) - train(graph, figures)) < 1e-5);
             check_near(layers.gradient(), graph.gradient(), name + ": gradient");
             check_near(layers.parameters(), graph.parameters(), name + ": parameters and buffers");
         }
     }
 
-    TEST_CASE("DirectEngineHasTheGraphsLossAndGradient") {
+    TEST_CASE("WithoutDropoutBothEnginesHaveTheGraphsLossAndGradient") {
         at::set_num_threads(1);
         for (const std::string& name : kBecomeLayers) {
             CAPTURE(name);
@@ -118,6 +120,10 @@ TEST_SUITE("GraphAsLayers") {
             const Figures figures(name);
             const double loss = train(graph, figures);
             spec.as_layers = true;
+            FlatModel layers(spec, aggregation::MemorySpace::Host);
+            initial_parameters(spec, layers.layout(), 1, layers.parameters());
+            CHECK(std::abs(train(layers, figures) - loss) < 1e-5);
+            check_near(layers.gradient(), graph.gradient(), name + " by LibTorch");
             REQUIRE(direct::misfit(spec).empty());
             direct::Network network(spec);
             const at::Tensor examples = figures.examples().contiguous(), labels = figures.tensor("y");
