@@ -49,6 +49,7 @@ struct Birth {
     const char* log;  // null: the parent's standard error
     std::span<const int> inherited;
     pid_t parent;
+    bool on_terminal;
     bool own_group;
 };
 
@@ -68,9 +69,9 @@ void become(const Birth& birth) {
     if (getppid() != birth.parent) _exit(127);
     if (birth.own_group && setpgid(0, 0) != 0) return;
     for (int number = 1; number < NSIG; ++number) signal(number, SIG_DFL);
-    if (!open_as(STDIN_FILENO, "/dev/null", O_RDONLY)) return;
+    if (!birth.on_terminal && !open_as(STDIN_FILENO, "/dev/null", O_RDONLY)) return;
     if (birth.log == nullptr) {
-        dup2(STDERR_FILENO, STDOUT_FILENO);
+        if (!birth.on_terminal) dup2(STDERR_FILENO, STDOUT_FILENO);
     } else {
         if (!open_as(STDOUT_FILENO, birth.log, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK)) return;
         dup2(STDOUT_FILENO, STDERR_FILENO);
@@ -120,7 +121,8 @@ ChildProcess::ChildProcess(const SpawnOptions& options) {
     std::vector<std::string> environment = merged_environment(options.environment);
     const std::string log = options.log.empty() ? "/dev/null" : options.log.string();
     pid_ = give_birth({options.executable.c_str(), pointers(arguments).data(), pointers(environment).data(),
-                       options.to_stderr ? nullptr : log.c_str(), options.inherited, getpid(), options.own_group});
+                       options.to_stderr ? nullptr : log.c_str(), options.inherited, getpid(), options.on_terminal,
+                       options.own_group});
     pidfd_ = static_cast<int>(syscall(SYS_pidfd_open, pid_, 0));
     if (pidfd_ < 0) {
         const Fault fault = os_fault("pidfd_open (needs Linux 5.3 or newer)");

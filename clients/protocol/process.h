@@ -18,8 +18,9 @@ struct SpawnOptions {
     std::vector<std::pair<std::string, std::string>> environment;  // added to this process's own
     std::vector<int> inherited;                                    // descriptors that keep their number in the child
     std::filesystem::path log;                                     // stdout and stderr, appended; empty: /dev/null
-    bool to_stderr = false;  // stdout and stderr are this process's stderr, and there is no log
-    bool own_group = false;  // a terminal's Ctrl-C does not reach it
+    bool to_stderr = false;    // stdout and stderr are this process's stderr, and there is no log
+    bool on_terminal = false;  // with to_stderr: stdin and stdout are this process's own instead
+    bool own_group = false;    // a terminal's Ctrl-C does not reach it
 };
 
 /// Owns a child process: its destructor kills (SIGKILL) and reaps the child if it still runs.

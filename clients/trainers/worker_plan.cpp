@@ -3,6 +3,7 @@
 #include "aggregation/base/error.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace fedhive::clients {
 
@@ -19,6 +20,20 @@ NormalizationPlan NormalizationPlan::of(const Normalization& normalization) {
 
 Normalization NormalizationPlan::get() const {
     return {{mean.begin(), mean.begin() + num_means}, {std.begin(), std.begin() + num_stds}};
+}
+
+std::unique_ptr<PythonClients> make_python_clients(const WorkerPlan& plan, const SharedDataset& dataset, bool on_terminal,
+                                                   std::function<void(bool moved)> while_waiting) {
+    return std::make_unique<PythonClients>(PythonVisits{.visit = plan.visit,
+                                                        .model = plan.model,
+                                                        .memories = plan.memories,
+                                                        .dataset = dataset,
+                                                        .normalization = plan.normalization.get(),
+                                                        .training = plan.training,
+                                                        .optimizer = plan.optimizer,
+                                                        .threads = plan.threads,
+                                                        .on_terminal = on_terminal,
+                                                        .while_waiting = std::move(while_waiting)});
 }
 
 }  // namespace fedhive::clients

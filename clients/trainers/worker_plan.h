@@ -20,8 +20,11 @@
 #include "clients/uploads/upload.h"
 #include "clients/visit/formula_visit.h"
 #include "clients/visit/local_training.h"
+#include "clients/visit/python_clients.h"
 
 #include <array>
+#include <functional>
+#include <memory>
 #include <type_traits>
 
 namespace fedhive::clients {
@@ -77,6 +80,7 @@ struct WorkerPlan {
     Engine engine = Engine::Libtorch;
     Features asked;                   // of the engine, which honours them all
     bool graph = false;               // CUDA: local steps are recorded once and run again
+    VisitHandle visit;                // strategy.visit: whole clients in Python
     FixedText<256> help_for_updates;  // advice in the message about an update that is not finite
 
     /// Of what the model gives for an example, for formulas.
@@ -84,5 +88,9 @@ struct WorkerPlan {
 };
 
 static_assert(std::is_trivially_copyable_v<WorkerPlan>);
+
+/// Clients of the plan's visit, which must be given. on_terminal, while_waiting: as in PythonVisits; all references must outlive them.
+std::unique_ptr<PythonClients> make_python_clients(const WorkerPlan& plan, const SharedDataset& dataset, bool on_terminal,
+                                                   std::function<void(bool moved)> while_waiting);
 
 }  // namespace fedhive::clients

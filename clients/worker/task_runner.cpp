@@ -75,7 +75,7 @@ TaskPhase TaskRunner::unfinished(TaskCell& cell) const {
     return withdrawn() ? TaskPhase::Idle : TaskPhase::Failed;
 }
 
-bool TaskRunner::withdrawn() const { return at_work_->withdrawn.load(std::memory_order_acquire) != 0; }
+bool TaskRunner::withdrawn() const { return at_work_ != nullptr && at_work_->withdrawn.load(std::memory_order_acquire) != 0; }
 
 void TaskRunner::run(TaskCell& cell) {
     worker_.supervision.expect_nothing();

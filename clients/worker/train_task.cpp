@@ -18,8 +18,17 @@ UploadChain upload_chain(const WorkerContext& worker) {
     return {worker.plan.upload, layout, layout.without(worker.local_part.names())};
 }
 
-WholeClients& whole_clients_of(Trainer& trainer, WholeClients& by_steps) {
-    WholeClients* const own = trainer.whole_clients();
+/// Null without strategy.visit. Each batch that a visit takes is a sign of life.
+std::unique_ptr<PythonClients> python_clients_of(const WorkerContext& worker) {
+    if (!worker.plan.visit.given()) return nullptr;
+    return make_python_clients(worker.plan, worker.dataset, !worker.own_process, [&worker](bool moved) {
+        if (moved) worker.supervision.beat();
+        worker.supervision.throw_if_stopping();
+    });
+}
+
+WholeClients& whole_clients_of(Trainer& trainer, WholeClients* python, WholeClients& by_steps) {
+    WholeClients* const own = python != nullptr ? python : trainer.whole_clients();
     return own != nullptr ? *own : by_steps;
 }
 
@@ -30,7 +39,8 @@ TrainTask::TrainTask(WorkerContext& worker)
       upload_(upload_chain(worker)),
       by_steps_(worker.step, std::max<std::uint64_t>(1, worker.plan.clients_at_once),
                 [this]() -> TrainingStep& { return many_rows(); }),
-      clients_(whole_clients_of(worker.trainer, by_steps_)),
+      python_(python_clients_of(worker)),
+      clients_(whole_clients_of(worker.trainer, python_.get(), by_steps_)),
       slot_sum_(worker.arena.geometry().num_floats - worker.plan.memories.floats_behind(), worker.arena.space()),
       figures_(worker.arena.space()) {
     if (worker.plan.reports.has(kWithinClip)) within_clip_ = worker.plan.reports.index_of(kWithinClip);
@@ -171,6 +181,7 @@ void TrainTask::train_rows(TaskCell& cell, const LocalTraining& training, aggreg
     supervision.throw_if_stopping();
     const aggregation::ConstParamSpan began = formulas_ ? begin_formulas(task, training, start) : start;
     supervision.expect(rows_.faults, rows_.row_of(blamed), [&](std::size_t row) { blame(cell, rows_.places[row]); });
+    if (python_) python_->begin(worker_.memories_of(task, rows_.clients.front().client_id));
     clients_.train(training, task.objective, task.round, rows_.clients, began, rows_.results);
     for (std::size_t row = 0; measure_ && row < rows_.results.size(); ++row) {
         rows_.results[row].reports = rows_.measured[row];
@@ -239,6 +250,7 @@ bool TrainTask::write_update(const Task& task, std::uint64_t place, aggregation:
         if (!formulas_->end(memories, local, result, mean_loss_of(figures.loss_sum, figures.examples), result.reports))
             throw worker_.not_finite("what the client tells by class", member);
     }
+    if (python_ && !python_->end(memories)) throw worker_.not_finite("what the client keeps", member);
     bool within = true;
     if (!worker_.dataset.map().is_root(client_id)) {  // the root client's update never leaves the server
         within = upload_.apply(local, start, training.seed, task.round, client_id, task.num_together, memories, task.clip_norm);

@@ -12,6 +12,7 @@
 #include "clients/worker/worker_context.h"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -74,7 +75,8 @@ private:
     std::optional<LocalStep> many_rows_;                  // made on demand
     std::optional<SupervisedStep> supervised_many_rows_;  // around it
     StepClients by_steps_;
-    WholeClients& clients_;  // the trainer's own, or by_steps_
+    std::unique_ptr<PythonClients> python_;  // of strategy.visit
+    WholeClients& clients_;                  // python_, the trainer's own, or by_steps_
     Rows rows_;
     aggregation::SlotSum slot_sum_;
     aggregation::PinnedArray<ClientFigures> figures_;  // of the members of the slot

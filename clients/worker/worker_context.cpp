@@ -11,7 +11,7 @@ void require(bool holds, const char* what) {
 
 WorkerContext::WorkerContext(const ControlBlock& control, std::uint32_t worker, const aggregation::Arena& memory,
                              const SharedDataset& data, const WorkerPlan& its_plan, Trainer& its_trainer,
-                             const std::function<bool()>& asked, bool own_process)
+                             const std::function<bool()>& asked, bool is_worker)
     : block(control),
       arena(memory),
       dataset(data),
@@ -19,7 +19,8 @@ WorkerContext::WorkerContext(const ControlBlock& control, std::uint32_t worker, 
       trainer(its_trainer),
       training(its_plan.training),
       stopping(asked),
-      supervision(control.worker(worker), asked, own_process),
+      own_process(is_worker),
+      supervision(control.worker(worker), asked, is_worker),
       states(its_plan.states_descriptor >= 0
                  ? aggregation::ClientStates::open(its_plan.states_descriptor, data.map().num_clients,
                                                    its_plan.memories.record_floats())

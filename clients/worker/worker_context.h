@@ -24,10 +24,10 @@ void require(bool holds, const char* what);
 
 class WorkerContext {
 public:
-    /// All references must outlive the context. `asked` (whether to stop) and `own_process` are Supervision's.
+    /// All references must outlive the context. `asked` (whether to stop) and `is_worker` (own_process) are Supervision's.
     WorkerContext(const ControlBlock& control, std::uint32_t worker, const aggregation::Arena& memory,
                   const SharedDataset& data, const WorkerPlan& its_plan, Trainer& its_trainer,
-                  const std::function<bool()>& asked, bool own_process);
+                  const std::function<bool()>& asked, bool is_worker);
 
     const ControlBlock& block;
     const aggregation::Arena& arena;
@@ -36,6 +36,7 @@ public:
     Trainer& trainer;
     LocalTraining training;  // the plan's, with what counts of this process's examples
     std::function<bool()> stopping;
+    bool own_process;
     Supervision supervision;
     aggregation::ClientStates states;
     LocalPart local_part;

@@ -21,6 +21,7 @@
 #include "sim/run/run_files.h"
 
 #include <algorithm>
+#include <memory>
 
 namespace fedhive::sim {
 
@@ -176,6 +177,12 @@ clients::ReportValues measured_again(const Experiment& run, clients::Trainer& tr
     return values;
 }
 
+/// Null without strategy.visit.
+std::unique_ptr<clients::PythonClients> python_clients(const Experiment& run) {
+    if (!run.worker_plan.visit.given()) return nullptr;
+    return clients::make_python_clients(run.worker_plan, run.data.dataset, true, [](bool) { clients::throw_if_interrupted(); });
+}
+
 clients::ClientResult train_recorded(const Experiment& run, const std::vector<RecordedClient>& cohort,
                                      const RecordedClient& recorded, const Say& say) {
     const std::uint32_t id = recorded.client_id;
@@ -227,8 +234,14 @@ clients::ClientResult train_recorded(const Experiment& run, const std::vector<Re
     figures.reserve(rows.size());
     for (std::size_t i = 0; i < rows.size(); ++i) rows[i].figures = &figures[i];
     std::vector<clients::ClientResult> results(rows.size());
-    clients::enqueue_clients(step, training, objective, round, rows, began, results);
-    const aggregation::ParamSpan trained = step.parameters_of(row);
+    const std::unique_ptr<clients::PythonClients> python = python_clients(run);
+    if (python) {
+        python->begin(memories);
+        python->train(training, objective, round, rows, began, results);
+    } else {
+        clients::enqueue_clients(step, training, objective, round, rows, began, results);
+    }
+    const aggregation::ParamSpan trained = python ? python->parameters_of(row) : step.parameters_of(row);
     if (formulas && formulas->tables().measures())
         formulas->measure(trainer->evaluation(), trained, run.data.dataset.train(global.space),
                           run.worker_plan.evaluation_chunk, [] { clients::throw_if_interrupted(); });

@@ -1,7 +1,7 @@
 #include "sim/config/method_trace.h"
 
 #include "aggregation/base/error.h"
-#include "aggregation/base/home_folder.h"
+#include "clients/protocol/python_process.h"
 
 #include <unistd.h>
 
@@ -13,20 +13,6 @@
 namespace fedhive::sim {
 
 namespace fs = std::filesystem;
-
-namespace {
-
-/// The folder of the Python package: where FEDHIVE_PYTHONPATH says, the one with the program in it, or that of the program's checkout.
-std::string python_path() {
-    if (const char* given = std::getenv("FEDHIVE_PYTHONPATH"); given != nullptr) return given;
-    if (const fs::path package = package_folder(); !package.empty()) return package.parent_path().string();
-    for (fs::path folder = program_folder(); folder != folder.root_path(); folder = folder.parent_path())
-        if (fs::exists(folder / "scripts/lib/fedhive/method.py")) return (folder / "scripts/lib").string();
-    throw ConfigError(
-        fmt::format("no scripts/lib/fedhive above {}; set FEDHIVE_PYTHONPATH to its folder", program_folder().string()));
-}
-
-}  // namespace
 
 TemporaryFile::TemporaryFile() : path_((fs::temp_directory_path() / "fedhive-method-XXXXXX").string()) {
     const int created = mkstemp(path_.data());
@@ -48,22 +34,12 @@ std::string content_of(const fs::path& file) {
     return text.str();
 }
 
-clients::SpawnOptions python_module(const std::string& module, const std::vector<std::string>& arguments) {
-    const char* given = std::getenv("FEDHIVE_PYTHON");
-    clients::SpawnOptions options;
-    options.executable = "/usr/bin/env";
-    options.arguments = {given != nullptr ? given : "python3", "-m", module};
-    options.arguments.insert(options.arguments.end(), arguments.begin(), arguments.end());
-    options.environment = {{"PYTHONPATH", python_path()}, {"PYTHONDONTWRITEBYTECODE", "1"}};
-    return options;
-}
-
 std::string python_result(const std::string& module, const fs::path& file, const std::vector<std::string>& more) {
     const TemporaryFile result, said;
     std::vector<std::string> arguments{file.string()};
     arguments.insert(arguments.end(), more.begin(), more.end());
     arguments.insert(arguments.end(), {"--out", result.path()});
-    clients::SpawnOptions options = python_module(module, arguments);
+    clients::SpawnOptions options = clients::python_module(module, arguments);
     options.log = said.path();
     clients::ChildProcess python(options);
     while (!python.wait_for(1.0)) {

@@ -1,8 +1,6 @@
 // A method file in Python is run once on symbols, by the Python that is there; what comes back is its box.
 #pragma once
 
-#include "clients/protocol/process.h"
-
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -24,10 +22,6 @@ private:
 
 /// The file's text. Throws ConfigError for a file that cannot be read.
 std::string content_of(const std::filesystem::path& file);
-
-/// To start `python3 -m MODULE ARGUMENTS`, with the fedhive package. FEDHIVE_PYTHON names another Python, FEDHIVE_PYTHONPATH the folder
-/// of the package. Throws ConfigError where that is nowhere.
-clients::SpawnOptions python_module(const std::string& module, const std::vector<std::string>& arguments);
 
 /// What `python3 -m MODULE FILE … --out RESULT` writes. Throws ConfigError with what it says if it fails.
 std::string python_result(const std::string& module, const std::filesystem::path& file,

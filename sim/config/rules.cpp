@@ -17,6 +17,7 @@
 #include "sim/config/sampling_rules.h"
 #include "sim/config/tree_noise.h"
 #include "sim/config/upload_rules.h"
+#include "sim/config/visit_rules.h"
 #include "sim/modes/mode_spec.h"
 
 #include <fmt/format.h>
@@ -366,6 +367,7 @@ void check_rules(const RunConfig& run, const StrategySpec& strategy, const Confi
     collect([&] { check_clients_at_once(run.training, run.mode, source); });
     collect([&] { check_strategy(run, strategy, source); });
     collect([&] { check_mode(run, source); });
+    collect([&] { check_visit(run, source); });
     collect([&] { check_root(run, strategy, source); });
     collect([&] { check_holdout(run, source); });
     collect([&] { check_evaluation(run, source); });

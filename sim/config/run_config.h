@@ -113,15 +113,19 @@ struct TrainingConfig {
 struct StrategyConfig {
     std::string name = "fedavg";
     Weighting weighting = Weighting::Examples;
-    StrategyParts parts;           // complete once loaded: names and values
-    std::filesystem::path file{};  // of a method; absolute once loaded; empty: none
-    std::filesystem::path rule{};  // of a Python file in place of an aggregator; absolute once loaded; empty: none
-    std::string rule_sha256{};     // RuleFile::sha256; empty: unknown
-    std::string gradient{};        // a formula in place of a method's file; empty: none
-    std::string file_sha256{};     // Method::sha256; empty: unknown
+    StrategyParts parts;            // complete once loaded: names and values
+    std::filesystem::path file{};   // of a method; absolute once loaded; empty: none
+    std::filesystem::path rule{};   // of a Python file in place of an aggregator; absolute once loaded; empty: none
+    std::string rule_sha256{};      // RuleFile::sha256; empty: unknown
+    std::filesystem::path visit{};  // of a Python file in place of local training; absolute once loaded; empty: none
+    std::string visit_sha256{};     // VisitFile::sha256; empty: unknown
+    std::string gradient{};         // a formula in place of a method's file; empty: none
+    std::string file_sha256{};      // Method::sha256; empty: unknown
 
     /// The method's name, or that of the catalog.
     const std::string& title() const { return parts.method != nullptr ? parts.method->name : name; }
+    /// Clients keep memories that strategy.visit declares.
+    bool visits_keep() const { return parts.visit != nullptr && !parts.visit->memory.empty(); }
     /// The method needs a slot for each client.
     bool trains_alone() const { return parts.method != nullptr && parts.method->trains_alone(); }
     /// Clients have state for the strategy.
@@ -262,9 +266,10 @@ struct RunConfig {
     /// A step of the upload chain takes its norm from the server, which moves it from round to round.
     bool adapts_clip() const;
 
-    /// Clients have state between rounds: of the strategy, the upload chain, or a local part of the model.
+    /// Clients have state between rounds: of the strategy, its visit, the upload chain, or a local part of the model.
     bool keeps_client_state() const {
-        return strategy.client_state() || strategy.histories() || keeps_residual() || model.has_local_part();
+        return strategy.client_state() || strategy.histories() || strategy.visits_keep() || keeps_residual() ||
+               model.has_local_part();
     }
 
     /// Number of clients; if it is known only from data not yet read, an upper bound.

@@ -2,6 +2,7 @@
 #include "sim/config/method_file.h"
 #include "sim/config/named_methods.h"
 #include "sim/config/rule_check.h"
+#include "sim/config/visit_check.h"
 
 #include <fmt/format.h>
 
@@ -76,36 +77,77 @@ void describe_method(Visitor& visitor, StrategyConfig& strategy) {
     describe_keys(visitor, "file", parts.method->name, parts.of_method, {{parts.method->name, &parts.method->keys}});
 }
 
-/// strategy.rule: Python in place of an aggregator.
-void describe_rule(Visitor& visitor, StrategyConfig& strategy) {
-    visitor.field({.name = "rule",
-                   .target = &strategy.rule,
-                   .default_note = "–",
-                   .may_change = true,
-                   .doc = "A Python file whose function `aggregate` combines the updates of a round, in place of `aggregator`; "
-                          "relative to the config file. It runs once a round, in a process of its own, over shared memory. "
-                          "docs/methods.md."});
-    visitor.field({.name = "rule_sha256",
-                   .target = &strategy.rule_sha256,
+/// A Python file of the user's, given by strategy.KEY, and the key of its SHA-256.
+struct PythonFile {
+    std::string key;
+    std::filesystem::path& file;
+    std::string& sha256;
+    const char* doc;   // of the key
+    const char* kept;  // its copy's name in a run's folder
+};
+
+/// Describes both keys. load: reads the file and returns its SHA-256; throws ConfigError.
+template <typename Load>
+void describe_python(Visitor& visitor, const PythonFile& given, const Load& load) {
+    const std::string sha256_key = given.key + "_sha256";
+    visitor.field({.name = given.key, .target = &given.file, .default_note = "–", .may_change = true, .doc = given.doc});
+    visitor.field({.name = sha256_key,
+                   .target = &given.sha256,
                    .default_note = "computed from the file",
                    .doc = "SHA-256 of that file; another is refused. The resolved config of a run stores it."});
-    if (strategy.rule.empty() && !strategy.rule_sha256.empty())
-        return visitor.refuse("rule_sha256", "is the SHA-256 of strategy.rule, which is missing; remove it, or give the file");
-    if (strategy.rule.empty()) return;
-    StrategyParts& parts = strategy.parts;
-    if (parts.method != nullptr && (parts.method->sets_weights() || parts.method->equal_weights))
-        return visitor.refuse("rule", fmt::format("{} weighs the updates itself; keep one", parts.method->file.string()));
-    try {
-        if (parts.rule == nullptr || parts.rule->file != strategy.rule) parts.rule = load_rule(strategy.rule);
-    } catch (const ConfigError& error) {
-        return visitor.refuse("rule", error.what());
-    }
-    if (!strategy.rule_sha256.empty() && strategy.rule_sha256 != parts.rule->sha256)
+    if (given.file.empty() && !given.sha256.empty())
         return visitor.refuse(
-            "rule_sha256", fmt::format("{} has changed since: its SHA-256 is {}; another rule is another experiment; its run's "
-                                       "folder keeps the former as {}",
-                                       strategy.rule.string(), parts.rule->sha256, kRuleSource));
-    strategy.rule_sha256 = parts.rule->sha256;
+            sha256_key, fmt::format("is the SHA-256 of strategy.{}, which is missing; remove it, or give the file", given.key));
+    if (given.file.empty()) return;
+    std::string found;
+    try {
+        found = load();
+    } catch (const ConfigError& error) {
+        return visitor.refuse(given.key, error.what());
+    }
+    if (!given.sha256.empty() && given.sha256 != found)
+        return visitor.refuse(
+            sha256_key, fmt::format("{} has changed since: its SHA-256 is {}; another {} is another experiment; its run's "
+                                    "folder keeps the former as {}",
+                                    given.file.string(), found, given.key, given.kept));
+    given.sha256 = found;
+}
+
+/// strategy.rule: Python in place of an aggregator.
+void describe_rule(Visitor& visitor, StrategyConfig& strategy) {
+    StrategyParts& parts = strategy.parts;
+    describe_python(
+        visitor,
+        {.key = "rule",
+         .file = strategy.rule,
+         .sha256 = strategy.rule_sha256,
+         .doc = "A Python file whose function `aggregate` combines the updates of a round, in place of `aggregator`; "
+                "relative to the config file. It runs once a round, in a process of its own, over shared memory. "
+                "docs/methods.md.",
+         .kept = kRuleSource},
+        [&] {
+            if (parts.method != nullptr && (parts.method->sets_weights() || parts.method->equal_weights))
+                throw ConfigError(fmt::format("{} weighs the updates itself; keep one", parts.method->file.string()));
+            if (parts.rule == nullptr || parts.rule->file != strategy.rule) parts.rule = load_rule(strategy.rule);
+            return parts.rule->sha256;
+        });
+}
+
+/// strategy.visit: Python in place of local training.
+void describe_visit(Visitor& visitor, StrategyConfig& strategy) {
+    StrategyParts& parts = strategy.parts;
+    describe_python(
+        visitor,
+        {.key = "visit",
+         .file = strategy.visit,
+         .sha256 = strategy.visit_sha256,
+         .doc = "A Python file whose function `visit` is a client's work in a round, in place of local training; relative to "
+                "the config file. Each worker has a Python process that runs it, over shared memory. docs/methods.md.",
+         .kept = kVisitSource},
+        [&] {
+            if (parts.visit == nullptr || parts.visit->file != strategy.visit) parts.visit = load_visit(strategy.visit);
+            return parts.visit->sha256;
+        });
 }
 
 }  // namespace
@@ -124,6 +166,7 @@ void describe_strategy(Visitor& visitor, StrategyConfig& strategy) {
     describe_method(visitor, strategy);
     describe_gradient(visitor, strategy);
     describe_rule(visitor, strategy);
+    describe_visit(visitor, strategy);
     visitor.field(
         {.name = "weighting",
          .target = &strategy.weighting,

@@ -5,6 +5,7 @@
 #include "clients/models/model_plan.h"
 #include "clients/tasks/measures.h"
 #include "clients/uploads/upload.h"
+#include "clients/visit/python_clients.h"
 #include "clients/visit/whole_clients.h"
 #include "sim/fleet/fleet.h"
 #include "sim/machine/machine.h"
@@ -21,6 +22,8 @@ namespace fedhive::sim {
 namespace {
 
 constexpr std::uint64_t kProcessBytes = std::uint64_t{64} << 20;
+constexpr std::uint64_t kPythonBytes = std::uint64_t{32} << 20;  // with NumPy
+constexpr std::uint64_t kPythonWithTorchBytes = std::uint64_t{384} << 20;
 constexpr std::uint64_t kRehearsedSteps = 8;
 
 bool has_whole_gradient(const RunConfig& run) {
@@ -114,13 +117,27 @@ std::uint64_t activation_bytes_of_worker(const RunConfig& run, const clients::Mo
     return static_cast<std::uint64_t>(std::max(trained, evaluated) * sizeof(float));
 }
 
+namespace {
+
+/// The Python process of a worker with strategy.visit, and the segment that they share.
+std::uint64_t python_bytes_of_worker(const Experiment& run) {
+    const VisitFile* const visit = run.config.strategy.parts.visit.get();
+    if (visit == nullptr) return 0;
+    const clients::SharedDataset& dataset = run.data.dataset;
+    return (visit->takes_model ? kPythonWithTorchBytes : kPythonBytes) +
+           clients::python_segment_bytes(run.model.layout.num_floats(), run.model.memories, dataset.map(),
+                                         run.worker_plan.training, dataset.shard(largest_client(dataset)).size());
+}
+
+}  // namespace
+
 std::uint64_t host_bytes_of_worker(const Experiment& run) {
     const std::uint64_t activations = run.resources.space == aggregation::MemorySpace::Host
                                           ? activation_bytes_of_worker(run.config, run.model.spec, run.worker_plan.engine)
                                           : 0;
     return host_bytes_of_worker(run.config, run.model.memories, run.model.layout.num_floats(),
                                 run.resources.slots.largest(run.config.cohort_size())) +
-           activations;
+           activations + python_bytes_of_worker(run);
 }
 
 std::uint64_t device_bytes_beyond_rehearsal(const RunConfig& run, const aggregation::Memories& memories,

@@ -6,6 +6,9 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+#include <vector>
+
 namespace fedhive::sim {
 
 namespace {
@@ -34,6 +37,15 @@ std::vector<MemoryUser> memory_users(const RunConfig& run) {
                          "strategy.name",
                          fmt::format("strategy '{}'", run.strategy.title()),
                          "choose another strategy"});
+    if (run.strategy.visits_keep()) {
+        std::vector<aggregation::MemorySpec> kept;
+        for (const auto& [name, shape] : run.strategy.parts.visit->memory)
+            kept.push_back({.name = name,
+                            .owner = aggregation::MemoryOwner::Client,
+                            .shape = shape,
+                            .change = aggregation::MemoryChange::Set});
+        users.push_back({std::move(kept), "strategy.visit", "strategy.visit", "keep less in MEMORY of strategy.visit"});
+    }
     for (const Chosen& step : run.upload)
         users.push_back({entry_of(clients::upload_catalog(), step.name, "step of an upload").memories, "upload",
                          fmt::format("'{}'", step.name), "remove the upload step"});

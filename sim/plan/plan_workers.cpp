@@ -6,6 +6,7 @@
 #include "sim/plan/reports.h"
 #include "sim/plan/task_plan.h"
 #include "sim/plan/upload_plan.h"
+#include "sim/plan/visit_text.h"
 #include "sim/round/divergence.h"
 #include "sim/round/mode.h"
 
@@ -61,6 +62,7 @@ clients::WorkerPlan plan_workers(const RunConfig& config, const Mode& mode, cons
     plan.engine = resources.engine_choice.engine;
     plan.asked = resources.engine_choice.asked;
     plan.graph = config.training.graph && resources.space == MemorySpace::Cuda;
+    plan.visit = handle_of(server.source_of_visit.get());
     plan.help_for_updates.set(help_for_updates(config));
     return plan;
 }

@@ -7,6 +7,7 @@
 #include "sim/plan/client_states_plan.h"
 #include "sim/plan/reports.h"
 #include "sim/plan/upload_plan.h"
+#include "sim/plan/visit_text.h"
 #include "sim/round/python_rule.h"
 
 #include <algorithm>
@@ -48,7 +49,8 @@ ServerSide ServerSide::make(const LoadedConfig& loaded, const ModelSetup& model,
             .mixing = std::move(mixing),
             .least_updates = least,
             .accountant =
-                run.privacy.wanted() ? std::optional(PrivacyAccountant(mechanism_of(run), *run.privacy.delta)) : std::nullopt};
+                run.privacy.wanted() ? std::optional(PrivacyAccountant(mechanism_of(run), *run.privacy.delta)) : std::nullopt,
+            .source_of_visit = visit_text(loaded, model, arena.space())};
 }
 
 void ServerSide::begin_with(const FirstModel& first) const {

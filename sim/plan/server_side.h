@@ -4,6 +4,7 @@
 #include "aggregation/math/host_view.h"
 #include "aggregation/memory/arena.h"
 #include "aggregation/memory/client_states.h"
+#include "aggregation/memory/shared_segment.h"
 #include "sim/config/loaded_config.h"
 #include "sim/plan/model_setup.h"
 #include "sim/privacy/accountant.h"
@@ -23,6 +24,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -39,9 +41,10 @@ struct ServerSide {
     Attackers attackers;
     Weighing weighing;
     Mixing mixing;
-    FurtherSums further{};                          // that the server's formulas read
-    std::uint64_t least_updates = 1;                // with fewer of them a round makes no server step
-    std::optional<PrivacyAccountant> accountant{};  // with `privacy`
+    FurtherSums further{};                                          // that the server's formulas read
+    std::uint64_t least_updates = 1;                                // with fewer of them a round makes no server step
+    std::optional<PrivacyAccountant> accountant{};                  // with `privacy`
+    std::unique_ptr<aggregation::SharedSegment> source_of_visit{};  // visit_text(); null: clients train by an engine
 
     /// Before the first model. `arena`: outlives this. `folder`: the run's, for client state in a file; empty: it is in memory
     /// in any case. Throws ConfigError if the clients' state does not fit.

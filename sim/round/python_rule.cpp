@@ -4,19 +4,12 @@
 #include "aggregation/base/error.h"
 #include "aggregation/math/update_list.h"
 #include "aggregation/memory/shared_segment.h"
-#include "clients/protocol/process.h"
-#include "sim/config/method_trace.h"
+#include "clients/protocol/python_process.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <fcntl.h>
-#include <poll.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -42,84 +35,26 @@ using nlohmann::json;
 
 namespace {
 
-/// A pipe's two ends; the child gets one of them by its number.
-class Pipe {
-public:
-    Pipe() {
-        if (pipe2(ends_.data(), O_CLOEXEC) != 0) throw os_fault("pipe");
-    }
-    ~Pipe() {
-        close_end(0);
-        close_end(1);
-    }
-    Pipe(const Pipe&) = delete;
-    Pipe& operator=(const Pipe&) = delete;
-
-    int read_end() const { return ends_[0]; }
-    int write_end() const { return ends_[1]; }
-    void close_end(std::size_t end) {
-        if (ends_[end] >= 0) close(std::exchange(ends_[end], -1));
-    }
-
-private:
-    std::array<int, 2> ends_{-1, -1};
-};
-
 /// The Python process, asked by one JSON object a line.
 class RuleProcess {
 public:
-    explicit RuleProcess(const RuleFile& file) : name_(file.file.string()) {
-        clients::SpawnOptions options = python_module(
-            "fedhive.rule",
-            {file.file.string(), "--serve", std::to_string(requests_.read_end()), std::to_string(answers_.write_end())});
-        options.inherited = {requests_.read_end(), answers_.write_end()};
-        options.to_stderr = true;
-        options.own_group = true;
-        child_.emplace(options);
-        requests_.close_end(0);
-        answers_.close_end(1);
-    }
+    explicit RuleProcess(const RuleFile& file)
+        : name_(file.file.string()), python_({.module = "fedhive.rule", .file = name_}) {}
 
     /// Throws ConfigError with the file's own error, Fault if there is no answer.
     json ask(const json& request) {
-        const std::string line = request.dump() + "\n";
-        for (std::size_t at = 0; at < line.size();) {
-            const ssize_t written = write(requests_.write_end(), line.data() + at, line.size() - at);
-            if (written < 0 && errno != EINTR) throw Fault(how_it_ended());
-            if (written > 0) at += static_cast<std::size_t>(written);
-        }
-        json answer = json::parse(line_of_answer());
+        const std::int64_t start = now_ns();
+        json answer = json::parse(python_.ask(request.dump(), [&] {
+            if (seconds_between(start, now_ns()) > kLongestRule)
+                throw Fault(fmt::format("{} has taken longer than {} s for a round", name_, kLongestRule));
+        }));
         if (answer.contains("error")) throw ConfigError(fmt::format("strategy.rule: {}", answer["error"].get<std::string>()));
         return answer;
     }
 
 private:
-    std::string line_of_answer() {
-        std::string line;
-        const std::int64_t start = now_ns();
-        std::array<char, 4096> some{};
-        while (line.empty() || line.back() != '\n') {
-            pollfd one{answers_.read_end(), POLLIN, 0};
-            if (poll(&one, 1, 200) > 0) {
-                const ssize_t count = read(one.fd, some.data(), some.size());
-                if (count == 0) throw Fault(how_it_ended());
-                if (count > 0) line.append(some.data(), static_cast<std::size_t>(count));
-            }
-            if (seconds_between(start, now_ns()) > kLongestRule)
-                throw Fault(fmt::format("{} has taken longer than {} s for a round", name_, kLongestRule));
-        }
-        return line;
-    }
-
-    std::string how_it_ended() {
-        child_->wait_for(5.0);
-        const auto end = child_->end();
-        return fmt::format("the Python process of {} {}", name_, end ? end->text : "does not answer");
-    }
-
     std::string name_;
-    Pipe requests_, answers_;
-    std::optional<clients::ChildProcess> child_{};
+    clients::PythonProcess python_;
 };
 
 json tensors_of(const aggregation::Layout& layout) {

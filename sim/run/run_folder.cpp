@@ -72,6 +72,8 @@ RunLock write_first_files(RunLock lock, const RunConfig& config, const std::stri
     }
     if (const RuleFile* rule = config.strategy.parts.rule.get(); rule != nullptr)
         write_file(lock.folder() / kRuleSource, rule->source);
+    if (const VisitFile* visit = config.strategy.parts.visit.get(); visit != nullptr)
+        write_file(lock.folder() / kVisitSource, visit->source);
     write_file(lock.folder() / "config.yaml", to_yaml(config));
     return lock;
 }

@@ -114,13 +114,15 @@ std::string describe_input(const clients::ExampleShape& shape) {
 /// The engine of local steps and the reason for it, and its settings that differ from the default.
 std::string describe_steps(const Experiment& run) {
     const TrainingConfig& training = run.config.training;
-    std::string text;
+    const VisitFile* const visit = run.config.strategy.parts.visit.get();
+    std::string text =
+        visit != nullptr ? fmt::format("visits      Python {} · evaluation ", visit->file.filename().string()) : "steps       ";
     const bool on_host = run.resources.space == aggregation::MemorySpace::Host;
     if (run.worker_plan.engine == clients::Engine::Direct) {
         const std::string kernels = direct_kernels(run.resources.space);
-        text += fmt::format("steps       by the direct engine, {} kernels{}\n", kernels, clients::direct::remark_on(kernels));
+        text += fmt::format("by the direct engine, {} kernels{}\n", kernels, clients::direct::remark_on(kernels));
     } else {
-        text += fmt::format("steps       by LibTorch: {}\n", run.resources.engine_choice.why);
+        text += fmt::format("by LibTorch: {}\n", run.resources.engine_choice.why);
     }
     const bool is_tf32 = training.precision == clients::Precision::TF32;
     if (is_tf32 && on_host) text += "steps       tf32 is the same as f32 on the CPU\n";

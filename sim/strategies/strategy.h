@@ -17,6 +17,7 @@
 #include "sim/strategies/local_rule.h"
 #include "sim/strategies/method.h"
 #include "sim/strategies/rule_file.h"
+#include "sim/strategies/visit_file.h"
 
 #include <memory>
 #include <string>
@@ -87,9 +88,10 @@ struct StrategyParts {
     Chosen pre_aggregation{};
     Chosen aggregator{};
     Chosen server{};
-    std::shared_ptr<const Method> method{};  // of strategy.file: the parts called kFormula are its own; null: none
-    Values of_method{};                      // the values of its keys
-    std::shared_ptr<const RuleFile> rule{};  // of strategy.rule, in place of an aggregator; null: none
+    std::shared_ptr<const Method> method{};    // of strategy.file: the parts called kFormula are its own; null: none
+    Values of_method{};                        // the values of its keys
+    std::shared_ptr<const RuleFile> rule{};    // of strategy.rule, in place of an aggregator; null: none
+    std::shared_ptr<const VisitFile> visit{};  // of strategy.visit, in place of local training; null: none
 };
 
 /// The local rule of the parts, whose names are complete.

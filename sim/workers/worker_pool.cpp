@@ -84,7 +84,8 @@ void WorkerPool::spawn(std::uint32_t worker) {
     spawn.environment = worker_environment(plan_.threads);
     spawn.environment.insert(spawn.environment.end(), environment_.begin(), environment_.end());
     spawn.inherited = {block_.descriptor(), plan_.data_descriptor};
-    for (const int shared : {plan_.arena_descriptor, plan_.states_descriptor, plan_.model.exported.descriptor})
+    for (const int shared :
+         {plan_.arena_descriptor, plan_.states_descriptor, plan_.model.exported.descriptor, plan_.visit.descriptor})
         if (shared >= 0) spawn.inherited.push_back(shared);
     if (!logs_.empty()) spawn.log = logs_ / fmt::format("worker-{}.log", worker);
     processes_[worker] = std::make_unique<clients::ChildProcess>(spawn);

@@ -65,7 +65,7 @@ TEST_SUITE("ResumeRefused") {
             "A resumed run may change: rounds, workers, mps, client_state, data.root, data.train, data.test, data.shared, "
             "model.file, "
             "training.clients_per_slot, "
-            "training.graph, strategy.file, strategy.rule, "
+            "training.graph, strategy.file, strategy.rule, strategy.visit, "
             "stop.test_accuracy, stop.test_top5_accuracy, stop.test_balanced_accuracy, stop.test_macro_f1, stop.test_mse, "
             "stop.test_mae, stop.test_perplexity, failures.policy, "
             "failures.attempts, failures.deadline_s, checkpoint.every, "

@@ -36,6 +36,8 @@ def __getattr__(name):
         return getattr(importlib.import_module(f"fedhive.{_STARTS[name]}"), name)
     if name.startswith("__") or not is_reading():
         raise AttributeError(f"module 'fedhive' has no attribute '{name}'")
+    if name == "visit":
+        fail("fh.visit: a client's whole work in Python is a file of its own, which strategy.visit names; docs/methods.md")
     if name in NOT_YET:
         fail(f"fh.{name}: not yet in a method file")
     return fail(unknown("fh's function", name, __all__))

@@ -20,7 +20,7 @@ from .errors import ConfigError, Mistake, mistake_at, package_error
 
 # The keys of a config that are paths; a test compares with `fedhive reference`.
 PATHS = {"arrivals", "data.root", "data.train", "data.test", "data.partition.file", "model.file", "model.init", "strategy.file", "strategy.rule",
-         "devices.trace", "devices.availability.trace"}
+         "strategy.visit", "devices.trace", "devices.availability.trace"}
 _ARRAYS = ("x", "y", "x_test", "y_test")
 
 

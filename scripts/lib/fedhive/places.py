@@ -37,4 +37,4 @@ GIVEN = frozenset(name for place in PLACES.values() for name in place.vectors + 
 CLIENT_PLACES = ("gradient", "after", "second", "start", "end", "judge")  # in the order in which they are read
 
 # Parts of methods that fedhive knows in other ways, if at all: a method file names them in vain.
-NOT_YET = frozenset(["visit", "train", "root", "step", "gram"])
+NOT_YET = frozenset(["train", "root", "step", "gram"])

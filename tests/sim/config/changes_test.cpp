@@ -67,6 +67,7 @@ TEST_CASE("KeysThatMayChangeAreThoseThatCannotChangeWhatIsDone") {
                                                              "training.graph",
                                                              "strategy.file",
                                                              "strategy.rule",
+                                                             "strategy.visit",
                                                              "stop.test_accuracy",
                                                              "stop.test_top5_accuracy",
                                                              "stop.test_balanced_accuracy",

@@ -145,7 +145,8 @@ TEST_CASE("EveryKeyIsRead") {
         "loss {\nname cross_entropy\nlabel_smoothing 0x1p-2\nclass_weights 0x1p+0 0x1p-1 \nbalanced false\n}\n"
         "}\n"
         "sampling {\nname fixed\nclients 0x1p+3 0x1.cp+2 0x1.8p+2 0x1.4p+2 0x1p+2 0x1.8p+1 0x1p+1 0x0p+0 \n}\n"
-        "strategy {\nname fedadam\nfile \nfile_sha256 \ngradient \nrule \nrule_sha256 \nweighting uniform\nlocal "
+        "strategy {\nname fedadam\nfile \nfile_sha256 \ngradient \nrule \nrule_sha256 \nvisit \nvisit_sha256 \nweighting "
+        "uniform\nlocal "
         "plain\npre_aggregation none\naggregator median\nserver adam\nserver_lr 0x1p+1\nbeta1 0x0p+0\n"
         "beta2 0x1p-1\ntau 0x1p+2\n}\n"
         "attack {\nname none\n}\nprivacy {\nepsilon none\ndelta none\n}\nmode {\nname synchronous\nquorum none\n}\n"
@@ -338,7 +339,8 @@ TEST_CASE("QuickstartSpellsOutEveryKeyThatApplies") {
                                                                "strategy.gradient"};
             const bool alternative = alternatives.contains(path) || path.starts_with("data.root") ||
                                      path.starts_with("seeds.") || path.starts_with("strategy.file") ||
-                                     path.starts_with("strategy.rule") || path.starts_with("privacy.");
+                                     path.starts_with("strategy.rule") || path.starts_with("strategy.visit") ||
+                                     path.starts_with("privacy.");
             if ((field.when && !field.when->holds()) || alternative) return;
             const std::string text = source_.error(path, "x").what();  // "FILE:LINE: path: x", or no line where it is left out
             CHECK_MESSAGE(text.find("quickstart.yaml: ") == std::string::npos, "quickstart.yaml does not show ", path);

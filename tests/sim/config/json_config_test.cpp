@@ -102,9 +102,12 @@ std::vector<std::string> texts_with_every_key() {
     texts.push_back("data: {format: csv, train: /, test: /, target: y, client: who}\nmodel: {name: lr}\n");
     texts.push_back(data + "model: {name: lr}\nstrategy: {file: " +
                     (fedhive::testing::source_folder() / "configs/methods/fedprox.py").string() + "}\n");
-    if (fedhive::testing::python_has_numpy())
+    if (fedhive::testing::python_has_numpy()) {
         texts.push_back(data + "model: {name: lr}\nstrategy: {rule: " +
                         (fedhive::testing::source_folder() / "configs/rules/median.py").string() + "}\n");
+        texts.push_back(data + "model: {name: lr}\nstrategy: {visit: " +
+                        (fedhive::testing::source_folder() / "configs/visits/fedavg_numpy.py").string() + "}\n");
+    }
     return texts;
 }
 
@@ -166,8 +169,10 @@ TEST_CASE("EveryWordOfEveryKeyIsReadInQuotes") {
     describe(all, defaults);
     CHECK(all.words.size() > 50);
     if (!fedhive::testing::python_has_numpy()) {
-        MESSAGE("skipped: strategy.rule, since there is no NumPy in .deps/python (scripts/setup --tests)");
-        std::erase_if(all.words, [](const auto& one) { return one.first.starts_with("strategy.rule"); });
+        MESSAGE("skipped: strategy.rule and strategy.visit, since there is no NumPy in .deps/python (scripts/setup --tests)");
+        std::erase_if(all.words, [](const auto& one) {
+            return one.first.starts_with("strategy.rule") || one.first.starts_with("strategy.visit");
+        });
     }
     for (const auto& [path, words] : all.words) CHECK_MESSAGE(read.contains(path), path, " is in none of the texts");
 }

@@ -294,6 +294,9 @@ inline void reconcile(RunConfig& run, unsigned seed) {
     run.strategy.rule.clear();
     run.strategy.rule_sha256.clear();
     run.strategy.parts.rule = nullptr;
+    run.strategy.visit.clear();
+    run.strategy.visit_sha256.clear();
+    run.strategy.parts.visit = nullptr;
     run.strategy.gradient.clear();
     run.strategy.parts.method.reset();
     if (run.strategy.parts.local.name == kFormula) run.strategy.parts.local = {strategy_spec(run.strategy.name).local};

@@ -1,0 +1,67 @@
+// A Python process of the fedhive package, asked by one line of text at a time: a rule (sim/round/python_rule.h), a worker's visits
+// (clients/visit/python_clients.h).
+//
+//   this process                          python3 -m MODULE FILE --serve FD FD
+//     ask(line)              ─▶             reads a line
+//                            ◀─             writes a line
+#pragma once
+
+#include "clients/protocol/process.h"
+
+#include <array>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace fedhive::clients {
+
+/// To start `python3 -m MODULE ARGUMENTS`, with the fedhive package. FEDHIVE_PYTHON names another Python, FEDHIVE_PYTHONPATH the folder
+/// of the package. Throws ConfigError where that is nowhere.
+SpawnOptions python_module(const std::string& module, const std::vector<std::string>& arguments);
+
+/// A pipe's two ends, which this process owns; the child gets one of them by its number.
+class Pipe {
+public:
+    Pipe();
+    ~Pipe();
+    Pipe(const Pipe&) = delete;
+    Pipe& operator=(const Pipe&) = delete;
+
+    int read_end() const { return ends_[0]; }
+    int write_end() const { return ends_[1]; }
+    void close_read_end() { close_end(0); }
+    void close_write_end() { close_end(1); }
+
+private:
+    void close_end(std::size_t end);
+
+    std::array<int, 2> ends_{-1, -1};
+};
+
+struct PythonOptions {
+    std::string module;                                              // "fedhive.rule"
+    std::string file;                                                // the user's
+    std::vector<std::pair<std::string, std::string>> environment{};  // added to this process's own
+    std::vector<int> inherited{};                                    // descriptors
+    bool on_terminal = false;  // stdin and stdout are this process's, so that a debugger can talk; else stdout is its stderr
+};
+
+class PythonProcess {
+public:
+    /// Starts it. The destructor kills it, as the kernel does when the calling thread ends. Throws Fault if it cannot start.
+    explicit PythonProcess(const PythonOptions& options);
+
+    /// Writes `line`, which has no line break, and returns the line that is answered. `while_waiting`: called about twenty times a
+    /// second; if it throws, the process is in the middle of something, and must go. Throws Fault if the process ends.
+    std::string ask(const std::string& line, const std::function<void()>& while_waiting);
+
+private:
+    std::string how_it_ended();
+
+    std::string file_;
+    Pipe requests_, answers_;
+    std::optional<ChildProcess> child_{};
+};
+
+}  // namespace fedhive::clients

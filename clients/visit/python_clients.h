@@ -1,0 +1,120 @@
+// Whole clients by a function of the user's, in Python (strategy.visit). Each worker has one Python process, which runs the visits of
+// the clients that the worker trains; fedhive/visit.py has its side. The worker stays what it is: it claims tasks, is supervised,
+// and writes updates; the Python process ends with it.
+//
+//   one segment that both map:
+//     [ taken | vector | memory | x | y | order | ends ]     batches taken; the model, [P]; what the client keeps; its examples, gathered
+//                                                            and normalised; positions of all batches in them; where each batch ends
+#pragma once
+
+#include "aggregation/math/client_optimizer.h"
+#include "aggregation/memory/layout.h"
+#include "aggregation/memory/memories.h"
+#include "aggregation/memory/shared_segment.h"
+#include "clients/data/batches.h"
+#include "clients/data/shared_dataset.h"
+#include "clients/models/catalog.h"
+#include "clients/protocol/python_process.h"
+#include "clients/visit/whole_clients.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace fedhive::clients {
+
+/// The user's file, as text in a segment that workers inherit: {"file": path, "source": its text, "memory": names}. Plain data.
+struct VisitHandle {
+    int descriptor = -1;
+    std::uint64_t bytes = 0;
+
+    bool given() const { return descriptor >= 0; }
+};
+
+/// What the visits of a run have in common; the references must outlive the clients.
+struct PythonVisits {
+    VisitHandle visit;
+    const ModelSpec& model;
+    const aggregation::Memories& memories;
+    const SharedDataset& dataset;
+    Normalization normalization;
+    const LocalTraining& training;
+    const aggregation::OptimizerOptions& optimizer;
+    int threads = 1;
+    bool on_terminal = false;  // the function talks to this process's terminal: for a debugger
+
+    /// Called about twenty times a second while the function runs; may throw, which ends the Python process. moved: whether it has
+    /// taken a batch since the last call.
+    std::function<void(bool moved)> while_waiting;
+};
+
+/// Bytes of the segment for clients with at most `examples` examples.
+std::uint64_t python_segment_bytes(std::uint64_t num_floats, const aggregation::Memories& memories, const DatasetMap& data,
+                                   const LocalTraining& training, std::uint64_t examples);
+
+/// Trains one client at a time.
+///
+/// Order    batches and draws are keyed by (seed, purpose, round, client_id), as enqueue_clients() has them; the function gets the
+///          order of the examples and the key of a generator. Bits are the function's own.
+/// Memory   the segment, as large as the largest client needs, and the Python process.
+class PythonClients final : public WholeClients {
+public:
+    /// Starts the Python process and waits until it has read the file. Throws Fault with its message if it cannot.
+    explicit PythonClients(PythonVisits visits);
+
+    /// Before train(): what the client keeps, 0 if that is nothing yet.
+    void begin(const aggregation::VisitMemories& memories);
+
+    std::size_t num_rows() const override { return 1; }
+    bool rows_share_steps() const override { return false; }
+
+    /// Throws TaskFailed with FILE:LINE and the error for what the function raises, for what it may not return, and if its process
+    /// ends; and what while_waiting throws. The process is started anew for the next client where it had to go.
+    void train(const LocalTraining& plan, const Objective& objective, std::uint32_t round, std::span<const RowClient> clients,
+               aggregation::ConstParamSpan global, std::span<ClientResult> results) override;
+
+    aggregation::ParamSpan parameters_of(std::size_t row) override;
+
+    /// After train(): writes what the client keeps from now on, where it is wanted. False if a number is not finite.
+    bool end(const aggregation::VisitMemories& memories) const;
+
+private:
+    /// Where the parts begin, in bytes.
+    struct Places {
+        std::uint64_t taken = 0, vector = 0, memory = 0, x = 0, y = 0, order = 0, ends = 0, all = 0;
+    };
+    struct Kept {
+        std::string name;
+        std::uint64_t offset = 0, floats = 0;  // in the part
+    };
+    friend std::uint64_t python_segment_bytes(std::uint64_t, const aggregation::Memories&, const DatasetMap&,
+                                              const LocalTraining&, std::uint64_t);
+    static Places places_for(std::uint64_t num_floats, std::uint64_t memory_floats, const DatasetMap& data,
+                             const LocalTraining& training, std::uint64_t examples);
+
+    template <typename T>
+    std::span<T> part(std::uint64_t offset, std::uint64_t count) const {
+        return {reinterpret_cast<T*>(segment_->data() + offset), count};
+    }
+    void start();
+    std::string ask(const std::string& request);
+    std::uint64_t write_order(const LocalTraining& plan, std::uint32_t round, const RowClient& client);
+    void zero_padding();
+
+    PythonVisits visits_;
+    BatchGather gather_;
+    aggregation::Layout layout_;
+    std::string file_, source_;
+    std::vector<Kept> kept_;
+    std::uint64_t memory_floats_ = 0;
+    Places places_;
+    std::optional<aggregation::SharedSegment> segment_{};
+    std::optional<PythonProcess> process_{};
+    std::vector<std::uint32_t> positions_;  // 0, 1, …
+    std::uint64_t seen_taken_ = 0;
+};
+
+}  // namespace fedhive::clients

@@ -1,0 +1,161 @@
+"""A model's layers as modules of PyTorch, whose parameters and buffers are views of one flat vector and have fedhive's names. Needs PyTorch.
+
+A layer is a dict: {"kind": …, "name": prefix of its tensors' names, "in": shape of its input, "arguments": {…}}; one of kind "residual" has
+"residual", a list of layers, and perhaps "shortcut", another. docs/models.md describes the kinds.
+"""
+import torch
+from torch import nn
+
+
+class _Alike:
+    """A batch with one value of each channel is normalised by the running statistics, which stay."""
+
+    def forward(self, x):
+        """Returns x normalised."""
+        if self.training and x.numel() <= x.size(1):
+            return nn.functional.batch_norm(x, self.running_mean, self.running_var, self.weight, self.bias, False, self.momentum, self.eps)
+        return super().forward(x)
+
+
+class _BatchNorm1d(_Alike, nn.BatchNorm1d):
+    pass
+
+
+class _BatchNorm2d(_Alike, nn.BatchNorm2d):
+    pass
+
+
+class _Lstm(nn.LSTM):
+    """The features of the last position, or of all."""
+
+    def __init__(self, features, hidden, layers, all_positions):
+        super().__init__(features, hidden, layers, batch_first=True)
+        self.all_positions = all_positions
+
+    def forward(self, x):
+        """x: [B, T, features]. Returns [B, T, hidden] or [B, hidden]."""
+        states = super().forward(x)[0]
+        return states if self.all_positions else states[:, -1]
+
+
+class _Attention(nn.MultiheadAttention):
+    """Attention of a sequence to itself."""
+
+    def __init__(self, features, heads, causal):
+        super().__init__(features, heads, batch_first=True)
+        self.causal = causal
+
+    def forward(self, x):
+        """x: [B, T, features]. Returns the same shape."""
+        later = torch.ones(x.size(1), x.size(1), dtype=torch.bool, device=x.device).triu(1) if self.causal else None
+        return super().forward(x, x, x, attn_mask=later, need_weights=False)[0]
+
+
+class _Position(nn.Module):
+    """Adds a row of a table to each position."""
+
+    def __init__(self, shape):
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(shape))
+
+    def forward(self, x):
+        """x: [B, T, features]. Returns the same shape."""
+        return x + self.weight
+
+
+class _LastPosition(nn.Module):
+    def forward(self, x):
+        """x: [B, T, features]. Returns [B, features]."""
+        return x[:, -1]
+
+
+MAKERS = {
+    "linear": lambda shape, out: nn.Linear(shape[-1], out),
+    "conv2d": lambda shape, out, kernel, stride, padding, groups, bias: nn.Conv2d(shape[0], out, kernel, stride, padding, groups=groups, bias=bias),
+    "max_pool": lambda shape, size: nn.MaxPool2d(size),
+    "avg_pool": lambda shape, size: nn.AvgPool2d(size) if size else nn.AdaptiveAvgPool2d(1),
+    "relu": lambda shape: nn.ReLU(),
+    "tanh": lambda shape: nn.Tanh(),
+    "gelu": lambda shape: nn.GELU(),
+    "dropout": lambda shape, p: nn.Dropout(p),
+    "dropout2d": lambda shape, p: nn.Dropout2d(p),
+    "flatten": lambda shape: nn.Flatten(),
+    "batch_norm": lambda shape: (_BatchNorm2d if len(shape) == 3 else _BatchNorm1d)(shape[0]),
+    "group_norm": lambda shape, groups: nn.GroupNorm(groups, shape[0]),
+    "layer_norm": lambda shape, each_position: nn.LayerNorm(shape[-1:] if each_position else shape),
+    "embedding": lambda shape, dim, tokens: nn.Embedding(tokens, dim),
+    "lstm": lambda shape, hidden, layers, all_positions: _Lstm(shape[1], hidden, layers, all_positions),
+    "position": lambda shape: _Position(shape),
+    "attention": lambda shape, heads, causal: _Attention(shape[1], heads, causal),
+    "last_position": lambda shape: _LastPosition(),
+}  # by kind: of the input's shape and the layer's arguments
+
+
+class _Residual:
+    """A sum of two lists of layers; an empty one is the input. No module: its layers are modules of the model."""
+
+    def __init__(self, around, layer):
+        self.inner = [around.add(one) for one in layer["residual"]]
+        self.shortcut = [around.add(one) for one in layer.get("shortcut", [])]
+
+    def __call__(self, x):
+        return _run(self.inner, x) + _run(self.shortcut, x)
+
+
+def _run(steps, x):
+    for step in steps:
+        x = step(x)
+    return x
+
+
+class Model(nn.Module):
+    """A list of layers. Each is a submodule under its name, so that names of parameters are fedhive's: "conv1.weight", "block1.0.bn1.bias"."""
+
+    def __init__(self, layers):
+        """Raises KeyError for a kind of layer that has no module."""
+        super().__init__()
+        self._steps = [self.add(layer) for layer in layers]
+
+    def add(self, layer):
+        """Adds a layer's modules; returns what computes it."""
+        if layer["kind"] == "residual":
+            return _Residual(self, layer)
+        module = MAKERS[layer["kind"]](list(layer["in"]), **layer["arguments"])
+        *folders, name = layer["name"].split(".")
+        place = self
+        for folder in folders:
+            if folder not in place._modules:
+                place.add_module(folder, nn.Module())
+            place = place._modules[folder]
+        place.add_module(name, module)
+        return module
+
+    def forward(self, x):
+        """x: [B, …], an example's shape behind. Returns the last layer's output."""
+        return _run(self._steps, x)
+
+
+def kinds_without_module(layers):
+    """Returns the kinds of layers that have no module, in order."""
+    found = []
+    for layer in layers:
+        if layer["kind"] == "residual":
+            found += kinds_without_module(layer["residual"]) + kinds_without_module(layer.get("shortcut", []))
+        elif layer["kind"] not in MAKERS:
+            found.append(layer["kind"])
+    return found
+
+
+def over_vector(layers, tensors):
+    """Returns the model with `tensors`, {name: tensor}, as its parameters and buffers; it has no others. Raises KeyError as Model."""
+    with torch.device("meta"):  # no initial values are drawn
+        model = Model(layers)
+    for name, module in list(model.named_modules()):
+        prefix = f"{name}." if name else ""
+        for own in list(module._parameters):
+            if module._parameters[own] is not None:
+                setattr(module, own, nn.Parameter(tensors[prefix + own]))
+        for own in list(module._buffers):
+            # num_batches_tracked only counts
+            setattr(module, own, torch.tensor(0) if own == "num_batches_tracked" else tensors[prefix + own])
+    return model

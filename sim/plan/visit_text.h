@@ -1,0 +1,21 @@
+// strategy.visit on its way to the workers: the file's text in a segment that they inherit, so that a change of the file changes nothing.
+#pragma once
+
+#include "aggregation/memory/shared_segment.h"
+#include "clients/visit/python_clients.h"
+#include "sim/config/loaded_config.h"
+#include "sim/plan/model_setup.h"
+
+#include <memory>
+
+namespace fedhive::sim {
+
+/// The segment of clients::VisitHandle; null without strategy.visit. Throws ConfigError for a GPU, and for a module of PyTorch of a model
+/// that has none: a graph, or one with frozen parameters.
+std::unique_ptr<aggregation::SharedSegment> visit_text(const LoadedConfig& loaded, const ModelSetup& model,
+                                                       aggregation::MemorySpace space);
+
+/// The handle of that segment; not given for null.
+clients::VisitHandle handle_of(const aggregation::SharedSegment* text);
+
+}  // namespace fedhive::sim
