@@ -40,6 +40,7 @@ enum class Purpose : std::uint32_t {
     RootExamples = 24,
     ClipCount = 25,
     TreeNoise = 26,
+    Broadcast = 27,
 };
 
 /// Counter-based stream: block i of the stream is Philox4x32-10(key = seed, counter = (i, purpose, round, client)).

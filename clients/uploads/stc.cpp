@@ -2,7 +2,7 @@
 //
 //   the k largest |u_i| become sign(u_i) · μ, the others 0;   μ = mean of these |u_i|
 //
-// Differs   only on the way up; the paper compresses the server's update likewise. Its residual is a step error_feedback before.
+// Differs   its residual is a step error_feedback before. Both ways, as in the paper: in `upload` and in `download`.
 #include "clients/uploads/compressed.h"
 
 #include <algorithm>

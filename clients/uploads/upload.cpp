@@ -66,13 +66,24 @@ UploadSpec stc();
 UploadSpec drive();
 UploadSpec eden();
 UploadSpec laplace_noise();
+UploadSpec priv_unit();
 UploadSpec error_feedback();
 
 const std::vector<UploadSpec>& upload_catalog() {
     static const std::vector<UploadSpec> catalog = {
-        clip(),          adaptive_clip(), gaussian_noise(), laplace_noise(), sign_flip(),     random_update(),
-        scaled_update(), top_k(),         random_k(),       stc(),           quantize(),      sign(),
-        terngrad(),      drive(),         eden(),           fp16(),          error_feedback()};
+        clip(),          adaptive_clip(), gaussian_noise(), laplace_noise(), priv_unit(), sign_flip(),
+        random_update(), scaled_update(), top_k(),          random_k(),      stc(),       quantize(),
+        sign(),          terngrad(),      drive(),          eden(),          fp16(),      error_feedback()};
+    return catalog;
+}
+
+const std::vector<UploadSpec>& download_catalog() {
+    static const std::vector<UploadSpec> catalog = [] {
+        std::vector<UploadSpec> compressing;
+        for (const UploadSpec& spec : upload_catalog())
+            if (spec.shrink != nullptr || spec.keeps_residual()) compressing.push_back(spec);
+        return compressing;
+    }();
     return catalog;
 }
 
@@ -124,7 +135,7 @@ bool UploadChain::apply(aggregation::ParamSpan local, aggregation::ConstParamSpa
                         std::uint32_t round, std::uint32_t client_id, std::uint64_t num_together,
                         const aggregation::VisitMemories& memories, double clip_norm) {
     if (plan_.size == 0) return true;
-    if (scratch_.span().size == 0) scratch_ = aggregation::ParamBuffer(local.size, local.space);
+    reserve(local);
     Stream keys(seed, Purpose::Upload, round, client_id);
     aggregation::ParamSpan after;  // of the residual
     Upload upload{local, global, scratch_, layout_, sent_, plan_, 0, client_id, num_together, clip_norm};
@@ -144,6 +155,24 @@ bool UploadChain::apply(aggregation::ParamSpan local, aggregation::ConstParamSpa
     }
     if (after.size > 0) write_residual(upload, after);
     return upload.within_clip;
+}
+
+void UploadChain::compress(aggregation::ParamSpan sent, aggregation::ConstParamSpan before, std::uint64_t seed,
+                           std::uint32_t round) {
+    reserve(sent);
+    Stream keys(seed, Purpose::Broadcast, round);
+    Upload upload{sent, before, scratch_, layout_, sent_, plan_};
+    for (std::uint32_t i = 0; i < plan_.size; ++i) {
+        upload.key = keys.next_u64();
+        const UploadSpec& spec = upload_catalog().at(plan_.steps[i].kind);
+        if (!spec.keeps_residual()) spec.apply(upload, plan_.steps[i]);
+        upload.has_left_out = upload.has_left_out || spec.leaves_out;
+        upload.keeps_residual = upload.keeps_residual || spec.keeps_residual();
+    }
+}
+
+void UploadChain::reserve(aggregation::ParamSpan like) {
+    if (scratch_.span().size == 0) scratch_ = aggregation::ParamBuffer(like.size, like.space);
 }
 
 void UploadChain::add_residual(const Upload& upload, aggregation::ConstParamSpan before) {

@@ -79,10 +79,13 @@ struct UploadSpec {
     bool noise_of_sum = false;  // a share of noise, which in a sum of updates is the first key times that norm; the last step
     bool leaves_out = false;    // most parameters, so it comes before what rounds those that are left
     bool rounds = false;        // … and rounds these itself
-    bool hides = false;         // noise makes a single update private
+    bool hides = false;         // noise makes a single update private, for the key `epsilon`
+    bool needs_clip = false;    // takes the norm of a clip before it, which must not adapt
     /// What a client keeps of one update for its next one: what steps behind take off it; all of them compress.
     std::vector<aggregation::MemorySpec> memories{};
     void (*apply)(Upload& upload, const UploadStep& step) = nullptr;  // null: the chain itself does the work
+    /// Length of what leaves an update of this many values, as a multiple of the clip's norm; null: at most that.
+    double (*stretch)(const UploadStep& step, std::uint64_t values) = nullptr;
     /// Updates a size for this step; null: the step does not compress.
     void (*shrink)(UploadSize& size, const UploadStep& step) = nullptr;
 
@@ -91,6 +94,9 @@ struct UploadSpec {
 
 /// All kinds of steps, in the order of REFERENCE.md.
 const std::vector<UploadSpec>& upload_catalog();
+
+/// Those that also compress what the server sends: steps that compress, and error_feedback.
+const std::vector<UploadSpec>& download_catalog();
 
 /// A step by its name, with the values of its keys. The name must exist.
 UploadStep upload_step(const std::string& name, const Values& values);
@@ -132,7 +138,16 @@ public:
                std::uint32_t client_id, std::uint64_t num_together, const aggregation::VisitMemories& memories = {},
                double clip_norm = 0.0);
 
+    /// sent <- before + C(sent - before), by steps that compress: what the server sends of `sent` to clients that have `before`. An
+    /// error_feedback among them changes no bit: what is lost stays in the difference to what clients have; steps after it do not
+    /// scale up.
+    ///
+    /// Shapes   both [P], in one memory space.
+    /// Order    keyed by (seed, round, step of the chain).
+    void compress(aggregation::ParamSpan sent, aggregation::ConstParamSpan before, std::uint64_t seed, std::uint32_t round);
+
 private:
+    void reserve(aggregation::ParamSpan like);
     void add_residual(const Upload& upload, aggregation::ConstParamSpan before);
     void write_residual(const Upload& upload, aggregation::ParamSpan after) const;
 

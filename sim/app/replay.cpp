@@ -191,12 +191,13 @@ clients::ClientResult train_recorded(const Experiment& run, const std::vector<Re
     const ServerSide& server = run.server;
     const aggregation::VisitMemories memories{
         .all = &run.model.memories,
-        .region = server.state.region(),
+        .region = server.state.sent_region(),
         .record = server.client_states.floats() > 0 ? server.client_states.of(id) : aggregation::ConstParamSpan(),
         .slot = {},
         .beside = {}};
     aggregation::ParamBuffer room;
-    const aggregation::ConstParamSpan global = run.model.local_part.start(server.state.model(), memories, room);
+    const aggregation::ConstParamSpan sent = run.model.memories.of(memories.region, aggregation::kModel);
+    const aggregation::ConstParamSpan global = run.model.local_part.start(sent, memories, room);
     std::vector<clients::RowClient> rows = rows_with(run, cohort, id);
     const auto its = std::find_if(rows.begin(), rows.end(), [&](const auto& row) { return row.client_id == id; });
     const auto row = static_cast<std::size_t>(its - rows.begin());
@@ -308,6 +309,7 @@ bool replay_row(const ReplayOptions& options, const std::vector<RecordedRound>& 
                         ? ""
                         : fmt::format(", after running rounds {} to {} again", first + 1, recorded.sent_round - 1)));
     const std::string difference = run_recorded_rounds(run, record, recorded.sent_round - 1);
+    run.server.broadcast.prepare(run.server.state);
     const clients::ClientResult result =
         train_recorded(run, record[static_cast<std::size_t>(options.round - 1)].clients, recorded, say);
     return compare(run, result, recorded, difference, say);

@@ -185,6 +185,12 @@ void describe_upload(Visitor& visitor, Chosen& step) {
     describe_keys(visitor, "name", step.name, step.values, choices_of(catalog));
 }
 
+void describe_download(Visitor& visitor, Chosen& step) {
+    const auto& catalog = clients::download_catalog();
+    visitor.field({.name = "name", .target = &step.name, .choices = names_of(catalog), .required = true, .doc = "As the steps of `upload` of these names, with the same keys; error_feedback: the next step compresses what the model has changed by since what clients have, so what it loses is sent later."});
+    describe_keys(visitor, "name", step.name, step.values, choices_of(catalog));
+}
+
 void describe_attack(Visitor& visitor, Chosen& attack) {
     const auto& catalog = aggregation::attack_catalog();
     visitor.begin({.name = "attack", .flow = true,
@@ -368,6 +374,19 @@ void describe(Visitor& visitor, RunConfig& run) {
                        [](Visitor& each) {
                            Chosen step;
                            describe_upload(each, step);
+                       }});
+    visitor.items({.name = "download",
+                   .doc =
+                       "Steps that compress the model that the server sends, once a round, in their order: all clients of the "
+                       "round train from what they decompress, and the server keeps its exact model, which is evaluated and "
+                       "stored. Only in mode synchronous. If it is left out, the model is sent as it is. docs/strategies.md.",
+                   .size = [&run] { return run.download.size(); },
+                   .resize = [&run](std::size_t size) { run.download.assign(size, {}); },
+                   .item = [&run](Visitor& each, std::size_t index) { describe_download(each, run.download[index]); },
+                   .example =
+                       [](Visitor& each) {
+                           Chosen step;
+                           describe_download(each, step);
                        }});
     describe_attack(visitor, run.attack);
     describe_privacy(visitor, run.privacy);

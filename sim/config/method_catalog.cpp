@@ -152,6 +152,9 @@ void add_combinations(Entries& entries) {
         "QSGD: Alistarh et al. 2017 (arXiv:1610.02132): random rounding to levels");
     add("fedpaq", Family::Compression, "upload", "upload: [{name: quantize}]",
         "FedPAQ: Reisizadeh et al. 2020 (arXiv:1909.13014): FedAvg with rounded updates of a part of the clients");
+    add("compressed_broadcast", Family::Compression, "download", "download: [{name: eden, bits: 4}]",
+        "compressed broadcast: Caldas et al. 2018 (arXiv:1812.07210): clients train from a rotated and rounded model; with "
+        "error_feedback first, its changes are compressed");
     add("weak_dp", Family::Robust, "upload", "upload: [{name: clip}, {name: gaussian_noise, multiplier: 0.01}]",
         "weak differential privacy: Sun et al. 2019 (arXiv:1911.07963): clipping and a little noise, against backdoors");
     add("fedbuff", Family::Modes, "mode.name", "mode: {name: semi_async, quorum: 10}",

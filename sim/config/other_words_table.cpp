@@ -93,6 +93,9 @@ const std::vector<OtherWords>& other_words() {
         {"upload",
          "compression compressor compress quantization quantize sparsification differential_privacy dp "
          "noise_multiplier"},
+        {"download",
+         "downlink downlink_compression broadcast_compression server_compression compress_download download_compression "
+         "quantized_broadcast"},
         {"attack.name", "attacks attacker attackers adversary byzantine_attack attack_type attack_name .type .kind"},
         {"attack.share", ".fraction .ratio .rate attack_ratio byzantine_fraction byzantine_ratio malicious_fraction"}};
     return rows;
@@ -170,6 +173,7 @@ const std::vector<OtherValues>& other_values() {
         {"upload.name", "ternary", "terngrad"},
         {"upload.name", "sparse_ternary sparse_ternary_compression", "stc"},
         {"upload.name", "laplace ldp local_dp laplacian", "laplace_noise"},
+        {"upload.name", "priv_unit2 privunit2 duchi", "priv_unit"},
         {"upload.name", "hadamard rotation", "drive"},
         {"upload.name", "randk", "random_k"},
         {"upload.name", "sparsify sparsification", "top_k"},

@@ -7,6 +7,7 @@
 #include "clients/tasks/learning_task.h"
 #include "clients/tasks/loss.h"
 #include "sim/config/attack_rules.h"
+#include "sim/config/download_rules.h"
 #include "sim/config/fields.h"
 #include "sim/config/local_part_rules.h"
 #include "sim/config/measure_rules.h"
@@ -372,6 +373,7 @@ void check_rules(const RunConfig& run, const StrategySpec& strategy, const Confi
     collect([&] { check_holdout(run, source); });
     collect([&] { check_evaluation(run, source); });
     collect([&] { check_upload(run, who_keeps_state(run, strategy), source); });
+    collect([&] { check_download(run, source); });
     collect([&] { check_attack(run, source); });
     collect([&] { check_tree_noise(run, source); });
     collect([&] { check_privacy(run, source); });

@@ -47,11 +47,19 @@ std::vector<std::string> RunConfig::measures() const {
 
 bool RunConfig::has_attackers() const { return aggregation::attack_spec(attack.name).craft != nullptr; }
 
-bool RunConfig::keeps_residual() const {
-    return std::any_of(upload.begin(), upload.end(), [](const Chosen& step) {
+namespace {
+
+bool any_keeps_residual(const std::vector<Chosen>& steps) {
+    return std::any_of(steps.begin(), steps.end(), [](const Chosen& step) {
         return entry_of(clients::upload_catalog(), step.name, "step of an upload").keeps_residual();
     });
 }
+
+}  // namespace
+
+bool RunConfig::keeps_residual() const { return any_keeps_residual(upload); }
+
+bool RunConfig::sends_changes() const { return any_keeps_residual(download); }
 
 bool RunConfig::adapts_clip() const {
     return std::any_of(upload.begin(), upload.end(), [](const Chosen& step) {

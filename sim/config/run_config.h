@@ -246,8 +246,9 @@ struct RunConfig {
     FailuresConfig failures;
     CheckpointConfig checkpoint;
     std::vector<FaultConfig> faults;
-    std::vector<Chosen> upload;  // steps of the chain (clients/uploads/upload.h)
-    Chosen attack{"none"};       // of colluding clients (aggregation/attacks)
+    std::vector<Chosen> upload;    // steps of the chain (clients/uploads/upload.h)
+    std::vector<Chosen> download;  // steps that compress what the server sends (clients/uploads/upload.h)
+    Chosen attack{"none"};         // of colluding clients (aggregation/attacks)
     PrivacyConfig privacy;
     DevicesConfig devices;  // clock virtual
 
@@ -263,6 +264,10 @@ struct RunConfig {
 
     /// Clients keep a residual of their upload chain for the next update.
     bool keeps_residual() const;
+    /// The server compresses what it sends.
+    bool sends_compressed() const { return !download.empty(); }
+    /// It compresses the change of its model since what clients have, not the model.
+    bool sends_changes() const;
     /// A step of the upload chain takes its norm from the server, which moves it from round to round.
     bool adapts_clip() const;
 

@@ -15,34 +15,6 @@ namespace fedhive::sim {
 
 namespace {
 
-/// Steps that compress come last; those that leave values out come before those that round the rest.
-void check_compression(const RunConfig& run, const std::function<void(const std::string&)>& refuse) {
-    std::string compressed, rounded;
-    bool waits = false;  // for a step that leaves a residual
-    for (std::size_t i = 0; i < run.upload.size(); ++i) {
-        const auto& spec = entry_of(clients::upload_catalog(), run.upload[i].name, "step of an upload");
-        const bool compresses = spec.shrink != nullptr;
-        if (waits && !compresses)
-            refuse(
-                fmt::format("item {}: '{}' must not follow 'error_feedback', which stores what later steps drop or round off; "
-                            "move it before error_feedback",
-                            i, spec.name));
-        if (!compressed.empty() && !compresses)
-            refuse(
-                fmt::format("item {}: '{}' must not follow '{}', because it would change the compressed update; move it before",
-                            i, spec.name, compressed));
-        if (!compressed.empty() && spec.leaves_out)
-            refuse(fmt::format("item {}: '{}' drops values, so no step before it may compress; remove '{}', or move it after",
-                               i, spec.name, compressed));
-        if (!rounded.empty() && compresses)
-            refuse(fmt::format("item {}: '{}' has already rounded the update; remove '{}'", i, rounded, spec.name));
-        if (compresses) compressed = spec.name;
-        if (compresses && (!spec.leaves_out || spec.rounds)) rounded = spec.name;
-        waits = spec.keeps_residual();
-    }
-    if (waits) refuse("'error_feedback' stores what later steps drop or round off, but no such step follows; add one after it");
-}
-
 /// A residual belongs to one client, and must be settled by the end of the round in which its update arrives.
 void check_residual(const RunConfig& run, const ConfigSource& source) {
     if (!run.keeps_residual()) return;
@@ -67,6 +39,21 @@ void check_adaptive_clip(const RunConfig& run, const std::function<void(const st
                             i, run.upload[i].name, run.mode.name));
         if (found++ > 0)
             refuse(fmt::format("item {}: a second '{}'; allowed: one, which has the round's only norm", i, run.upload[i].name));
+    }
+}
+
+/// A step that takes the norm of a clip needs one whose norm nobody is told anything of.
+void check_clip_before(const RunConfig& run, const std::function<void(const std::string&)>& refuse) {
+    const clients::UploadSpec* clip = nullptr;
+    for (std::size_t i = 0; i < run.upload.size(); ++i) {
+        const auto& spec = entry_of(clients::upload_catalog(), run.upload[i].name, "step of an upload");
+        if (spec.needs_clip && clip == nullptr)
+            refuse(fmt::format("item {}: '{}' takes the norm of a clip step before it; add {{name: clip, norm: ...}} before it",
+                               i, spec.name));
+        if (spec.needs_clip && clip->adapts)
+            refuse(fmt::format("item {}: '{}' would hide what '{}' tells the server of each update; use clip in its place", i,
+                               spec.name, clip->name));
+        if (spec.bounds) clip = &spec;
     }
 }
 
@@ -122,6 +109,33 @@ void check_client_memories(const RunConfig& run, const std::string& keeps_state,
 
 }  // namespace
 
+void check_compression(const std::vector<Chosen>& steps, const std::function<void(const std::string&)>& refuse) {
+    std::string compressed, rounded;
+    bool waits = false;  // for a step that leaves a residual
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+        const auto& spec = entry_of(clients::upload_catalog(), steps[i].name, "step of an upload");
+        const bool compresses = spec.shrink != nullptr;
+        if (waits && !compresses)
+            refuse(
+                fmt::format("item {}: '{}' must not follow 'error_feedback', which stores what later steps drop or round off; "
+                            "move it before error_feedback",
+                            i, spec.name));
+        if (!compressed.empty() && !compresses)
+            refuse(
+                fmt::format("item {}: '{}' must not follow '{}', because it would change the compressed update; move it before",
+                            i, spec.name, compressed));
+        if (!compressed.empty() && spec.leaves_out)
+            refuse(fmt::format("item {}: '{}' drops values, so no step before it may compress; remove '{}', or move it after",
+                               i, spec.name, compressed));
+        if (!rounded.empty() && compresses)
+            refuse(fmt::format("item {}: '{}' has already rounded the update; remove '{}'", i, rounded, spec.name));
+        if (compresses) compressed = spec.name;
+        if (compresses && (!spec.leaves_out || spec.rounds)) rounded = spec.name;
+        waits = spec.keeps_residual();
+    }
+    if (waits) refuse("'error_feedback' stores what later steps drop or round off, but no such step follows; add one after it");
+}
+
 void check_upload(const RunConfig& run, const std::string& keeps_state, const ConfigSource& source) {
     if (run.upload.empty()) return;
     const auto refuse = [&](const std::string& problem) { throw source.error("upload", problem); };
@@ -134,8 +148,9 @@ void check_upload(const RunConfig& run, const std::string& keeps_state, const Co
         refuse(fmt::format("has {} steps; allowed: at most {}", run.upload.size(), clients::UploadPlan::kMostSteps));
     check_residual(run, source);
     check_adaptive_clip(run, refuse);
+    check_clip_before(run, refuse);
     check_noise(run, source, refuse);
-    check_compression(run, refuse);
+    check_compression(run.upload, refuse);
 }
 
 }  // namespace fedhive::sim

@@ -152,7 +152,7 @@ std::vector<double> ChunkWork::measure(const ServerState& server, const clients:
     Task task;
     task.kind = TaskKind::Measure;
     task.round = told_round(server.round);
-    task.global_index = server.global_index;
+    task.global_index = server.sent_index();
     task.deadline_s = deadline_s * static_cast<double>(size);
     place(clients);
     const Part part = clients_part(clients, data, size);

@@ -186,14 +186,16 @@ std::vector<std::optional<double>> Fleet::measure(ServerState& server, const Coh
     double longest_s = 0.0;
     for (const std::uint32_t client : clients) {
         steps = std::max(steps, divide_up(workload_.examples_of_candidate(client), plan_.training.batch_size));
-        longest_s = std::max(longest_s, workload_.measuring_s(client).value_or(0.0));
-        measured_.down += workload_.traffic_to_measure().down;
+        longest_s = std::max(longest_s, workload_.measuring_s(server, client).value_or(0.0));
+        measured_.down += workload_.traffic_to_measure(server, client).down;
     }
     std::vector<std::optional<double>> told;
     for (const double value : chunk_work_.measure(server, dataset_.map(), clients, deadlines_.of_client(steps), steps)) {
         told.push_back(std::isfinite(value) ? std::optional(value) : std::nullopt);
-        if (told.back()) measured_.up += workload_.traffic_to_measure().up;
+        if (told.back()) measured_.up += sizeof(double);
     }
+    if (server.sent && server.sent->by_changes())
+        server.sent->asked.insert(server.sent->asked.end(), clients.begin(), clients.end());
     if (!before_measuring_s_) before_measuring_s_ = server.now_s;
     server.now_s += longest_s;
     return told;

@@ -5,6 +5,7 @@
 #include "sim/fleet/faults.h"
 #include "sim/modes/mode.h"
 #include "sim/ranks/ranks.h"
+#include "sim/round/sent_model.h"
 #include "sim/round/slot_plan.h"
 
 #include <cstdint>
@@ -28,6 +29,7 @@ struct FleetOptions {
     bool groups_updates = false;                     // the server's rule combines means of groups of updates
     bool personalized = false;                       // each of these clients' own model as well
     std::uint64_t model_bytes = 0;                   // of its parameters, without padding
+    ModelBytes sent_bytes;                           // of what is sent in its place, if the server compresses it
     std::uint64_t update_bytes = 0;                  // of an update on its way up, after the upload chain
     std::uint64_t report_bytes = 0;                  // of a client's reports, which come up beside its update
     std::uint64_t activation_bytes = 0;              // of an example, at the cut of a split model

@@ -26,8 +26,11 @@ void Flights::pull_down(const CountedCohort& counted, ServerState& server, const
         flight.task.first = options_.slots.shared() ? first : slot;
         for (std::uint64_t i = first; i < first + count; ++i) {
             const std::uint32_t draws = counted.draws.empty() ? 1 : counted.draws[i];
-            flight.clients.push_back(
-                {.client_id = cohort[i], .weight = strategy.weight(workload_.num_examples(cohort[i])) * draws, .draws = draws});
+            flight.clients.push_back({.client_id = cohort[i],
+                                      .weight = strategy.weight(workload_.num_examples(cohort[i])) * draws,
+                                      .draws = draws,
+                                      .model_bytes = workload_.bytes_to(server, cohort[i])});
+            if (server.sent && server.sent->by_changes()) server.sent->asked.push_back(cohort[i]);
         }
         flight.task.num_together = options_.mode.num_together(cohort.size());
         if (options_.mode.late_join) flight.task.repeat = sent_in_round_[cohort[first]]++;
@@ -46,7 +49,7 @@ Flight Flights::new_flight(const ServerState& server, const Strategy& strategy) 
     flight.sent_round = server.round;
     flight.version = server.version;
     flight.task.objective = strategy.objective_in(server.round);
-    flight.task.global_index = server.global_index;
+    flight.task.global_index = server.sent_index();
     flight.task.clip_norm = server.clip_norm;
     return flight;
 }

@@ -60,9 +60,11 @@ std::uint64_t Workload::local_steps(const Flight& flight) const {
 }
 
 Traffic Workload::traffic_of(const Flight& flight, std::uint32_t client_id) const {
+    const auto client = std::ranges::lower_bound(flight.clients, client_id, {}, &Participant::client_id);
+    const bool is_its = client != flight.clients.end() && client->client_id == client_id && client->model_bytes;
     Traffic traffic = options_.mode.traffic({.examples = examples_of(flight, client_id),
                                              .steps = steps_of(flight, client_id),
-                                             .model_bytes = options_.model_bytes,
+                                             .model_bytes = is_its ? *client->model_bytes : options_.model_bytes,
                                              .update_bytes = options_.update_bytes,
                                              .activation_bytes = options_.activation_bytes,
                                              .in_flight = options_.mode.in_flight});

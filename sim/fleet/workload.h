@@ -7,6 +7,7 @@
 #include "sim/fleet/deadlines.h"
 #include "sim/fleet/due_key.h"
 #include "sim/round/flight.h"
+#include "sim/round/server_state.h"
 
 #include <cstdint>
 #include <optional>
@@ -34,11 +35,17 @@ public:
     std::uint64_t examples_of_candidate(std::uint32_t client_id) const {
         return examples_to_measure(plan_.of_candidates, client_id);
     }
+    /// Bytes of the model that a client of this round is sent, with what goes beside it.
+    std::uint64_t bytes_to(const ServerState& server, std::uint32_t client_id) const {
+        return server.sent ? server.sent->bytes_to(client_id, options_.sent_bytes) : options_.model_bytes;
+    }
     /// What a candidate is sent and sends: a model, and its measure.
-    Traffic traffic_to_measure() const { return {options_.model_bytes, sizeof(double)}; }
+    Traffic traffic_to_measure(const ServerState& server, std::uint32_t client_id) const {
+        return {bytes_to(server, client_id), sizeof(double)};
+    }
     /// Simulated seconds of such a pass, there and back; empty on the wall clock.
-    std::optional<double> measuring_s(std::uint32_t client_id) const {
-        return order_.trip_s(client_id, examples_of_candidate(client_id), traffic_to_measure());
+    std::optional<double> measuring_s(const ServerState& server, std::uint32_t client_id) const {
+        return order_.trip_s(client_id, examples_of_candidate(client_id), traffic_to_measure(server, client_id));
     }
     /// Examples whose training takes as long as the task: examples_of(), and those of a pass that measures, if there is one.
     std::uint64_t examples_in_time(const Flight& flight, std::uint32_t client_id) const;

@@ -12,6 +12,7 @@
 #include "sim/plan/one_rank.h"
 #include "sim/plan/plan_workers.h"
 #include "sim/plan/recorded_arrivals.h"
+#include "sim/plan/upload_plan.h"
 #include "sim/plan/warnings.h"
 #include "sim/plan/worker_probe.h"
 #include "sim/record/run_record.h"
@@ -110,6 +111,7 @@ void fit_device(Experiment& run, const LoadedConfig& loaded, bool trains) {
         const Strategy& strategy = run.server.strategy;
         strategy.aggregator->zero_init(run.model.travels.num_floats(), resources.space);
         run.server.attackers.reserve(run.model.travels.num_floats(), resources.space);
+        run.server.broadcast.reserve(run.model.layout.num_floats(), resources.space);
         strategy.server_optimizer->moments(run.model.travels.num_floats(), resources.space);
         one = rehearse_worker(run, free_bytes, trains);
     });
@@ -218,6 +220,10 @@ FleetOptions Experiment::fleet_options() const {
         return bytes_of_memories(model.memories, model.local_part, goes);
     };
     options.model_bytes = sent.num_values() * sizeof(float) + bytes_beside(&aggregation::Memory::down);
+    if (config.sends_compressed())
+        options.sent_bytes = {.whole = sent.num_values() * sizeof(float),
+                              .each = clients::upload_size(download_plan(config), sent).bytes(),
+                              .beside = bytes_beside(&aggregation::Memory::down)};
     options.update_bytes = clients::upload_size(worker_plan.upload, sent).bytes() + bytes_beside(&aggregation::Memory::up);
     options.report_bytes = worker_plan.reports.bytes();
     options.activation_bytes = model.cut.activation_floats * sizeof(float);

@@ -90,7 +90,7 @@ std::uint64_t vectors_of_worker(const RunConfig& run, const aggregation::Memorie
             vectors += 2;  // for the selection of values
     for (const Chosen& step : run.upload)
         if (entry_of(clients::upload_catalog(), step.name, "step of an upload").hides)
-            ++vectors;  // the update whose norm it takes
+            vectors += 2;  // the update whose norm it takes, and what is drawn
     const auto at_once = static_cast<std::uint64_t>(run.training.clients_at_once);
     if (at_once > 1) vectors += at_once * (2 + state_vectors);
     if (most_per_slot > 1) vectors += static_cast<std::uint64_t>(std::bit_width(most_per_slot)) - 1;  // partial sums

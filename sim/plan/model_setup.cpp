@@ -34,7 +34,7 @@ void require_model_memory(const LoadedConfig& loaded, const clients::ModelSpec& 
     if (placement.space == MemorySpace::Host && vectors_that_fit >= 1.0) {
         const Mode planned = make_mode(config);
         vectors =
-            planned.num_globals() +
+            planned.num_globals() + (config.sends_compressed() ? 1 : 0) +
             plan_slots(config, placement.space, static_cast<std::uint64_t>(count), placement.num_workers).num_slots(planned);
     }
     if (static_cast<double>(vectors) <= vectors_that_fit) return;

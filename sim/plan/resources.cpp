@@ -48,7 +48,7 @@ ArenaGeometry geometry_of(const RunConfig& run, const Placement& placement, cons
                         num_slots * ArenaGeometry::padded(num_floats) >= kSharedBytes;
     return {.num_floats = num_floats,
             .num_slots = num_slots,
-            .num_globals = mode.num_globals(),
+            .num_globals = mode.num_globals() + (run.sends_compressed() ? 1 : 0),
             .exchange_floats = exchange_floats(model.cut, run),
             .num_aggregates = shared ? 1U : 0U,
             .frozen_floats = model.frozen.num_floats(),

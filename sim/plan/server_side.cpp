@@ -38,9 +38,13 @@ ServerSide ServerSide::make(const LoadedConfig& loaded, const ModelSetup& model,
     const ClipNorm clip(upload, run.all_seeds().training, reports_of(run));
     ServerState state(arena, mode.velocity_index, model.memories);
     state.clip_norm = clip.first();
+    if (run.sends_compressed())
+        state.send_from(static_cast<std::uint32_t>(arena.geometry().num_globals - 1), run.sends_changes() ? num_clients : 0);
     return {.strategy = std::move(strategy),
             .client_states = make_client_states(loaded, model.memories, num_clients, ranks, folder),
             .state = std::move(state),
+            .broadcast =
+                Broadcast(download_plan(run), run.sends_changes(), run.all_seeds().training, model.layout, model.local_part),
             .missing_noise = MissingNoise(upload, run.all_seeds().training, model.layout, model.local_part, mode),
             .tree_noise = TreeNoise(noise_tree_of(run), upload, run.all_seeds().training, model.layout, model.local_part),
             .clip = clip,
@@ -73,6 +77,7 @@ std::vector<aggregation::Moment> ServerSide::moments() const {
     const aggregation::ConstParamSpan region = state.region();
     std::vector<aggregation::Moment> all = strategy.server_optimizer->moments(region.size, region.space);
     for (const aggregation::Moment& moment : weighing.moments()) all.push_back(moment);
+    if (state.sent && state.sent->by_changes()) all.push_back({"sent", state.sent_region()});
     return all;
 }
 

@@ -10,6 +10,7 @@
 #include "sim/privacy/accountant.h"
 #include "sim/ranks/ranks.h"
 #include "sim/round/attackers.h"
+#include "sim/round/broadcast.h"
 #include "sim/round/clip_norm.h"
 #include "sim/round/flight.h"
 #include "sim/round/further_sums.h"
@@ -35,6 +36,7 @@ struct ServerSide {
     Strategy strategy;
     aggregation::ClientStates client_states;  // if clients keep state
     ServerState state;
+    Broadcast broadcast;
     MissingNoise missing_noise;
     TreeNoise tree_noise;
     ClipNorm clip;
@@ -78,7 +80,8 @@ struct ServerSide {
     /// of_updates: of the updates in any case, else of the memory whose products the method takes.
     Histories histories_of(std::span<const std::uint32_t> clients, bool of_updates = false) const;
 
-    /// The vectors, besides the model, that a checkpoint keeps: of the server's optimiser and of the weight rule.
+    /// The vectors, besides the model, that a checkpoint keeps: of the server's optimiser and of the weight rule, and what clients
+    /// have where they are sent changes.
     std::vector<aggregation::Moment> moments() const;
 
     /// ε of the server steps so far; empty without `privacy`.

@@ -17,4 +17,10 @@ clients::UploadPlan upload_plan(const RunConfig& run, std::uint64_t num_clients)
     return plan;
 }
 
+clients::UploadPlan download_plan(const RunConfig& run) {
+    clients::UploadPlan plan;
+    for (const Chosen& step : run.download) plan.steps.at(plan.size++) = clients::upload_step(step.name, step.values);
+    return plan;
+}
+
 }  // namespace fedhive::sim

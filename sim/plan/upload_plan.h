@@ -1,4 +1,4 @@
-// The upload chain of a config.
+// The chains of a config, up and down.
 #pragma once
 
 #include "clients/uploads/upload.h"
@@ -10,5 +10,8 @@ namespace fedhive::sim {
 
 /// With the norm of adaptive_clip in its first round, and the noise that the updates get (multiplier_of_updates()).
 clients::UploadPlan upload_plan(const RunConfig& run, std::uint64_t num_clients);
+
+/// The chain that compresses what the server sends; no steps: it sends its model.
+clients::UploadPlan download_plan(const RunConfig& run);
 
 }  // namespace fedhive::sim

@@ -25,7 +25,8 @@ struct Participant {
     double weight = 1.0;      // w_k, times draws
     std::uint32_t draws = 1;  // how often the round's sampler drew it
     Attempts attempts{};
-    clients::ClientResult result{};  // of an arrived client; of its steps so far if each step arrives by itself
+    std::optional<std::uint64_t> model_bytes{};  // that it is sent; empty: as every client of the run
+    clients::ClientResult result{};              // of an arrived client; of its steps so far if each step arrives by itself
 };
 
 /// Adds a step of `examples` examples to the result `sum` of a client's earlier steps, which had `examples_before`. Steps,

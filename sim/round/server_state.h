@@ -8,6 +8,7 @@
 #include "aggregation/memory/arena.h"
 #include "aggregation/memory/memories.h"
 #include "sim/round/flight.h"
+#include "sim/round/sent_model.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -34,6 +35,7 @@ struct ServerState {
     double clip_norm = 0.0;              // of adaptive_clip, for the clients that are sent next; 0: the chain has none
     std::uint32_t global_index = 0;      // the published global region
     std::vector<std::uint32_t> readers;  // per global region: slots in flight that started from it
+    std::optional<SentModel> sent;       // where clients are sent another model than the published one
 
     // At the end of the last round:
     std::vector<InFlight> in_flight;
@@ -42,6 +44,16 @@ struct ServerState {
     /// The published region: the model, and the memories behind it.
     aggregation::ParamSpan region() const { return arena.global(global_index); }
     aggregation::ParamSpan model() const { return memories.of(region(), aggregation::kModel); }
+
+    /// What clients are sent: the published region, or the one that was compressed for them.
+    std::uint32_t sent_index() const { return sent ? sent->region : global_index; }
+    aggregation::ParamSpan sent_region() const { return arena.global(sent_index()); }
+
+    /// From now on clients are sent the model of this global region, which is never published. num_clients: with changes; else 0.
+    void send_from(std::uint32_t index, std::uint64_t num_clients) {
+        readers.at(index) = 1;
+        sent = SentModel{.region = index, .heard = std::vector<std::uint32_t>(num_clients, 0)};
+    }
 
     /// Writes theta_(v+1) into an unread region, then publishes it: readers of theta_v still see it whole.
     void server_step(aggregation::ServerOptimizer& optimizer, const aggregation::Aggregate& aggregate) {

@@ -45,20 +45,24 @@ BitsEnvironment environment_of(const Experiment& run) {
 }
 
 CheckpointOfRun checkpoint_of(const Experiment& run, const Progress& progress, const TablePositions& tables) {
-    const Checkpoint checkpoint{.round = run.server.state.round,
-                                .version = run.server.state.version,
-                                .config = to_yaml(run.config),
-                                .environment = environment_of(run),
-                                .data_fingerprint = run.data.fingerprint,
-                                .layout_fingerprint = run.model.layout.fingerprint(),
-                                .record = record_text(run.model.memories),
-                                .tables = tables,
-                                .progress = progress,
-                                .now_s = run.server.state.now_s,
-                                .in_flight = run.server.state.in_flight,
-                                .sampler = run.server.state.sampler,
-                                .weights = run.server.weighing.state(),
-                                .clip_norm = run.server.state.clip_norm};
+    Checkpoint checkpoint{.round = run.server.state.round,
+                          .version = run.server.state.version,
+                          .config = to_yaml(run.config),
+                          .environment = environment_of(run),
+                          .data_fingerprint = run.data.fingerprint,
+                          .layout_fingerprint = run.model.layout.fingerprint(),
+                          .record = record_text(run.model.memories),
+                          .tables = tables,
+                          .progress = progress,
+                          .now_s = run.server.state.now_s,
+                          .in_flight = run.server.state.in_flight,
+                          .sampler = run.server.state.sampler,
+                          .weights = run.server.weighing.state(),
+                          .clip_norm = run.server.state.clip_norm};
+    if (const auto& sent = run.server.state.sent; sent && sent->by_changes()) {
+        checkpoint.sent_round = sent->round;
+        checkpoint.heard = sent->heard;
+    }
     CheckpointOfRun result;
     std::vector<NamedVector> vectors;
     const auto add = [&](const std::string& name, aggregation::ConstParamSpan values) {

@@ -154,6 +154,20 @@ std::string help_for_data(const RunConfig& config) {
                        keys.find(' ') == std::string::npos ? "s" : "", keys.substr(0, keys.find(' ')));
 }
 
+/// Restores what clients have, where they are sent changes. Its vector is one of the server's moments.
+void restore_sent(ServerState& server, const CheckpointFile& from) {
+    if (!server.sent || !server.sent->by_changes()) return;
+    const Checkpoint& checkpoint = from.checkpoint;
+    const auto is_past = [&](std::uint32_t round) { return round <= checkpoint.sent_round; };
+    const bool is_near = checkpoint.sent_round == checkpoint.round || checkpoint.sent_round == checkpoint.round + 1;
+    if (!is_near || checkpoint.heard.size() != server.sent->heard.size() || !std::ranges::all_of(checkpoint.heard, is_past))
+        throw ConfigError(fmt::format(
+            "{}: what {} clients have of round {} is not the state of a run of {} clients after round {}", from.path.string(),
+            checkpoint.heard.size(), checkpoint.sent_round, server.sent->heard.size(), checkpoint.round));
+    server.sent->round = checkpoint.sent_round;
+    server.sent->heard = checkpoint.heard;
+}
+
 /// Restores a checkpoint's model, moments, counts and clients in flight into `run`.
 void restore(Experiment& run, const CheckpointFile& from) {
     const Checkpoint& checkpoint = from.checkpoint;
@@ -191,6 +205,7 @@ void restore(Experiment& run, const CheckpointFile& from) {
     if (run.server.clip.adapts() && !(checkpoint.clip_norm > 0.0 && std::isfinite(checkpoint.clip_norm)))
         throw ConfigError(fmt::format("{}: {} is not a norm of adaptive_clip", from.path.string(), checkpoint.clip_norm));
     run.server.state.clip_norm = checkpoint.clip_norm;
+    restore_sent(run.server.state, from);
     restore_in_flight(run, from);
     aggregation::synchronize(run.resources.space);
 }

@@ -57,7 +57,7 @@ void take_in(Experiment& run, Fleet& fleet, Arrivals& arrived, RoundRecord& roun
     aggregate.further = further;
     run.server.weighing.keep(aggregate);
     round.lap(Phase::Aggregate);
-    const aggregation::ConstParamSpan sent = server.region();
+    const aggregation::ConstParamSpan sent = server.sent_region();
     server.server_step(*strategy.server_optimizer, aggregate);  // theta <- theta + eta * delta; ++version
     round.stepped = true;
     run.server.keep_states(arrived, sent);  // client state changes with what the server has accepted
@@ -71,6 +71,7 @@ void take_in(Experiment& run, Fleet& fleet, Arrivals& arrived, RoundRecord& roun
 Arrivals run_round(Experiment& run, Fleet& fleet, RoundRecord& round) {
     ServerState& server = run.server.state;
     if (run.server.clip.adapts()) round.clip_norm = server.clip_norm;
+    run.server.broadcast.prepare(server);  // what clients are sent, if it is not the model itself
     Arrivals arrived;
     const auto ask = [&](const Cohort& candidates) { return fleet.measure(server, candidates); };
     const auto send = [&](std::size_t num_arrived) {  // the global model goes out, with a task for each slot
@@ -91,6 +92,7 @@ Arrivals run_round(Experiment& run, Fleet& fleet, RoundRecord& round) {
     run.sampler->learn(outcomes_of(arrived));
     server.sampler = run.sampler->state();
     server.in_flight = fleet.in_flight();
+    if (server.sent) server.sent->settle();
     if (run.config.clock == Clock::Virtual) round.virtual_s = server.now_s;
     round.epsilon = run.server.epsilon();
     return arrived;

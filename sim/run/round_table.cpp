@@ -35,7 +35,8 @@ constexpr Column<Round> kRounds[]{
 
 constexpr Column<Round> kAfterMetrics[]{
     {"bytes_down", "bytes",
-     "what a real server would send to the row's clients, accepted or not: a model each (4 × `num_parameters`), in some modes "
+     "what a real server would send to the row's clients, accepted or not: a model each (4 × `num_parameters`, fewer with "
+     "[`download`](../docs/strategies.md#down)), in some modes "
      "[more](../docs/modes.md#side-by-side), and to those that [measure](../docs/modes.md#who-is-asked) it",
      [](const Round& row) { return row.arrived.traffic.down; }},
     {"bytes_up", "bytes",

@@ -143,6 +143,18 @@ std::string describe_upload(const Experiment& run) {
                        bytes == whole ? "" : fmt::format(" of {}", human_bytes(whole)));
 }
 
+/// The steps that compress what the server sends, and the share of bytes that is left.
+std::string describe_download(const Experiment& run) {
+    if (!run.config.sends_compressed()) return "";
+    std::vector<std::string> steps;
+    for (const Chosen& step : run.config.download) steps.push_back(step.name);
+    const ModelBytes bytes = run.fleet_options().sent_bytes;
+    return fmt::format(
+        "models      {} · {} of {} each{}\n", fmt::join(steps, ", "), human_bytes(bytes.each + bytes.beside),
+        human_bytes(bytes.whole + bytes.beside),
+        run.config.sends_changes() ? ", whole to clients that have none; who skipped rounds gets theirs, too" : "");
+}
+
 /// ", 1.5 in the updates beside a count with noise 1": of adaptive_clip.
 std::string describe_count(const Experiment& run) {
     const auto step = clients::adapting_step(run.worker_plan.upload);
@@ -162,6 +174,24 @@ std::string describe_privacy(const Experiment& run) {
     return fmt::format("privacy     ε {:.4f} after {} rounds at δ {} · multiplier {}{} · {}\n",
                        run.server.accountant->epsilon(compositions_of(run.config, rounds)), rounds, *run.config.privacy.delta,
                        mechanism.multiplier, describe_count(run), who);
+}
+
+/// What each update costs a client by itself, towards the server, too; a line a step.
+std::string describe_local_privacy(const Experiment& run) {
+    std::string lines;
+    const std::uint64_t values = run.model.layout.without(run.model.local_part.names()).num_values();
+    const clients::UploadPlan& plan = run.worker_plan.upload;
+    for (std::uint32_t i = 0; i < plan.size; ++i) {
+        const clients::UploadSpec& spec = clients::upload_catalog().at(plan.steps[i].kind);
+        if (!spec.hides) continue;
+        const std::string length = spec.stretch == nullptr
+                                       ? ""
+                                       : fmt::format(" · sent vectors are {:.4g} times as long as the clip's norm",
+                                                     spec.stretch(plan.steps[i], values));
+        lines += fmt::format("privacy     ε {} of each update of a client, by {}{}\n",
+                             run.config.upload[i].values.number("epsilon"), spec.name, length);
+    }
+    return lines;
 }
 
 /// The clients on whose held-out examples models are evaluated, and when.
@@ -242,7 +272,9 @@ std::string describe_plan(const Experiment& run, const std::string& folder) {
     const std::string histogram = histogram_rows(run.data.dataset, run.data.owners);
     if (!histogram.empty()) text += fmt::format("partition   {}", histogram);
     text += describe_upload(run);
+    text += describe_download(run);
     text += describe_privacy(run);
+    text += describe_local_privacy(run);
     text += describe_clients_evaluation(run);
     const std::string each =
         run.resources.num_workers == 0 ? "" : fmt::format(" · about {} per worker", human_bytes(host_bytes_of_worker(run)));

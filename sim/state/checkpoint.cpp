@@ -98,6 +98,10 @@ std::map<std::string, std::string> metadata_of(const Checkpoint& checkpoint, std
     if (!checkpoint.sampler.empty()) metadata["sampler"] = checkpoint.sampler;
     if (!checkpoint.weights.empty()) metadata["weights"] = checkpoint.weights;
     if (checkpoint.clip_norm > 0.0) metadata["clip_norm"] = text(checkpoint.clip_norm);
+    if (!checkpoint.heard.empty()) {
+        metadata["sent_round"] = text(checkpoint.sent_round);
+        metadata["heard"] = nlohmann::json(checkpoint.heard).dump();
+    }
     if (!checkpoint.record.empty()) metadata["record"] = checkpoint.record;
     for (const auto& [name, end] : named(checkpoint.tables)) {
         metadata[std::string(name) + "_bytes"] = text(end.bytes);
@@ -156,6 +160,15 @@ private:
     const std::map<std::string, std::string>& metadata_;
     std::string what_;
 };
+
+std::vector<std::uint32_t> read_heard(const MetadataReader& metadata) {
+    const auto all = nlohmann::json::parse(metadata.text("heard"), nullptr, false);
+    const auto is_round = [](const nlohmann::json& one) {
+        return one.is_number_unsigned() && one.get<std::uint64_t>() <= std::numeric_limits<std::uint32_t>::max();
+    };
+    if (!all.is_array() || !std::ranges::all_of(all, is_round)) metadata.fail("heard is not a list of rounds");
+    return all.get<std::vector<std::uint32_t>>();
+}
 
 std::vector<InFlight> read_in_flight(const MetadataReader& metadata) {
     std::vector<InFlight> result;
@@ -225,6 +238,10 @@ Checkpoint read_metadata(const MetadataReader& metadata) {
     if (metadata.has("sampler")) checkpoint.sampler = metadata.text("sampler");  // missing in older checkpoints
     if (metadata.has("weights")) checkpoint.weights = metadata.text("weights");
     if (metadata.has("clip_norm")) checkpoint.clip_norm = metadata.number<double>("clip_norm");
+    if (metadata.has("heard")) {
+        checkpoint.sent_round = metadata.number<std::int64_t>("sent_round");
+        checkpoint.heard = read_heard(metadata);
+    }
     return checkpoint;
 }
 

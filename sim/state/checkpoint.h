@@ -12,6 +12,7 @@
 //              sampler                                  Sampler::state(), if the sampler remembers anything
 //              weights                                  WeightRule::state(), likewise
 //              clip_norm                                of adaptive_clip
+//              sent_round, heard                        of a server that sends changes: SentModel
 //
 // When checkpoints are written and kept: checkpointer.h; how a run is resumed: resume.h.
 #pragma once
@@ -87,11 +88,13 @@ struct Checkpoint {
     std::string record{};  // record_text() of the memories; empty in older files
     TablePositions tables;
     Progress progress;
-    double now_s = 0.0;               // simulated time
-    std::vector<InFlight> in_flight;  // their models are vectors "base.<version>", except for `version`
-    std::string sampler{};            // Sampler::state()
-    std::string weights{};            // WeightRule::state()
-    double clip_norm = 0.0;           // of the next round; 0: the chain adapts none
+    double now_s = 0.0;                  // simulated time
+    std::vector<InFlight> in_flight;     // their models are vectors "base.<version>", except for `version`
+    std::string sampler{};               // Sampler::state()
+    std::string weights{};               // WeightRule::state()
+    double clip_norm = 0.0;              // of the next round; 0: the chain adapts none
+    std::int64_t sent_round = 0;         // SentModel::round, with changes
+    std::vector<std::uint32_t> heard{};  // SentModel::heard
 };
 
 /// "base.17": the vector with the model of that version.

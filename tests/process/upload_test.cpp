@@ -40,7 +40,8 @@ TEST_SUITE("Upload") {
         std::set<std::string> seen{sha_with({"workers=1"})};
         for (const char* chain :
              {"{name: fp16}", "{name: terngrad}", "{name: error_feedback}, {name: stc, kept: 0.1}", "{name: drive}",
-              "{name: top_k, kept: 0.5}, {name: eden, bits: 3}", "{name: laplace_noise, epsilon: 10000}"}) {
+              "{name: top_k, kept: 0.5}, {name: eden, bits: 3}", "{name: laplace_noise, epsilon: 10000}",
+              "{name: clip, norm: 0.5}, {name: priv_unit, epsilon: 1000}"}) {
             CAPTURE(chain);
             const std::string upload = fmt::format("upload=[{}]", chain), sha = sha_with({upload, "workers=1"});
             CHECK(sha_with({upload, "workers=3"}) == sha);

@@ -82,6 +82,10 @@ inline std::vector<std::string> one_for_each_choice() {
     for (const clients::UploadSpec& spec : clients::upload_catalog())
         texts.push_back(start + fmt::format("strategy: {{weighting: uniform}}\nupload: [{{name: clip}}, {{{}}}{}]\n",
                                             choice_of("name", spec), spec.keeps_residual() ? ", {name: sign}" : ""));
+    for (const clients::UploadSpec& spec : clients::download_catalog())
+        texts.push_back(
+            start + fmt::format("download: [{{name: error_feedback}}{}]\n",
+                                spec.keeps_residual() ? ", {name: sign}" : fmt::format(", {{{}}}", choice_of("name", spec))));
     for (const aggregation::AttackSpec& spec : aggregation::attack_catalog())
         texts.push_back(start + fmt::format("attack: {{name: {}}}\n", spec.name));
     texts.push_back(

@@ -286,6 +286,24 @@ inline void fit_sampling(RunConfig& run) {
     if (sampler.by_labels && run.task != "classification") run.sampling = {"uniform"};
 }
 
+/// A clip, which does not adapt, before a step that takes its norm.
+inline void fit_priv_unit(RunConfig& run) {
+    const auto is_one = [](const Chosen& step) { return step.name == "priv_unit"; };
+    if (std::ranges::none_of(run.upload, is_one)) return;
+    std::erase_if(run.upload, [](const Chosen& step) { return step.name == "adaptive_clip"; });
+    const auto clip = std::ranges::find(run.upload, "clip", &Chosen::name);
+    if (clip == run.upload.end() || clip > std::ranges::find_if(run.upload, is_one))
+        run.upload.insert(run.upload.begin(), {"clip", {{"norm", 0.1}}});
+}
+
+/// Leaves one step that compresses what the server sends, where a mode has it, and a residual before it.
+inline void fit_download(RunConfig& run) {
+    std::erase_if(run.download, [](const Chosen& step) { return step.name == "error_feedback"; });
+    if (!mode_spec(run.mode.name).whole_cohort) run.download.clear();
+    if (run.download.empty()) return;
+    run.download = {{"error_feedback"}, run.download.front()};
+}
+
 /// Makes dependent values consistent.
 inline void reconcile(RunConfig& run, unsigned seed) {
     fit_task(run);
@@ -352,7 +370,8 @@ inline void reconcile(RunConfig& run, unsigned seed) {
     const LocalRuleSpec& rule = local_rule_spec(parts_of(run.strategy.name, run.strategy.parts).local.name);
     const bool as_it_was = run.upload.empty() || run.upload.front().name == "error_feedback";
     if (!rule.goes_by_one_update.empty() && !as_it_was) run.upload.clear();
-    if (!rule.sends_beside.empty()) std::erase_if(run.upload, [](const Chosen& step) { return step.name.ends_with("_noise"); });
+    const auto hides = [](const Chosen& step) { return step.name.ends_with("_noise") || step.name == "priv_unit"; };
+    if (!rule.sends_beside.empty()) std::erase_if(run.upload, hides);
     fit_local_part(run);
     const auto is_noise = [](const Chosen& step) { return step.name == "gaussian_noise"; };
     const auto noise = std::ranges::find_if(run.upload, is_noise);
@@ -367,6 +386,8 @@ inline void reconcile(RunConfig& run, unsigned seed) {
             run.strategy.weighting = Weighting::Uniform;
         }
     }
+    fit_priv_unit(run);
+    fit_download(run);
     fit_tree_noise(run);
     fit_privacy(run);
     fit_root(run);

@@ -71,7 +71,8 @@ std::map<std::string, std::string> defaults_of(const std::string& page) {
         defaults[place + key] = cells[2];
         // A key that several choices have with different defaults is also listed per choice: "training.optimizer.lr of adam".
         const std::string only = cells[3].substr(0, cells[3].find(".*"));
-        const bool of_name = only.starts_with("*Only with name ") && (section.starts_with("training.") || section == "upload");
+        const bool of_name = only.starts_with("*Only with name ") &&
+                             (section.starts_with("training.") || section == "upload" || section == "download");
         if (!of_name && !only.starts_with("*Only with server ")) continue;
         for (std::size_t at = only.find('`'); at != std::string::npos; at = only.find('`', only.find('`', at + 1) + 1))
             defaults[place + key + " of " + only.substr(at + 1, only.find('`', at + 1) - at - 1)] = cells[2];
@@ -108,12 +109,13 @@ TEST_CASE("DefaultIsWhatShowConfigPrints") {
         const RunConfig shown = from_yaml(to_yaml(run), "shown");
         for (const Leaf& leaf : leaves_of(shown)) {
             std::string key = key_in_reference(leaf.key);
-            const std::string& chosen_name = leaf.key.starts_with("training.optimizer.") ? run.training.optimizer.name
-                                             : leaf.key.starts_with("training.loss.")    ? run.training.loss.name
-                                             : leaf.key.starts_with("strategy.")         ? run.strategy.parts.server.name
-                                             : leaf.key.starts_with("upload[")
-                                                 ? run.upload.at(std::stoul(leaf.key.substr(7))).name
-                                                 : run.training.lr_schedule.name;
+            const std::string& chosen_name =
+                leaf.key.starts_with("training.optimizer.") ? run.training.optimizer.name
+                : leaf.key.starts_with("training.loss.")    ? run.training.loss.name
+                : leaf.key.starts_with("strategy.")         ? run.strategy.parts.server.name
+                : leaf.key.starts_with("upload[")           ? run.upload.at(std::stoul(leaf.key.substr(7))).name
+                : leaf.key.starts_with("download[")         ? run.download.at(std::stoul(leaf.key.substr(9))).name
+                                                            : run.training.lr_schedule.name;
             if (defaults.contains(key + " of " + chosen_name)) {
                 printed.insert(key);
                 key += " of " + chosen_name;

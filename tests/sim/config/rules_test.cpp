@@ -47,6 +47,12 @@ TEST_SUITE("ConfigRules") {
               "upload"},
              {{"upload=[{name: laplace_noise, epsilon: 0}]"}, "upload[0].epsilon"},
              {{"upload=[{name: eden, bits: 5}]"}, "upload[0].bits"},
+             {{"upload=[{name: priv_unit}]"}, "upload"},
+             {{"upload=[{name: adaptive_clip}, {name: priv_unit}]"}, "upload"},
+             {{"upload=[{name: clip}, {name: priv_unit, epsilon: 0}]"}, "upload[1].epsilon"},
+             {{"upload=[{name: clip}, {name: priv_unit}]", "strategy={name: scaffold}",
+               "training.optimizer={name: sgd, lr: 0.05}"},
+              "upload"},
              {{"upload=[{name: error_feedback}]"}, "upload"},
              {{"upload=[{name: error_feedback}, {name: clip}, {name: top_k}]"}, "upload"},
              {{"upload=[{name: error_feedback}, {name: sign}]", "mode={name: semi_async, quorum: 2}"}, "upload"},
@@ -55,6 +61,19 @@ TEST_SUITE("ConfigRules") {
                "{name: clip}, {name: clip}]"},
               "upload"}},
             {"strategy={weighting: uniform}"});
+    }
+
+    TEST_CASE("ChainsOfDownloadSteps") {
+        check_refused_keys({{{"download=[{name: top_k}]"}, "download"},
+                            {{"download=[{name: clip}]"}, "download[0].name"},
+                            {{"download=[{name: quantize}, {name: top_k}]"}, "download"},
+                            {{"download=[{name: fp16}, {name: error_feedback}]"}, "download"},
+                            {{"download=[{name: error_feedback}]"}, "download"},
+                            {{"download=[{name: fp16}]", "mode={name: semi_async, quorum: 2}"}, "download"},
+                            {{"download=[{name: fp16}]", "mode={name: gradient_averaging}"}, "download"},
+                            {{"download=[{name: eden, bits: 5}]"}, "download[0].bits"},
+                            {{"download=[{name: fp16}]", "strategy={name: ifca}"}, "download"},
+                            {{"download=[{name: fp16}]", "strategy={name: fedamp}"}, "download"}});
     }
 
     TEST_CASE("NormsThatAdapt") {
