@@ -185,6 +185,8 @@ private:
             const RowFunction* function = row_function(name);
             if (function == nullptr) fail_no_function(name, row_function_names());
             check(function->args);
+            if (is_of_batch(function->op) && !scope_.batch)
+                fail(fmt::format("{} is of the examples of a batch; it is allowed only in `loss`", name));
             return of_examples(name, *function, args);
         }
         if (name == "norm") {

@@ -61,6 +61,7 @@ struct Scope {
     Names targets;          // may be set
     bool numbers = false;   // any other name may be set to a number
     bool rows = false;      // formulas of an example, with functions of their own (row_functions.h)
+    bool batch = false;     // with functions over the examples of a batch (row_batch.h)
     bool products = false;  // dot_k, cos_k and the like are allowed (cohort_products.h)
 };
 

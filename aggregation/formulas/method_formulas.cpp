@@ -170,6 +170,7 @@ Scope MethodFormulas::scope(Place place) const {
             if (place == Place::Measure && (memory.is_by_class() ? memory.up : is_own_number(memory)))
                 scope.targets.emplace(memory.name, summand_shape(memory.shape));
         scope.rows = true;
+        scope.batch = place == Place::Loss;
         return scope;
     }
     add(scope.given, Shape::Vector, {"w_t", "local"});

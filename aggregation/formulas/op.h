@@ -70,6 +70,9 @@ enum class Op : std::uint8_t {
     LogSoftmax,
     Pick,
     OneHot,
+    // of the examples of a batch (row_batch.h)
+    BatchMean,
+    BatchSquare,
     // of a table by class: the label's row; its rows times a vector; their norms
     PickRow,
     DotRows,
@@ -86,6 +89,7 @@ FEDHIVE_HOST_DEVICE constexpr bool is_of_two(Op op) { return op < Op::Negative; 
 FEDHIVE_HOST_DEVICE constexpr bool is_of_one(Op op) { return op >= Op::Negative && op < Op::Where; }
 FEDHIVE_HOST_DEVICE constexpr bool is_reduction(Op op) { return op >= Op::Sum && op <= Op::Threshold; }
 constexpr bool is_of_cohort(Op op) { return op >= Op::SumK && op <= Op::SimplexK; }
+constexpr bool is_of_batch(Op op) { return op == Op::BatchMean || op == Op::BatchSquare; }
 constexpr bool is_of_products(Op op) { return op >= Op::DotK && op <= Op::BipartitionK; }
 
 /// A value of an instruction: a register, a vector that is read or written, or a number.

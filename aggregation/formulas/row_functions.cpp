@@ -11,6 +11,8 @@ namespace {
 
 constexpr std::array kRowFunctions = {
     RowFunction{"abs", Op::Abs, 1},
+    RowFunction{"batch_mean", Op::BatchMean, 1},
+    RowFunction{"batch_square", Op::BatchSquare, 1},
     RowFunction{"cos", Op::Divide, 2},
     RowFunction{"cross_entropy", Op::Negative, 2},
     RowFunction{"dot", Op::Dot, 2},
@@ -97,13 +99,17 @@ RowShape of_table(Op op, std::span<const Node* const> args) {
 
 }  // namespace
 
-bool is_of_row_vector(Op op) { return is_reduction(op) || (op >= Op::Norm && op <= Op::Pick) || op >= Op::PickRow; }
+bool is_of_row_vector(Op op) {
+    return is_reduction(op) || (op >= Op::Norm && op <= Op::Pick) || op == Op::BatchSquare || op >= Op::PickRow;
+}
 
 RowShape shape_of_row(Op op, std::span<const Node* const> args) {
     if (std::ranges::any_of(args, [](const Node* arg) { return is_table(arg->shape); })) return of_table(op, args);
     if (op == Op::OneHot)
         return is_label(*args[0]) ? RowShape{Shape::Classes} : RowShape{Shape::Number, "one_hot takes the label y"};
     if (is_of_row_vector(op)) return of_vector(op, args);
+    if (op == Op::BatchMean && args[0]->shape == Shape::Number)
+        return {Shape::Number, "batch_mean takes a value of each example, found a number that all examples have"};
     Shape shape = Shape::Number;
     for (const Node* arg : args) {
         if (is_of_two_vectors(shape, arg->shape))

@@ -36,7 +36,7 @@ struct RowShape {
 };
 RowShape shape_of_row(Op op, std::span<const Node* const> args);
 
-/// Operations of one whole vector of an example: sum, norm, softmax, …
+/// Operations of a whole vector of an example: sum, norm, softmax, …; batch_square, which reads the others' too.
 bool is_of_row_vector(Op op);
 
 }  // namespace fedhive::aggregation::formulas

@@ -1,5 +1,6 @@
 #include "aggregation/formulas/row_loss.h"
 
+#include "aggregation/base/divide_up.h"
 #include "aggregation/base/error.h"
 
 #include <fmt/format.h>
@@ -78,10 +79,12 @@ void RowLoss::lay_out() {
         value.columns = is_table(node.shape) ? 0 : width_of(node.shape);  // a table has no lanes
         for (const std::size_t arg : node.arguments()) {
             value.when = std::max(value.when, values_[arg].when);
-            const bool passes =
-                loops_->backward[index_of(node.op)][0] != nullptr || loops_->backward[index_of(node.op)][1] != nullptr;
+            const bool passes = is_of_batch(node.op) || loops_->backward[index_of(node.op)][0] != nullptr ||
+                                loops_->backward[index_of(node.op)][1] != nullptr;
             value.moves = value.moves || (passes && values_[arg].moves);
+            value.stage = std::max(value.stage, values_[arg].stage + (is_of_batch(node.op) ? 1 : 0));
         }
+        if (is_of_batch(node.op)) value.when = Value::When::Example;
         if (node.op == Op::Name && node.shape != Shape::Number) {
             value.when = is_by_class(node) ? Value::When::Visit : Value::When::Example;
             if (is_by_class(node))
@@ -95,7 +98,16 @@ void RowLoss::lay_out() {
     }
     first_gradient_ = floats;
     for (Value& value : values_) value.gradient = value.moves ? place(value.columns) : kNoGradient;
+    room_of_group_ = floats;
     room_.assign(floats, 0.0F);
+}
+
+/// Room for the values of as many times sixteen examples.
+void RowLoss::reserve(std::size_t groups) {
+    if (room_.size() >= groups * room_of_group_) return;
+    room_.assign(groups * room_of_group_, 0.0F);
+    plan_calls();
+    is_new_ = true;
 }
 
 RowTerms RowLoss::terms_of(std::size_t node) {
@@ -119,12 +131,25 @@ RowTerms RowLoss::terms_of(std::size_t node) {
 }
 
 void RowLoss::plan_calls() {
+    of_visit_.clear();
+    stages_.assign(1 + std::ranges::max(values_, {}, &Value::stage).stage, {});
+    const auto call_of = [&](RowLoop loop, std::size_t node) {
+        Call call{loop, terms_of(node)};
+        const auto args = formulas_.nodes[node].arguments();
+        for (std::size_t a = 0; a < args.size(); ++a) call.is_table[a] = is_table(formulas_.nodes[args[a]].shape);
+        return call;
+    };
     for (std::size_t i = 0; i < values_.size(); ++i) {
         const Node& node = formulas_.nodes[i];
         if (values_[i].when == Value::When::Number || node.num_args == 0) continue;
+        Stage& stage = stages_[values_[i].stage];
+        if (is_of_batch(node.op)) {
+            stage.over_batch.push_back(i);
+            continue;
+        }
         const RowLoop loop = loops_->forward[index_of(node.op)];
         FEDHIVE_CHECK(loop != nullptr, "operation {} of examples", index_of(node.op));
-        (values_[i].when == Value::When::Visit ? of_visit_ : forward_).push_back({loop, terms_of(i)});
+        (values_[i].when == Value::When::Visit ? of_visit_ : stage.forward).push_back(call_of(loop, i));
     }
     for (std::size_t i = values_.size(); i-- > 0;) {
         const Node& node = formulas_.nodes[i];
@@ -133,12 +158,24 @@ void RowLoss::plan_calls() {
             const Value& operand = values_[node.args[arg]];
             const RowLoop loop = loops_->backward[index_of(node.op)][arg];
             if (loop == nullptr || !operand.moves) continue;
-            Call call{loop, terms_of(i)};
+            Call call = call_of(loop, i);
             call.terms.to = room_.data() + operand.gradient;
             call.terms.to_step = operand.columns > 1 ? kRowLanes : 0;
-            backward_.push_back(call);
+            stages_[values_[i].stage].backward.push_back(call);
         }
     }
+}
+
+void RowLoss::Call::run(std::size_t floats) const {
+    if (floats == 0) return loop(terms);
+    RowTerms shifted = terms;
+    shifted.out += floats;
+    shifted.value += floats;
+    for (std::size_t i = 0; i < shifted.operands.size(); ++i)
+        if (shifted.operands[i] != nullptr && !is_table[i]) shifted.operands[i] += floats;
+    if (shifted.gradient != nullptr) shifted.gradient += floats;
+    if (shifted.to != nullptr) shifted.to += floats;
+    loop(shifted);
 }
 
 void RowLoss::add_other(const std::string& name, std::size_t index) {
@@ -193,13 +230,16 @@ void RowLoss::evaluate_visit() {
             for (std::size_t c = 0; c < values.size(); ++c) std::fill_n(at(i) + c * kRowLanes, kRowLanes, values[c]);
         }
     }
-    for (const Call& call : of_visit_) call.loop(call.terms);
+    for (const Call& call : of_visit_) call.run(0);
+    for (std::size_t floats = room_of_group_; floats < room_.size(); floats += room_of_group_)
+        std::copy_n(room_.begin(), first_gradient_, room_.begin() + static_cast<std::ptrdiff_t>(floats));
     is_new_ = false;
 }
 
-void RowLoss::load(const RowBatch& batch, std::span<const std::size_t> rows) {
+/// floats: distance of the rows' values from those of the first rows in room_.
+void RowLoss::load(const RowBatch& batch, std::span<const std::size_t> rows, std::size_t floats) {
     for (const Input& input : inputs_) {
-        float* const to = at(input.node);
+        float* const to = at(input.node) + floats;
         if (input.of == Input::Of::Label) {
             for (std::size_t l = 0; l < kRowLanes; ++l)
                 to[l] = static_cast<float>(batch.labels[rows[std::min(l, rows.size() - 1)]]);
@@ -213,12 +253,13 @@ void RowLoss::load(const RowBatch& batch, std::span<const std::size_t> rows) {
     }
 }
 
-void RowLoss::store(const RowBatch& batch, std::span<const std::size_t> rows) {
+void RowLoss::store(const RowBatch& batch, std::span<const std::size_t> rows, std::size_t floats) {
     for (const Input& input : inputs_) {
         if (input.other || input.of == Input::Of::Label) continue;
         float* const to = input.of == Input::Of::Logits ? batch.logits : batch.features_gradient;
         if (to != nullptr)
-            from_lanes(to, room_.data() + values_[input.node].gradient, values_[input.node].columns, rows, batch.weight);
+            from_lanes(to, room_.data() + floats + values_[input.node].gradient, values_[input.node].columns, rows,
+                       batch.weight);
     }
 }
 
@@ -233,12 +274,13 @@ std::vector<std::size_t> RowLoss::counted_rows(const RowBatch& batch) const {
 void RowLoss::add_by_class(const RowBatch& batch, std::span<std::vector<double>> sums) {
     if (is_new_) evaluate_visit();
     FEDHIVE_CHECK_EQ(sums.size(), formulas_.targets.size());
+    FEDHIVE_CHECK(!is_over_batch(), "a measure over a batch");
     const std::vector<std::size_t> counted = counted_rows(batch);
     for (std::size_t first = 0; first < counted.size(); first += kRowLanes) {
         const std::span<const std::size_t> rows =
             std::span(counted).subspan(first, std::min(kRowLanes, counted.size() - first));
-        load(batch, rows);
-        for (const Call& call : forward_) call.loop(call.terms);
+        load(batch, rows, 0);
+        for (const Call& call : stages_.front().forward) call.run(0);
         for (std::size_t t = 0; t < sums.size(); ++t) {
             const Target& target = formulas_.targets[t];
             const std::size_t columns = columns_of(target);
@@ -258,8 +300,8 @@ void RowLoss::answer(const RowBatch& batch, std::span<float> answers, std::span<
     for (std::size_t first = 0; first < counted.size(); first += kRowLanes) {
         const std::span<const std::size_t> rows =
             std::span(counted).subspan(first, std::min(kRowLanes, counted.size() - first));
-        load(batch, rows);
-        for (const Call& call : forward_) call.loop(call.terms);
+        load(batch, rows, 0);
+        for (const Call& call : stages_.front().forward) call.run(0);
         for (std::size_t l = 0; l < rows.size(); ++l) {
             for (std::size_t c = 0; c < sizes_.classes; ++c) answers[rows[l] * sizes_.classes + c] = answer[c * kRowLanes + l];
             losses[rows[l]] = loss[l];
@@ -267,29 +309,89 @@ void RowLoss::answer(const RowBatch& batch, std::span<float> answers, std::span<
     }
 }
 
+BatchLanes RowLoss::lanes(std::size_t first, std::size_t columns, std::size_t examples) {
+    return {.first = room_.data() + first, .stride = room_of_group_, .columns = columns, .examples = examples};
+}
+
+void RowLoss::evaluate_batch(std::size_t node, std::size_t examples) {
+    const Value &value = values_[node], &arg = values_[formulas_.nodes[node].args[0]];
+    const BatchLanes from = lanes(arg.first, arg.columns, examples), to = lanes(value.first, value.columns, examples);
+    if (formulas_.nodes[node].op == Op::BatchMean)
+        batch_mean(from, to);
+    else
+        batch_square(from, to, products_[node]);
+}
+
+void RowLoss::back_of_batch(std::size_t node, std::size_t examples) {
+    const Value &value = values_[node], &arg = values_[formulas_.nodes[node].args[0]];
+    if (!value.moves) return;
+    const BatchLanes gradient = lanes(value.gradient, value.columns, examples);
+    const BatchLanes to = lanes(arg.gradient, arg.columns, examples);
+    if (formulas_.nodes[node].op == Op::BatchMean)
+        add_back_of_batch_mean(gradient, to);
+    else
+        add_back_of_batch_square(lanes(arg.first, arg.columns, examples), gradient, products_[node], to);
+}
+
+/// Gradients of the rows' values: 1 of the loss, 0 of the others.
+void RowLoss::begin_gradients(std::size_t floats) {
+    const auto first = room_.begin() + static_cast<std::ptrdiff_t>(floats);
+    std::fill(first + static_cast<std::ptrdiff_t>(first_gradient_), first + static_cast<std::ptrdiff_t>(room_of_group_), 0.0F);
+    const Value& root = values_[formulas_.targets.front().node];
+    if (root.moves) std::fill_n(room_.data() + floats + root.gradient, kRowLanes, 1.0F);
+}
+
 double RowLoss::run(const RowBatch& batch) {
+    const std::vector<std::size_t> counted = counted_rows(batch);
+    const bool is_staged = is_over_batch();
+    if (is_staged) reserve(divide_up(counted.size(), kRowLanes));
     if (is_new_) evaluate_visit();
     if (!reads("logits")) std::fill_n(batch.logits, batch.rows * sizes_.classes, 0.0F);
-    const std::size_t root = formulas_.targets.front().node;
-    const std::vector<std::size_t> counted = counted_rows(batch);
     for (std::size_t r = 0; r < batch.rows; ++r) {
         if (batch.labels[r] >= 0) continue;
         std::fill_n(batch.logits + r * sizes_.classes, sizes_.classes, 0.0F);
         if (batch.features_gradient != nullptr)
             std::fill_n(batch.features_gradient + r * sizes_.features, sizes_.features, 0.0F);
     }
+    const std::size_t root = formulas_.targets.front().node;
     double sum = 0.0;
-    for (std::size_t first = 0; first < counted.size(); first += kRowLanes) {
-        const std::span<const std::size_t> rows =
-            std::span(counted).subspan(first, std::min(kRowLanes, counted.size() - first));
-        load(batch, rows);
-        for (const Call& call : forward_) call.loop(call.terms);
-        for (std::size_t l = 0; l < rows.size(); ++l) sum += static_cast<double>(at(root)[l]);
-        std::fill(room_.begin() + static_cast<std::ptrdiff_t>(first_gradient_), room_.end(), 0.0F);
-        if (values_[root].moves) std::fill_n(room_.data() + values_[root].gradient, kRowLanes, 1.0F);
-        for (const Call& call : backward_) call.loop(call.terms);
-        store(batch, rows);
+    // Calls take(rows, floats) for sixteen rows after the other.
+    const auto each_group = [&](const auto& take) {
+        for (std::size_t first = 0; first < counted.size(); first += kRowLanes)
+            take(std::span(counted).subspan(first, std::min(kRowLanes, counted.size() - first)),
+                 is_staged ? first / kRowLanes * room_of_group_ : 0);
+    };
+    const auto forward = [](const Stage& stage, std::size_t floats) {
+        for (const Call& call : stage.forward) call.run(floats);
+    };
+    const auto backward = [](const Stage& stage, std::size_t floats) {
+        for (const Call& call : stage.backward) call.run(floats);
+    };
+    const auto add_loss = [&](std::size_t rows, std::size_t floats) {
+        for (std::size_t l = 0; l < rows; ++l) sum += static_cast<double>((at(root) + floats)[l]);
+        begin_gradients(floats);
+    };
+    if (!is_staged) {
+        each_group([&](std::span<const std::size_t> rows, std::size_t) {
+            load(batch, rows, 0);
+            forward(stages_.front(), 0);
+            add_loss(rows.size(), 0);
+            backward(stages_.front(), 0);
+            store(batch, rows, 0);
+        });
+        return sum;
     }
+    each_group([&](std::span<const std::size_t> rows, std::size_t floats) { load(batch, rows, floats); });
+    for (const Stage& stage : stages_) {
+        for (const std::size_t node : stage.over_batch) evaluate_batch(node, counted.size());
+        each_group([&](std::span<const std::size_t>, std::size_t floats) { forward(stage, floats); });
+    }
+    each_group([&](std::span<const std::size_t> rows, std::size_t floats) { add_loss(rows.size(), floats); });
+    for (std::size_t i = stages_.size(); i-- > 0;) {
+        each_group([&](std::span<const std::size_t>, std::size_t floats) { backward(stages_[i], floats); });
+        for (const std::size_t node : stages_[i].over_batch) back_of_batch(node, counted.size());
+    }
+    each_group([&](std::span<const std::size_t> rows, std::size_t floats) { store(batch, rows, floats); });
     return sum;
 }
 

@@ -3,13 +3,18 @@
 //   loss_r = formula(logits_r, z_r, y_r, counts, logits and features of the same example at other parameters, values by class, numbers)
 //
 //   Order    sixteen examples side by side (row_kernels.h), each alone; f32, own exp and log. So an example's bits depend neither on the
-//            processor nor on its batch. Losses are added in f64, in the order of the rows.
+//            processor nor, without functions over a batch, on its batch. Losses are added in f64, in the order of the rows.
+//
+// With functions over the examples of a batch (row_batch.h) the formula has stages: what needs no such function, what needs the result of
+// one, and so on. A stage is computed for all examples before the next one; gradients go back stage by stage.
 #pragma once
 
 #include "aggregation/formulas/expression.h"
 #include "aggregation/formulas/numbers.h"
+#include "aggregation/formulas/row_batch.h"
 #include "aggregation/formulas/row_kernels.h"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -57,6 +62,8 @@ public:
     void add_other(const std::string& name, std::size_t index);
 
     bool reads(std::string_view name) const { return formulas_.reads(name); }
+    /// An example's loss depends on the others of its batch.
+    bool is_over_batch() const { return stages_.size() > 1; }
     /// The gradient to features is not 0 everywhere.
     bool moves_features() const;
 
@@ -84,10 +91,20 @@ private:
         bool moves = false;  // depends on logits or features
         std::size_t columns = 1;
         std::size_t first = 0, gradient = 0;  // in room_
+        std::size_t stage = 0;
     };
     struct Call {
         RowLoop loop = nullptr;
         RowTerms terms{};
+        std::array<bool, 3> is_table{};  // operands outside of room_
+
+        /// For the examples whose values lie `floats` behind those of the first ones.
+        void run(std::size_t floats) const;
+    };
+    /// Of the values that need as many functions over the batch, one after the other.
+    struct Stage {
+        std::vector<std::size_t> over_batch{};  // nodes of these functions, whose results the stage begins with
+        std::vector<Call> forward{}, backward{};
     };
     /// A name that has a value for each example.
     struct Input {
@@ -104,8 +121,13 @@ private:
     RowTerms terms_of(std::size_t node);
     void evaluate_visit();
     double number_of(const Node& node) const;
-    void load(const RowBatch& batch, std::span<const std::size_t> rows);
-    void store(const RowBatch& batch, std::span<const std::size_t> rows);
+    void load(const RowBatch& batch, std::span<const std::size_t> rows, std::size_t floats);
+    void store(const RowBatch& batch, std::span<const std::size_t> rows, std::size_t floats);
+    void reserve(std::size_t groups);
+    void begin_gradients(std::size_t floats);
+    void evaluate_batch(std::size_t node, std::size_t examples);
+    void back_of_batch(std::size_t node, std::size_t examples);
+    BatchLanes lanes(std::size_t first, std::size_t columns, std::size_t examples);
     float* at(std::size_t node) { return room_.data() + values_[node].first; }
 
     Formulas formulas_;
@@ -114,9 +136,12 @@ private:
     std::vector<Value> values_;                   // of nodes
     std::vector<std::optional<double>> numbers_;  // of nodes that are numbers
     std::vector<Input> inputs_{};
-    std::vector<float> room_{};       // [value][columns][kRowLanes]
+    std::vector<float> room_{};  // [value][columns][kRowLanes]; with functions over the batch, once for each sixteen examples
+    std::size_t room_of_group_ = 0;   // floats of it for sixteen examples
     std::size_t first_gradient_ = 0;  // gradients come after all values
-    std::vector<Call> of_visit_{}, forward_{}, backward_{};
+    std::vector<Call> of_visit_{};
+    std::vector<Stage> stages_{};
+    std::map<std::size_t, std::vector<double>> products_{};  // of batch_square, by node
     std::map<std::string, std::vector<float>, std::less<>> by_class_{};
     bool is_new_ = true;  // numbers or values by class have changed
 };

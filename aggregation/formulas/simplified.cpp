@@ -100,6 +100,7 @@ private:
     std::size_t of_simple(const Node& node, std::array<std::size_t, 3> args) {
         if (is_of_row_vector(node.op)) return of_vectors(node, args);
         const auto [a, b, c] = args;
+        if (node.op == Op::BatchMean && of(a).shape == Shape::Number) return a;
         const bool constant = std::ranges::all_of(std::span(args.data(), node.num_args),
                                                   [&](std::size_t arg) { return of(arg).op == Op::Number; });
         if (constant && node.op != Op::OneHot) return number(value_of(node, args));
@@ -141,7 +142,8 @@ private:
     std::size_t of_vectors(const Node& node, std::array<std::size_t, 3> args) {
         for (std::size_t i = 0; i < node.num_args; ++i) {
             if (of(args[i]).shape == from_.nodes[node.args[i]].shape) continue;
-            if (is_number(args[i], 0.0) && (is_reduction(node.op) || node.op == Op::Norm || node.op == Op::DotRows))
+            if (is_number(args[i], 0.0) &&
+                (is_reduction(node.op) || node.op == Op::Norm || node.op == Op::DotRows || node.op == Op::BatchSquare))
                 return args[i];
             args[i] = copy(node.args[i]);
         }

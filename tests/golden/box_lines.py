@@ -35,6 +35,7 @@ OF_EXAMPLES = {
 OF_EXAMPLES.update(pick=lambda x, y: x[y[:, 0].astype(int)].reshape(B, -1) if len(x) == C else np.take_along_axis(x, y.astype(int), 1),
                    dot=lambda a, b: a @ b.T if len(b) == C else (a * b).sum(-1, keepdims=True),
                    norm=lambda x: np.sqrt((x * x).sum(-1)) if len(x) == C else np.sqrt((x * x).sum(-1, keepdims=True)))
+OF_EXAMPLES.update(batch_mean=lambda x: np.ones((B, 1)) * x.mean(0, keepdims=True), batch_square=lambda x: np.square(x @ x.T / x.shape[1]).mean(1, keepdims=True))
 OF_EXAMPLES["cross_entropy"] = lambda x, y: -OF_EXAMPLES["pick"](OF_EXAMPLES["log_softmax"](x), y)
 OF_EXAMPLES["cos"] = lambda a, b: OF_EXAMPLES["dot"](a, b) / (OF_EXAMPLES["norm"](a) * OF_EXAMPLES["norm"](b))
 

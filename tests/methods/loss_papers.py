@@ -125,15 +125,38 @@ def fedem(h, logits, z, y, counts, others):  # Marfoq et al. 2021, equations 8 a
     return shares[1] / sum(shares) * supervised(logits, y)
 
 
+def feddecorr(h, logits, z, y, counts, others):  # Shi et al. 2022: cross-entropy + beta / d^2 * |K|_F^2, K the correlation matrix of a batch
+    n, d = z.shape
+    centred = z - sum(z) / n
+    covariance = centred.T @ centred / n + 1e-8 * np.eye(d)
+    deviation = np.sqrt(np.diag(covariance))
+    correlations = (centred.T @ centred / n) / np.outer(deviation, deviation)
+    return supervised(logits, y) + h.beta * (correlations**2).sum() / d**2
+
+
+OVER_BATCH = {"feddecorr"}  # an example's loss depends on the others of its batch
 LOSS_PAPERS = {function.__name__: function for function in (moon, fedlc, fedrs, fedntd, fedgkd, focal, label_smoothing, balanced_softmax, logit_adjustment, class_balanced,
-                                                            fedir, propfair, pfedsd, fedproto, fd, fedproc, fedem)}
+                                                            fedir, propfair, pfedsd, fedproto, fd, fedproc, fedem, feddecorr)}
+
+
+def _slope_of_sum(function, h, arguments, name, example, column):
+    """Returns the derivative of the sum of the losses to one logit or feature."""
+    logits, z, *rest = arguments
+    moved = {"logits": logits, "z": z}
+    moved[name] = moved[name].astype(complex)
+    moved[name][example, column] += 1e-30j
+    return np.imag(function(h, moved["logits"], moved["z"], *rest).sum()) / 1e-30
 
 
 def gradients(function, h, logits, z, y, counts, others):
-    """Returns (losses, {"logits": gradient [B, C], "z": gradient [B, d]}) of the examples' losses."""
+    """Returns (losses, {"logits": gradient [B, C], "z": gradient [B, d]}): of the examples' losses, where these are added."""
     step, found = 1e-30, {}
     for name, values in (("logits", logits), ("z", z)):
         columns = []
+        if function.__name__ in OVER_BATCH:
+            found[name] = np.array([[_slope_of_sum(function, h, (logits, z, y, counts, others), name, b, c) for c in range(values.shape[1])]
+                                    for b in range(len(values))])
+            continue
         for column in range(values.shape[1]):
             moved = values.astype(complex)
             moved[:, column] += 1j * step

@@ -23,7 +23,8 @@ const std::vector<std::string> kLosses = {"moon",
                                           "class_balanced",
                                           "fedir",
                                           "propfair",
-                                          "pfedsd"};
+                                          "pfedsd",
+                                          "feddecorr"};
 
 Options with_loss(const std::string& name, const std::string& keys = "") {
     const std::string file = (source_folder() / "configs/methods" / (name + ".py")).string();
@@ -41,7 +42,8 @@ TEST_SUITE("MethodLoss") {
         const std::vector<std::pair<std::string, std::string>> neutral{
             {"moon", "mu: 0"},       {"fedlc", "tau: 0"},   {"logit_adjustment", "tau: 0"},
             {"fedrs", "alpha: 1"},   {"fedntd", "beta: 0"}, {"fedgkd", "gamma: 0"},
-            {"pfedsd", "lambda: 0"}, {"focal", "gamma: 0"}, {"label_smoothing", "epsilon: 0"}};
+            {"pfedsd", "lambda: 0"}, {"focal", "gamma: 0"}, {"label_smoothing", "epsilon: 0"},
+            {"feddecorr", "beta: 0"}};
         for (const char* engine : {"training.engine=direct", "training.engine=libtorch"}) {
             const std::string plain = sha_with({engine});
             for (const auto& [name, keys] : neutral) {
@@ -95,7 +97,7 @@ TEST_SUITE("MethodLoss") {
     }
 
     TEST_CASE("AVisitWithALossIsReplayedBitForBit") {
-        for (const std::string name : {"moon", "fedlc", "fedntd"}) {
+        for (const std::string name : {"moon", "fedlc", "fedntd", "feddecorr"}) {
             CAPTURE(name);
             FedhiveRun run(small_config(), set(with_loss(name)));
             loss_ended_well(run);

@@ -180,3 +180,14 @@ def cross_entropy(logits, y):
 def kl(log_p, log_q):
     """Returns the sum of e^log_p * (log_p - log_q): Kullback and Leibler's divergence of distributions that log_softmax gives."""
     return current().call("kl", log_p, log_q)
+
+
+def batch_mean(x):
+    """Returns the mean over the examples of the batch, of a value of each example: a number for each example, of logits' shape or of features'."""
+    return current().call("batch_mean", x)
+
+
+def batch_square(x):
+    """Returns for each example r the mean over the batch's examples s of (mean of x_r * x_s)^2. Its batch_mean is the sum of the squares of the
+    matrix 1/n X^T X by d^2: of the batch's correlations where the columns have mean 0 and variance 1."""
+    return current().call("batch_square", x)

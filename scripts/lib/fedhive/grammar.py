@@ -22,7 +22,8 @@ OF_VECTORS = {"sum": 1, "mean": 1, "norm": 1, "dot": 2, "cos": 2, "threshold": 2
 OVER_COHORT = {"sum_k": 1, "mean_k": 1, "max_k": 1, "min_k": 1, "median_k": 1}               # the cohort's numbers to one number
 IN_COHORT = {"softmax_k": 1, "sort_k": 1, "rank_k": 1, "simplex_k": 1}                       # the cohort's numbers to as many numbers
 OF_PRODUCTS = {"dot_k": 1, "cos_k": 1, "distance_k": 1, "nearest_k": 1, "bipartition_k": 1}  # products.py; to one number for each client
-OF_EXAMPLES = {"cross_entropy": 2, "kl": 2, "log_sigmoid": 1, "log_softmax": 1, "logsumexp": 1, "max": 1, "min": 1, "one_hot": 1, "pick": 2,
+OVER_BATCH = {"batch_mean": 1, "batch_square": 1}                                            # over the examples of a batch
+OF_EXAMPLES = {**OVER_BATCH, "cross_entropy": 2, "kl": 2, "log_sigmoid": 1, "log_softmax": 1, "logsumexp": 1, "max": 1, "min": 1, "one_hot": 1, "pick": 2,
                "softmax": 1}                                                                 # in a loss alone
 ROW_FUNCTIONS = frozenset(OF_EXAMPLES) - {"max", "min", "softmax"}                           # of these, what no other formula has in Python
 FUNCTIONS = {**ELEMENTWISE, **OF_VECTORS, **OVER_COHORT, **IN_COHORT, **OF_PRODUCTS}         # names in a formula's text: how many arguments

@@ -4,7 +4,7 @@ import inspect
 from .context import fail, unknown
 from .grammar import NAME
 from .places import PLACES
-from .rows import CLASSES, NAMES, OF_MEMORIES, SPOKEN, SUMMANDS, Answers, is_row_kind
+from .rows import CLASSES, NAMES, OF_MEMORIES, SPOKEN, SUMMANDS, Answers, is_row_kind, refuse_batch
 from .symbols import Symbol
 from .tracer import leaves, locals_of
 
@@ -127,6 +127,7 @@ class AnswerTrace(_RowTrace):
             fail(f"@fh.answer returns a number for each class, as out.logits is, not a {type(returned).__name__}", self._line)
         value = self._file.symbols.lift(returned)
         line = (not value.is_leaf and value.line) or self._line
+        refuse_batch(value, self._at, line)
         if value.is_vector != CLASSES:
             fail(f"answer = {value.spoken()}: an answer is a number for each class, as out.logits and fh.softmax give it", line)
         self._check_names(value, line)
@@ -156,6 +157,7 @@ class MeasureTrace(_RowTrace):
 
     def _of_example(self, name, value):
         line, shape = (not value.is_leaf and value.line) or self._line, self._file.memories[name]["shape"]
+        refuse_batch(value, self._at, line)
         if value.is_vector != SUMMANDS[shape]:
             fail(f"{name} = {value.spoken()}: a memory of shape=\"{shape}\" is the sum of {SPOKEN[SUMMANDS[shape]]}. "
                  "How many examples of each class there are, @fh.end reads as counts.", line)

@@ -35,11 +35,24 @@ _OF_TABLES = {"pick": lambda table, y: table[y.astype(int)], "dot": lambda a, ta
               "cos": lambda a, table: a @ table.T / (np.maximum(_norm(a), 1e-8)[:, None] * np.maximum(_norm(table), 1e-8))}
 
 
+def _batch_mean(x, kind):
+    has_examples = x.ndim == (1 if kind == ROW else 2)  # a number for each class may be the same for all
+    return np.broadcast_to(x.mean(0, keepdims=True), x.shape) if has_examples else x
+
+
+def _batch_square(x):
+    return ((x @ x.T / x.shape[-1]) ** 2).mean(-1)
+
+
 def call(function, arguments, data, classes, elementwise):
     """Returns (array, shape) of a function. arguments: values with shapes; data: their arrays; classes: C; elementwise: {name: function}."""
     result = shape(function, arguments)
     if any(a.is_vector in ROWS for a in arguments):
         return _OF_TABLES[function](*data), result
+    if function == "batch_mean":
+        return _batch_mean(data[0], result), result
+    if function == "batch_square":
+        return _batch_square(data[0]), result
     if function == "one_hot":
         return (data[0][:, None] == np.arange(classes)) * 1.0, result
     if function in _OF_VECTORS:

@@ -3,7 +3,7 @@
 A number meets everything; a number for each example meets vectors; classes and features do not meet.
 """
 from .context import fail, unknown
-from .grammar import ROW_FUNCTIONS
+from .grammar import OVER_BATCH, ROW_FUNCTIONS
 
 ROW, CLASSES, FEATURES = "row", "classes", "features"
 CLASS_TABLE, FEATURE_TABLE = "class_table", "feature_table"  # memories by class; rows of logits, of features
@@ -14,7 +14,7 @@ SPOKEN = {ROW: "a number for each example", CLASSES: "a number for each class", 
           CLASS_TABLE: "a table of logits by class", FEATURE_TABLE: "a table of features by class"}
 LABEL = "y"
 NAMES = {"logits": CLASSES, "z": FEATURES, "counts": CLASSES, LABEL: ROW}
-OF_VECTOR = {"sum", "mean", "norm", "dot", "cos", "max", "min", "logsumexp", "softmax", "log_softmax", "cross_entropy", "kl", "pick"}
+OF_VECTOR = {"sum", "mean", "norm", "dot", "cos", "max", "min", "logsumexp", "softmax", "log_softmax", "cross_entropy", "kl", "pick", "batch_square"}
 
 
 def is_row_kind(is_vector):
@@ -37,6 +37,8 @@ def shape(operation, arguments):
         if label.operation != "name" or label.value != LABEL or (operation != "one_hot" and kinds[0] != CLASSES):
             fail(f"{spoken}: it takes {'' if operation == 'one_hot' else 'a number for each class, as out.logits, and '}the label y")
         return CLASSES if operation == "one_hot" else ROW
+    if operation == "batch_mean":
+        return kinds[0]
     if operation in OF_VECTOR:
         for a in arguments:
             if a.is_vector not in (CLASSES, FEATURES):
@@ -62,6 +64,14 @@ def _of_table(operation, arguments, kinds, spoken):
     spoken = spoken if operation.isidentifier() else spoken.removeprefix("fh.")
     return fail(f"{spoken}: a table P by class has P[y], its row of the label, and, for all its rows, fh.dot(out.z, P), fh.cos(out.z, P) and fh.norm(P); "
                 "logits meet a table of logits")
+
+
+def refuse_batch(value, at, line):
+    """Raises MethodError where a value needs other examples of the batch."""
+    if value.operation in OVER_BATCH:
+        fail(f"fh.{value.operation} in {at}: it is over the examples of a batch, in @fh.loss", value.line or line)
+    for argument in value.arguments:
+        refuse_batch(argument, at, line)
 
 
 class Answers:

@@ -4,6 +4,7 @@
 #include "aggregation/formulas/method_formulas.h"
 #include "aggregation/formulas/simplified.h"
 
+#include "tests/aggregation/formulas/row_answers.h"
 #include "tests/support/golden_messages.h"
 
 #include <doctest/doctest.h>
@@ -17,75 +18,7 @@
 namespace fedhive::aggregation::formulas {
 namespace {
 
-constexpr std::size_t kClasses = 5, kFeatures = 7, kExamples = 19;
-
-MethodFormulas method_with(const std::string& loss) {
-    MethodFormulas method;
-    method.keys = {{"mu", 0.75}, {"tau", 0.5}, {"zero", 0.0}, {"one", 1.0}, {"two", 2.0}, {"minus", -0.25}, {"odd", 2.5}};
-    method.also_at = {{"sent", "w_t"}, {"last", "kept"}};
-    method.memories = {{.name = "P", .owner = MemoryOwner::Client, .shape = MemoryShape::ClassesByFeatures},
-                       {.name = "F", .owner = MemoryOwner::Server, .down = true, .shape = MemoryShape::ClassesByClasses},
-                       {.name = "known", .owner = MemoryOwner::Server, .down = true, .shape = MemoryShape::Classes}};
-    method.lines[Place::Loss] = {"loss = " + loss};
-    return method;
-}
-
-Formulas simple(const std::string& loss) {
-    const MethodFormulas method = method_with(loss);
-    return simplified(method.parsed(Place::Loss), method.keys);
-}
-
-/// Logits, features and labels of some examples, and what other models give for them.
-struct Answers {
-    Answers() {
-        const auto fill = [](std::vector<float>& values, std::size_t size, int salt) {
-            for (std::size_t i = 0; i < size; ++i)
-                values.push_back(
-                    0.03F * static_cast<float>(static_cast<int>((i * 37 + static_cast<std::size_t>(salt) * 53) % 101) - 50));
-        };
-        fill(logits, kExamples * kClasses, 1);
-        fill(features, kExamples * kFeatures, 2);
-        fill(sent_logits, kExamples * kClasses, 3);
-        fill(sent_features, kExamples * kFeatures, 4);
-        fill(last_logits, kExamples * kClasses, 5);
-        fill(last_features, kExamples * kFeatures, 6);
-        fill(table_of_features, kClasses * kFeatures, 7);
-        fill(table_of_logits, kClasses * kClasses, 8);
-        for (std::size_t r = 0; r < kExamples; ++r) labels.push_back(static_cast<std::int64_t>((r * 3) % kClasses));
-        for (std::size_t c = 0; c < kClasses; ++c) counts.push_back(c == 3 ? 0.0F : static_cast<float>(4 + 9 * c));
-    }
-
-    struct Result {
-        double sum = 0.0;
-        std::vector<float> logits, features;  // gradients
-    };
-    Result run(const std::string& loss, const RowLoops* loops = nullptr, float weight = 1.0F) const {
-        RowLoss rows(simple(loss), {kClasses, kFeatures}, loops);
-        rows.add_other("sent", 0);
-        rows.add_other("last", 1);
-        rows.set_counts(counts);
-        rows.set_by_class("P", table_of_features);
-        rows.set_by_class("F", table_of_logits);
-        rows.set_by_class("known", known);
-        rows.set("n", 40.0);
-        Result result{0.0, logits, std::vector<float>(features.size(), 9.0F)};
-        const std::array others{RowAnswers{sent_logits.data(), sent_features.data()},
-                                RowAnswers{last_logits.data(), last_features.data()}};
-        result.sum = rows.run({.rows = labels.size(),
-                               .labels = labels.data(),
-                               .logits = result.logits.data(),
-                               .features = features.data(),
-                               .features_gradient = rows.moves_features() ? result.features.data() : nullptr,
-                               .others = others,
-                               .weight = weight});
-        if (!rows.moves_features()) result.features.assign(features.size(), 0.0F);
-        return result;
-    }
-
-    std::vector<float> logits, features, sent_logits, sent_features, last_logits, last_features, counts;
-    std::vector<float> table_of_features, table_of_logits, known{1.0F, 0.0F, 1.0F, 1.0F, 0.0F};
-    std::vector<std::int64_t> labels;
-};
+using namespace row_tests;
 
 /// Losses that together have every operation.
 const std::vector<std::string>& all_losses() {
@@ -111,35 +44,6 @@ const std::vector<std::string>& all_losses() {
         "where(y == 2, two, log_sigmoid(mu)) * sum(z / (2 + mean(logits)) * norm(sent.z)) + sum(exp(z)) * (9 % 7)",
     };
     return losses;
-}
-
-bool same_row_bits(const std::vector<float>& a, const std::vector<float>& b) {
-    return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
-}
-
-/// The gradient to `values`, an array of `answers`, by central differences.
-std::vector<double> differences(const std::string& loss, Answers& answers, std::vector<float>& values) {
-    constexpr float kStep = 1.0F / 128.0F;
-    std::vector<double> gradient;
-    for (float& value : values) {
-        const float before = value;
-        value = before + kStep;
-        const double above = answers.run(loss).sum;
-        value = before - kStep;
-        const double below = answers.run(loss).sum;
-        gradient.push_back((above - below) / (2.0 * static_cast<double>(kStep)));
-        value = before;
-    }
-    return gradient;
-}
-
-void check_gradient(const std::vector<float>& found, const std::vector<double>& expected, const std::string& what) {
-    double largest = 0.0, apart = 0.0;
-    for (std::size_t i = 0; i < found.size(); ++i) {
-        largest = std::max(largest, std::abs(expected[i]));
-        apart = std::max(apart, std::abs(expected[i] - static_cast<double>(found[i])));
-    }
-    CHECK_MESSAGE(apart <= 4e-3 * std::max(largest, 0.05), what, ": ", apart, " apart of ", largest);
 }
 
 std::string refusal_of(const std::string& loss) {
@@ -308,10 +212,19 @@ TEST_SUITE("RowLoss") {
                                  "sum(pick(P, y) * logits)",
                                  "sum(g)",
                                  "sum(k.n)",
+                                 "batch_mean(mu)",
+                                 "batch_square(y)",
+                                 "sum(batch_mean(P))",
+                                 "batch_mean(z)",
                                  "entropy(logits)",
                                  "sum(logits, z)"})
             CHECK_MESSAGE_IS("aggregation", loss, refusal_of(loss));
         CHECK(refusal_of("cross_entropy(logits, y)").empty());
+        MethodFormulas measure = method_with("mean(logits)");
+        measure.memories[0].up = true;
+        measure.lines[Place::Measure] = {"P = batch_mean(z)"};
+        CHECK_THROWS_WITH_AS(static_cast<void>(measure.parsed(Place::Measure)),
+                             "batch_mean is of the examples of a batch; it is allowed only in `loss`", FormulaError);
     }
 }
 
