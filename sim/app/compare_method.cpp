@@ -199,7 +199,8 @@ Results evaluated(const MethodFormulas& method, Place place, const Drawn& values
         executor.write_to(name, ParamSpan(written[name]));
     }
     InnerProducts products;
-    if (const auto updates = values.of_updates.find(method.products_of.empty() ? "u" : method.products_of); updates != values.of_updates.end()) {
+    if (const auto updates = values.of_updates.find(method.products_of.empty() ? "u" : method.products_of);
+        updates != values.of_updates.end()) {
         const std::vector<ConstParamSpan> rows(updates->second.begin(), updates->second.end());
         products = inner_products_of(rows, 0);
         executor.set_products(&products);

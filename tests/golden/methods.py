@@ -150,7 +150,7 @@ def from_box(box, x):
     results["cohort"] = evaluate(box.get("cohort", []), {**x.of_cohort(), **numbers, **x.keys}, products)
     uniform = np.full(K, 1 / K) if "weighting" in box else x.cohort["n"] / x.cohort["n"].sum()
     results["aggregates"] = x.aggregates(results["cohort"].get("weight", uniform))
-    further = {name for name in results["cohort"] if name.startswith("by_")}
+    further = [name for name in results["cohort"] if name.startswith("by_")]
     for weight in further:
         results["aggregates"].update({f"{weight}.{name}": value for name, value in x.aggregates(results["cohort"][weight] * np.ones(K)).items()})
     of_cohort = {name: value for name, value in results["cohort"].items() if name != "weight" and name not in further}

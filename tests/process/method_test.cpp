@@ -268,8 +268,8 @@ TEST_SUITE("Method") {
         const std::vector<std::pair<std::string, std::string>> with_numpy{
             {"FEDHIVE_PYTHONPATH",
              (source_folder() / "scripts/lib").string() + ":" + (source_folder() / ".deps/python").string()}};
-        for (const std::string name :
-             {"fednova", "qfedavg", "fedadam", "mofedsam", "pfedme", "fedatt", "adaptive_clip", "fedproto", "fd", "ifca", "cfl", "fedem"}) {
+        for (const std::string name : {"fednova", "qfedavg", "fedadam", "mofedsam", "pfedme", "fedatt", "adaptive_clip",
+                                       "fedproto", "fd", "ifca", "cfl", "fedem"}) {
             CAPTURE(name);
             FedhiveRun run;
             run.start({"method", (kMethods / (name + ".py")).string(), "--python"}, with_numpy);

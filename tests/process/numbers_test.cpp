@@ -161,7 +161,8 @@ TEST_SUITE("NumberMemories") {
 
     TEST_CASE("SumsBySeveralWeightsAreThoseOfMethodsWithOneEach") {
         const NumberMethod one("cohort: weight = k.n / sum_k(k.n)\nserver: w = w + u\n"),
-            two("cohort: [weight = k.n * (k.n > 50), by_2 = k.n * (k.n <= 50) * (k.n > 30), by_3 = k.n * (k.n <= 30), all = sum_k(k.n)]\n"
+            two("cohort: [weight = k.n * (k.n > 50), by_2 = k.n * (k.n <= 50) * (k.n > 30), by_3 = k.n * (k.n <= 30), all = "
+                "sum_k(k.n)]\n"
                 "server: w = w + (u + by_2.u + by_3.u) / all\n"),
             beside("cohort: by_2 = (k.n > 50) / sum_k(k.n > 50)\nserver: w = w + 0 * u + by_2.u\n"),
             alone("cohort: weight = (k.n > 50) / sum_k(k.n > 50)\nserver: w = w + u\n");

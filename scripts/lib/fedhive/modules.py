@@ -25,24 +25,35 @@ class _BatchNorm2d(_Alike, nn.BatchNorm2d):
     pass
 
 
-class _Lstm(nn.LSTM):
-    """The features of the last position, or of all."""
+class _Recurrent:
+    """The states of all positions, or the last of each way."""
 
-    def __init__(self, features, hidden, layers, all_positions):
-        super().__init__(features, hidden, layers, batch_first=True)
+    def __init__(self, features, hidden, layers, all_positions, bidirectional=False, dropout=0.0):
+        super().__init__(features, hidden, layers, batch_first=True, bidirectional=bidirectional, dropout=dropout)
         self.all_positions = all_positions
 
     def forward(self, x):
-        """x: [B, T, features]. Returns [B, T, hidden] or [B, hidden]."""
-        states = super().forward(x)[0]
-        return states if self.all_positions else states[:, -1]
+        """x: [B, T, features]. Returns [B, T, ways * hidden] or [B, ways * hidden]."""
+        states, last = super().forward(x)
+        if self.all_positions:
+            return states
+        last = last[0] if isinstance(last, tuple) else last
+        return last[-2 if self.bidirectional else -1:].transpose(0, 1).flatten(1)
+
+
+class _Lstm(_Recurrent, nn.LSTM):
+    pass
+
+
+class _Gru(_Recurrent, nn.GRU):
+    pass
 
 
 class _Attention(nn.MultiheadAttention):
     """Attention of a sequence to itself."""
 
-    def __init__(self, features, heads, causal):
-        super().__init__(features, heads, batch_first=True)
+    def __init__(self, features, heads, causal, dropout):
+        super().__init__(features, heads, batch_first=True, dropout=dropout)
         self.causal = causal
 
     def forward(self, x):
@@ -72,8 +83,8 @@ class _LastPosition(nn.Module):
 MAKERS = {
     "linear": lambda shape, out: nn.Linear(shape[-1], out),
     "conv2d": lambda shape, out, kernel, stride, padding, groups, bias: nn.Conv2d(shape[0], out, kernel, stride, padding, groups=groups, bias=bias),
-    "max_pool": lambda shape, size: nn.MaxPool2d(size),
-    "avg_pool": lambda shape, size: nn.AvgPool2d(size) if size else nn.AdaptiveAvgPool2d(1),
+    "max_pool": lambda shape, size, stride=None, padding=None: nn.MaxPool2d(size, stride or size, padding or 0),
+    "avg_pool": lambda shape, size, stride=None, padding=None: nn.AvgPool2d(size, stride or size, padding or 0) if size else nn.AdaptiveAvgPool2d(1),
     "relu": lambda shape: nn.ReLU(),
     "tanh": lambda shape: nn.Tanh(),
     "gelu": lambda shape: nn.GELU(),
@@ -84,9 +95,10 @@ MAKERS = {
     "group_norm": lambda shape, groups: nn.GroupNorm(groups, shape[0]),
     "layer_norm": lambda shape, each_position: nn.LayerNorm(shape[-1:] if each_position else shape),
     "embedding": lambda shape, dim, tokens: nn.Embedding(tokens, dim),
-    "lstm": lambda shape, hidden, layers, all_positions: _Lstm(shape[1], hidden, layers, all_positions),
+    "lstm": lambda shape, **arguments: _Lstm(shape[1], **arguments),
+    "gru": lambda shape, **arguments: _Gru(shape[1], **arguments),
     "position": lambda shape: _Position(shape),
-    "attention": lambda shape, heads, causal: _Attention(shape[1], heads, causal),
+    "attention": lambda shape, heads, causal, dropout=0.0: _Attention(shape[1], heads, causal, dropout),
     "last_position": lambda shape: _LastPosition(),
 }  # by kind: of the input's shape and the layer's arguments
 

@@ -48,8 +48,7 @@ private:
         value = words[random_() % words.size()];
     }
     void draw(const Field& field, const WordRef& value) {
-        const std::vector<std::string> words = field.words();
-        const std::string& word = words[random_() % words.size()];
+        const std::string word = field.words()[random_() % field.words().size()];
         value.set(word == field.empty_word ? "" : word);
     }
     void draw(const Field& field, std::filesystem::path& value) {
@@ -241,8 +240,7 @@ inline void fit_attack(RunConfig& run) {
     const std::int64_t attackers = std::llround(run.attack.values.number("share") * static_cast<double>(clients));
     const bool noise = std::ranges::any_of(run.upload, [](const Chosen& step) { return step.name == "gaussian_noise"; });
     const bool possible = run.mode.name == "synchronous" && !noise && attackers > 0 && attackers < clients;
-    if (!possible) run.attack = {"none"};
-    if (!possible) return;
+    if (!possible) return void(run.attack = {"none"});
     run.failures.max_update_norm.reset();
     run.training.clients_per_slot = run.training.clients_at_once = 1;
 }
