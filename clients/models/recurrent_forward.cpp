@@ -74,7 +74,7 @@ struct RecurrentForm {
 /// The layer's output from the states of its last layer at all positions, [B, T, ways · hidden].
 at::Tensor output_of(const RecurrentForm& terms, const at::Tensor& states) {
     if (terms.all_positions) return states;
-    const at::Tensor last = states.select(1, states.size(1) - 1);
+    at::Tensor last = states.select(1, states.size(1) - 1);
     if (!terms.both_ways) return last;
     return at::cat({last.narrow(1, 0, terms.hidden), states.select(1, 0).narrow(1, terms.hidden, terms.hidden)}, 1);
 }

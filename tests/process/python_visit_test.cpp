@@ -8,6 +8,7 @@
 
 #include <cmath>
 #include <fstream>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -125,6 +126,19 @@ TEST_SUITE("PythonVisit") {
         begun.start({"run", "--quiet", "--resume", begun.out().string(), "--set", "rounds=4"});
         visited_well(begun);
         check_same_run(begun.out(), whole.out());
+    }
+
+    TEST_CASE("AClientCountsItsVisitsInItsMemory") {
+        if (!visits_may_run()) return;
+        const WrittenVisit counts(
+            "MEMORY = {'rounds': 'scalar'}\n\ndef visit(vector, client):\n    client.memory['rounds'] += 1\n"
+            "    client.add_loss(client.memory['rounds'][0], 1)\n");
+        FedhiveRun run(small_config(), set(counts.options({"rounds=4"})));
+        visited_well(run);
+        std::map<std::string, int> visits;
+        for (const auto& row : read_csv(run.out() / "clients.csv"))
+            CHECK_EQ(std::stod(row.at("train_loss")), static_cast<double>(++visits[row.at("client_id")]));
+        CHECK(visits.size() > 2);
     }
 
     TEST_CASE("RanksKeepWhatTheirClientsKeep") {

@@ -40,14 +40,14 @@ LayerFit fit_recurrent(const Values& arguments, const Shape& in, std::int64_t ga
             add("weight_hh", {rows, hidden});
             add("bias_ih", {rows});
             add("bias_hh", {rows});
-            const double positions = static_cast<double>(in[0]);
+            const auto positions = static_cast<double>(in[0]);
             fit.kept +=
                 positions * 7.0 * h;  // lstm: four gates, two cells and the state; gru: two times three gates, the state
             if (both_ways) fit.kept += positions * (1.5 * h + 0.5 * static_cast<double>(inputs));  // the two joined, and apart
             const double products = 2.0 * static_cast<double>(gates) * h * (static_cast<double>(inputs) + h);
             fit.flops += positions * (products + operations * h);
         }
-    const double of_layers = static_cast<double>(in[0] * features);
+    const auto of_layers = static_cast<double>(in[0] * features);
     fit.kept += 2.0 * of_layers;  // gradients between layers
     if (arguments.number("dropout") > 0.0) fit.kept += static_cast<double>(arguments.integer("layers") - 1) * of_layers;
     return fit;
