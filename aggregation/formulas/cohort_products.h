@@ -1,11 +1,11 @@
 // What formulas of a cohort make of its updates' inner products. x: one number for each update, or one for all.
 //
-//   dot_k(x)       ⟨u_k, Σ_j x_j u_j⟩
-//   cos_k(x)       the cosine of the same vectors; 0 where one of them is 0
-//   distance_k(x)  |u_k − Σ_j x_j u_j|
-//   nearest_k(m)   Σ |u_k − u_j|² over the m updates j ≠ k that are nearest to u_k; over all others if there are fewer
-//   bipartition_k(x)  of the updates with x_k ≠ 0, in two parts so that the largest cosine between the parts is least (Sattler et al. 2021,
-//                  arXiv:1910.01991, equation 20): 1 in the part without the first of them, else 0; all 0 for fewer than two
+//   dot_k(x)          ⟨u_k, Σ_j x_j u_j⟩
+//   cos_k(x)          the cosine of the same vectors; 0 where one of them is 0
+//   distance_k(x)     |u_k − Σ_j x_j u_j|
+//   nearest_k(m)      Σ |u_k − u_j|² over the m updates j ≠ k that are nearest to u_k; over all others if there are fewer
+//   bipartition_k(x)  the updates with x_k ≠ 0 in two parts, so that the largest cosine between the parts is least (Sattler et al. 2021,
+//                     arXiv:1910.01991): 1 in the part without the first of them, else 0; all 0 for fewer than two
 #pragma once
 
 #include "aggregation/formulas/numbers.h"

@@ -228,13 +228,13 @@ void ChunkWork::aggregate(const aggregation::Aggregator& rule, std::span<const a
 }
 
 aggregation::InnerProducts ChunkWork::products(std::span<const aggregation::Update> updates, std::size_t base,
-                                               const Histories& histories, bool by_workers, std::int64_t round) {
+                                               const ProductRows& rows_of, bool by_workers, std::int64_t round) {
     const aggregation::ArenaGeometry& arena = arena_.geometry();
-    const std::size_t columns = histories.columns;
+    const std::size_t columns = rows_of.columns;
     if (!by_workers || arena.num_products == 0) {
         std::vector<aggregation::ConstParamSpan> rows;
-        for (const aggregation::Update& update : updates) rows.push_back(update.values.part(histories.first, columns));
-        return aggregation::inner_products_of(rows, base, histories.sums);
+        for (const aggregation::Update& update : updates) rows.push_back(update.values.part(rows_of.first, columns));
+        return aggregation::inner_products_of(rows, base, rows_of.sums);
     }
     static_assert(kRangeFloats == aggregation::kGramColumns);
     Task task;
@@ -242,9 +242,9 @@ aggregation::InnerProducts ChunkWork::products(std::span<const aggregation::Upda
     task.round = told_round(round);
     task.num_terms = place_terms(updates);
     task.base = static_cast<std::uint32_t>(base);
-    task.histories = histories.none() ? 0 : 1;
-    task.row_first = histories.first;
-    for (std::size_t k = 0; k < histories.clients.size(); ++k) board_.terms()[k].client_id = histories.clients[k];
+    task.histories = rows_of.adds_histories() ? 1 : 0;
+    task.row_first = rows_of.first;
+    for (std::size_t k = 0; k < rows_of.clients.size(); ++k) board_.terms()[k].client_id = rows_of.clients[k];
     task.deadline_s = deadlines_.of_chunk();
     run(task, {0, columns, kRangeFloats});
     aggregation::InnerProducts products(updates.size(), base);

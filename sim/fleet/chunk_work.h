@@ -11,7 +11,7 @@
 #include "sim/fleet/rank_reports.h"
 #include "sim/fleet/shared_aggregation.h"
 #include "sim/fleet/wait.h"
-#include "sim/round/histories.h"
+#include "sim/round/product_rows.h"
 #include "sim/round/server_state.h"
 
 #include <cstdint>
@@ -62,10 +62,10 @@ public:
     /// Valid until the next call.
     aggregation::Aggregator& share(aggregation::Aggregator& rule, std::uint64_t bytes, std::int64_t round);
 
-    /// Inner products of the updates, or of the updates plus the histories: by the workers, if they may and the arena has room for
+    /// Inner products of rows of the updates: by the workers, if they may and the arena has room for
     /// products; else in this process.
     aggregation::InnerProducts products(std::span<const aggregation::Update> updates, std::size_t base,
-                                        const Histories& histories, bool by_workers, std::int64_t round);
+                                        const ProductRows& rows_of, bool by_workers, std::int64_t round);
 
 private:
     /// A range of [0, total) in chunks of `size`; the last chunk may be smaller.

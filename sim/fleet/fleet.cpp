@@ -146,12 +146,12 @@ std::uint32_t Fleet::rank_of(const aggregation::Update& update) const {
 }
 
 aggregation::InnerProducts Fleet::inner_products(std::span<const aggregation::Update> updates, std::size_t base,
-                                                 const Histories& histories) {
+                                                 const ProductRows& rows_of) {
     if (!options_.ranks->is_alone())
         return products_over_ranks(
             *options_.ranks, updates, base, [this](const auto& update) { return rank_of(update); }, reports_.patience(1, 1),
-            histories);
-    return chunk_work_.products(updates, base, histories, workers_may_sum(), flights_.turn().round);
+            rows_of);
+    return chunk_work_.products(updates, base, rows_of, workers_may_sum(), flights_.turn().round);
 }
 
 aggregation::Aggregator& Fleet::with_workers(aggregation::Aggregator& rule, std::size_t num_updates) {

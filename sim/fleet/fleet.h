@@ -96,10 +96,10 @@ public:
     /// else `rule`. Use it before the next call and before release(). Its finish() waits; throws as evaluate().
     aggregation::Aggregator& with_workers(aggregation::Aggregator& rule, std::size_t num_updates);
 
-    /// Inner products of these updates less updates[base] (inner_products.h), or of the updates plus the histories, by the workers if
+    /// Inner products of rows of these updates less the row of updates[base] (inner_products.h), by the workers if
     /// they are idle and the updates large enough. Same conditions, waits and exceptions as the aggregator of with_workers().
     aggregation::InnerProducts inner_products(std::span<const aggregation::Update> updates, std::size_t base,
-                                              const Histories& histories);
+                                              const ProductRows& rows_of);
 
     /// The global model's sums over the test examples, one result a chunk, in order. Waits; throws as barrier(), but goes on
     /// for ChunkWork::kGrace after a first signal, since the round's model exists already.

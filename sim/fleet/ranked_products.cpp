@@ -24,9 +24,9 @@ std::span<const std::byte> bytes_of(const float* values, std::size_t count) { re
 
 InnerProducts products_over_ranks(Ranks& ranks, std::span<const aggregation::Update> updates, std::size_t base,
                                   const std::function<std::uint32_t(const aggregation::Update&)>& owner,
-                                  const Patience& patience, const Histories& histories) {
+                                  const Patience& patience, const ProductRows& rows_of) {
     const std::uint32_t mine = ranks.rank();
-    const std::size_t num_floats = histories.columns;
+    const std::size_t num_floats = rows_of.columns;
     const std::uint64_t ranges = divide_up(num_floats, kGramColumns);
     const auto begin_of = [&](std::uint32_t rank) {
         return std::min<std::size_t>(num_floats, ranks.begin_of(ranges, rank) * kGramColumns);
@@ -47,10 +47,10 @@ InnerProducts products_over_ranks(Ranks& ranks, std::span<const aggregation::Upd
             columns.push_back(place.data());
             continue;
         }
-        const float* values = ConstParamSpan(own.emplace_back(update.values.part(histories.first, num_floats))).data;
-        if (!histories.none() && histories.sums[k].size > 0) {
+        const float* values = ConstParamSpan(own.emplace_back(update.values.part(rows_of.first, num_floats))).data;
+        if (rows_of.adds_histories() && rows_of.sums[k].size > 0) {
             std::vector<float>& sum = sums.emplace_back(values, values + num_floats);
-            aggregation::add(sum, histories.sums[k]);
+            aggregation::add(sum, rows_of.sums[k]);
             values = sum.data();
         }
         for (std::uint32_t to = 0; to < ranks.size(); ++to)

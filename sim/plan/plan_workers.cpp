@@ -33,9 +33,7 @@ clients::WorkerPlan plan_workers(const RunConfig& config, const Mode& mode, cons
     plan.memories = model.memories;
     plan.control_change = server.strategy.control_change;
     const aggregation::formulas::MethodFormulas& method = server.strategy.method;
-    if (method.changes_visits() || method.has(aggregation::formulas::Place::Judge) ||
-        method.has(aggregation::formulas::Place::Answer))
-        plan.method.set(method.text());
+    if (method.changes_visits() || clients::FormulaJudge::is_in(method)) plan.method.set(method.text());
     plan.training.takes_next = method.second_on_next;
     if (method.has(aggregation::formulas::Place::Second)) plan.passes_of_a_step = 2;
     if (clients::loss_needs(method).features) plan.features = clients::feature_layer(model.spec).features;

@@ -98,21 +98,20 @@ std::optional<double> ServerSide::epsilon() const {
                                     : state.version);
 }
 
-Histories ServerSide::histories_of(std::span<const std::uint32_t> clients, bool of_updates) const {
-    Histories histories{.clients = {clients.begin(), clients.end()}};
+ProductRows ServerSide::product_rows(ProductsOf of, std::span<const std::uint32_t> history_of) const {
+    const aggregation::Memory* const named =
+        of == ProductsOf::Method ? state.memories.find(strategy.method.products_of) : nullptr;
     const std::size_t model_floats = state.region().size - state.memories.floats_behind();
-    const aggregation::Memory* of = of_updates ? nullptr : state.memories.find(strategy.method.products_of);
-    histories.first = of != nullptr ? model_floats + of->offset : 0;
-    histories.columns = of != nullptr     ? of->floats
-                        : clients.empty() ? model_floats
-                                          : state.memories.find(aggregation::kHistory)->floats;
-    if (clients.empty()) return histories;
-    for (const std::uint32_t client : clients) {
+    if (named != nullptr) return {.first = model_floats + named->offset, .columns = named->floats};
+    if (history_of.empty()) return {.columns = model_floats};
+    ProductRows rows{.clients = {history_of.begin(), history_of.end()},
+                     .columns = state.memories.find(aggregation::kHistory)->floats};
+    for (const std::uint32_t client : history_of) {
         const aggregation::VisitMemories visit{
             .all = &state.memories, .region = {}, .record = client_states.of(client), .slot = {}, .beside = {}};
-        histories.sums.push_back(visit.own(aggregation::kHistory));
+        rows.sums.push_back(visit.own(aggregation::kHistory));
     }
-    return histories;
+    return rows;
 }
 
 void ServerSide::keep_states(const Arrivals& arrived, aggregation::ConstParamSpan sent) {

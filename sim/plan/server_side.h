@@ -14,10 +14,10 @@
 #include "sim/round/clip_norm.h"
 #include "sim/round/flight.h"
 #include "sim/round/further_sums.h"
-#include "sim/round/histories.h"
 #include "sim/round/missing_noise.h"
 #include "sim/round/mixing.h"
 #include "sim/round/mode.h"
+#include "sim/round/product_rows.h"
 #include "sim/round/server_state.h"
 #include "sim/round/tree_noise.h"
 #include "sim/round/weighing.h"
@@ -75,10 +75,9 @@ struct ServerSide {
     void adapt_clip(const Arrivals& arrived) {
         if (clip.adapts()) state.clip_norm = clip.next(state.clip_norm, arrived, state.round);
     }
-    /// The columns of products, and the histories of these clients, for a rule that takes products with them. Valid until the next
-    /// keep_states().
-    /// of_updates: of the updates in any case, else of the memory whose products the method takes.
-    Histories histories_of(std::span<const std::uint32_t> clients, bool of_updates = false) const;
+    /// The rows that a rule takes inner products of. history_of: the clients of the updates, for a rule that adds their histories. Valid
+    /// until the next keep_states().
+    ProductRows product_rows(ProductsOf of, std::span<const std::uint32_t> history_of) const;
 
     /// The vectors, besides the model, that a checkpoint keeps: of the server's optimiser and of the weight rule, and what clients
     /// have where they are sent changes.

@@ -38,19 +38,19 @@ void take_in(Experiment& run, Fleet& fleet, Arrivals& arrived, RoundRecord& roun
         return server.stepped_in_place();  // written already, however few arrived
     }
     if (arrived.num_arrived < run.server.least_updates) return;
-    const auto products = [&](const auto& rows, std::size_t base, std::span<const std::uint32_t> history_of) {
-        return fleet.inner_products(rows, base, run.server.histories_of(history_of));
+    const auto products_of = [&](ProductsOf of) -> TakeProducts {
+        return [&, of](const auto& rows, std::size_t base, std::span<const std::uint32_t> history_of) {
+            return fleet.inner_products(rows, base, run.server.product_rows(of, history_of));
+        };
     };
+    const TakeProducts products = products_of(ProductsOf::Method);
     const auto combine = [&](aggregation::Aggregator& rule, std::span<const aggregation::Update> updates) {
         aggregation::Aggregator& sum = fleet.with_workers(rule, updates.size());
         sum.zero_init(run.model.travels.num_floats(), run.resources.space);
         for (const aggregation::Update& update : updates) sum.aggregate(update);
         return sum.finish();
     };
-    const auto of_updates = [&](const auto& rows, std::size_t base, std::span<const std::uint32_t> history_of) {
-        return fleet.inner_products(rows, base, run.server.histories_of(history_of, true));
-    };
-    run.server.attackers.replace_updates(arrived, of_updates, combine);
+    run.server.attackers.replace_updates(arrived, products_of(ProductsOf::Updates), combine);
     const WeighedUpdates updates = run.server.weighing.weighed(arrived, server.round, server.region(), products);
     const std::span<const aggregation::ConstParamSpan> further = run.server.further.take(updates.further, combine);
     aggregation::Aggregate aggregate = run.server.noised(combine(*strategy.aggregator, updates.of_aggregate), arrived);

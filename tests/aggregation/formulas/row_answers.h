@@ -115,4 +115,30 @@ inline void check_gradient(const std::vector<float>& found, const std::vector<do
     CHECK_MESSAGE(apart <= 4e-3 * std::max(largest, 0.05), what, ": ", apart, " apart of ", largest);
 }
 
+/// That the gradients of `loss` are those of its value.
+inline void check_gradients(const std::string& loss) {
+    Answers answers;
+    const Answers::Result found = answers.run(loss);
+    REQUIRE(std::isfinite(found.sum));
+    check_gradient(found.logits, differences(loss, answers, answers.logits), "logits");
+    check_gradient(found.features, differences(loss, answers, answers.features), "features");
+}
+
+/// That `loss` has the same bits with the loops of every kind of processor. Returns them.
+inline Answers::Result check_processors(const std::string& loss, const Answers& answers) {
+    Answers::Result plain = answers.run(loss, row_loops_by_name("plain"));
+    for (const char* name : {"avx2", "avx512"}) {
+        const RowLoops* loops = row_loops_by_name(name);
+        if (loops == nullptr) {
+            MESSAGE("this processor has no ", std::string(name));
+            continue;
+        }
+        const Answers::Result other = answers.run(loss, loops);
+        CHECK_EQ(other.sum, plain.sum);
+        CHECK(same_row_bits(other.logits, plain.logits));
+        CHECK(same_row_bits(other.features, plain.features));
+    }
+    return plain;
+}
+
 }  // namespace fedhive::aggregation::formulas::row_tests

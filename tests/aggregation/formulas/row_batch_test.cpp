@@ -3,7 +3,6 @@
 
 #include <doctest/doctest.h>
 
-#include <cmath>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -34,30 +33,14 @@ TEST_SUITE("RowBatch") {
     TEST_CASE("GradientsOverABatchAreThoseOfTheSumOfLosses") {
         for (const std::string& loss : batch_losses()) {
             CAPTURE(loss);
-            Answers answers;
-            const Answers::Result found = answers.run(loss);
-            REQUIRE(std::isfinite(found.sum));
-            check_gradient(found.logits, differences(loss, answers, answers.logits), "logits");
-            check_gradient(found.features, differences(loss, answers, answers.features), "features");
+            check_gradients(loss);
         }
     }
 
     TEST_CASE("FunctionsOverABatchHaveTheSameBitsOnEveryProcessorAndAgain") {
         for (const std::string& loss : batch_losses()) {
             CAPTURE(loss);
-            const Answers answers;
-            const Answers::Result plain = answers.run(loss, row_loops_by_name("plain"));
-            for (const char* name : {"avx2", "avx512"}) {
-                const RowLoops* loops = row_loops_by_name(name);
-                if (loops == nullptr) {
-                    MESSAGE("this processor has no ", std::string(name));
-                    continue;
-                }
-                const Answers::Result other = answers.run(loss, loops);
-                CHECK_EQ(other.sum, plain.sum);
-                CHECK(same_row_bits(other.logits, plain.logits));
-                CHECK(same_row_bits(other.features, plain.features));
-            }
+            check_processors(loss, Answers());
         }
     }
 

@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <string>
 #include <vector>
 
@@ -60,11 +59,7 @@ TEST_SUITE("RowLoss") {
     TEST_CASE("GradientsAreThoseOfTheValue") {
         for (const std::string& loss : all_losses()) {
             CAPTURE(loss);
-            Answers answers;
-            const Answers::Result found = answers.run(loss);
-            REQUIRE(std::isfinite(found.sum));
-            check_gradient(found.logits, differences(loss, answers, answers.logits), "logits");
-            check_gradient(found.features, differences(loss, answers, answers.features), "features");
+            check_gradients(loss);
         }
     }
 
@@ -72,18 +67,7 @@ TEST_SUITE("RowLoss") {
         for (const std::string& loss : all_losses()) {
             CAPTURE(loss);
             const Answers answers;
-            const Answers::Result plain = answers.run(loss, row_loops_by_name("plain"));
-            for (const char* name : {"avx2", "avx512"}) {
-                const RowLoops* loops = row_loops_by_name(name);
-                if (loops == nullptr) {
-                    MESSAGE("this processor has no ", std::string(name));
-                    continue;
-                }
-                const Answers::Result other = answers.run(loss, loops);
-                CHECK_EQ(other.sum, plain.sum);
-                CHECK(same_row_bits(other.logits, plain.logits));
-                CHECK(same_row_bits(other.features, plain.features));
-            }
+            const Answers::Result plain = check_processors(loss, answers);
             Answers last = answers;  // the last three examples alone
             for (auto* values : {&last.logits, &last.sent_logits, &last.last_logits})
                 values->erase(values->begin(), values->end() - 3 * kClasses);

@@ -151,7 +151,7 @@ TEST_SUITE("RankedAggregation") {
         const aggregation::InnerProducts wanted = aggregation::inner_products_of(rows, 2, kept);
         in_ranks(2, [&](Ranks& ranks) {
             const auto owner = [&](const Update& update) { return cohort.owners.at(update.position); };
-            Histories histories{.clients = std::vector<std::uint32_t>(rows.size()), .sums = kept, .columns = kColumns};
+            ProductRows histories{.clients = std::vector<std::uint32_t>(rows.size()), .sums = kept, .columns = kColumns};
             for (std::size_t k = 0; k < kept.size(); ++k)
                 if (owner(cohort.updates[k]) != ranks.rank()) histories.sums[k] = {};
             const aggregation::InnerProducts found =

@@ -120,11 +120,11 @@ TEST_SUITE("ServerSide") {
                 std::ranges::fill(server.arena.slot(slot).host(), value + static_cast<float>(slot));
             server.side.keep_states(arrived, server.side.state.region());
         }
-        const Histories histories = server.side.histories_of(std::vector<std::uint32_t>{2, 1});
+        const ProductRows histories = server.side.product_rows(ProductsOf::Updates, std::vector<std::uint32_t>{2, 1});
         CHECK(histories.columns == server.model.layout.num_trainable());
         CHECK(histories.clients == std::vector<std::uint32_t>{2, 1});
         CHECK(values_of(histories.sums[0]) == std::vector<float>(histories.columns, 3.0F + 4.5F));
         CHECK(histories.sums[1].size == 0);
-        CHECK(server.side.histories_of({}).none());
+        CHECK_FALSE(server.side.product_rows(ProductsOf::Updates, {}).adds_histories());
     }
 }
