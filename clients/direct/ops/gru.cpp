@@ -2,7 +2,6 @@
 //
 //   r, z, n = W_ih x_t + b_ih           r', z', m = W_hh h_(t-1) + b_hh
 //   n' = tanh(n + σ(r + r') m)          h_t = n' + σ(z + z') (h_(t-1) − n')
-#include "clients/direct/ops/dense.h"
 #include "clients/direct/ops/recurrent.h"
 
 #include <algorithm>
@@ -64,12 +63,8 @@ public:
             }
             if (step > 0) give_to_state(pass, t_, step, of_state_.data(), columns_, moved_state_.data(), examples, true);
         }
-        const std::size_t rows = examples * t_.positions;
-        if (x_gradient != nullptr) input_.input_gradient(pass, gates_.data(), x_gradient, rows);
-        const ProfileScope scope(pass, op, Part::WeightGradient);
-        input_.finish_gradient(pass, nullptr, gates_.data(), rows);
-        input_.weight_gradient(pass, x, gates_.data(), rows);
-        write_state_gradients(pass, t_, of_state_.data(), columns_, states_.data(), examples);
+        write_gradients(pass, op, t_, input_, x, x_gradient, gates_.data(), of_state_.data(), states_.data(), columns_,
+                        examples);
     }
 
     void fused_parameters(std::vector<Range>& ranges) const override { input_.fused_parameters(ranges); }

@@ -3,7 +3,6 @@
 //   i, f, g, o = W_ih x_t + b_ih + b_hh + W_hh h_(t-1)      c_t = σ(i) tanh(g) + σ(f) c_(t-1)      h_t = σ(o) tanh(c_t)
 //
 // Order    the product with x, of all positions at once, then the one with h: one sum, biases first.
-#include "clients/direct/ops/dense.h"
 #include "clients/direct/ops/recurrent.h"
 
 #include <algorithm>
@@ -69,12 +68,7 @@ public:
             }
             if (step > 0) give_to_state(pass, t_, step, gates_.data(), columns_, moved_state_.data(), examples, false);
         }
-        const std::size_t rows = examples * t_.positions;
-        if (x_gradient != nullptr) input_.input_gradient(pass, gates_.data(), x_gradient, rows);
-        const ProfileScope scope(pass, op, Part::WeightGradient);
-        input_.finish_gradient(pass, nullptr, gates_.data(), rows);
-        input_.weight_gradient(pass, x, gates_.data(), rows);
-        write_state_gradients(pass, t_, gates_.data(), columns_, states_.data(), examples);
+        write_gradients(pass, op, t_, input_, x, x_gradient, gates_.data(), gates_.data(), states_.data(), columns_, examples);
     }
 
     void fused_parameters(std::vector<Range>& ranges) const override { input_.fused_parameters(ranges); }

@@ -40,6 +40,8 @@ void give_to_state(const Pass& pass, const RecurrentTerms& t, std::size_t step, 
                         .add = add});
 }
 
+namespace {
+
 void write_state_gradients(const Pass& pass, const RecurrentTerms& t, const float* gradient, std::size_t columns,
                            const float* states, std::size_t examples) {
     if (float* to = pass.gradient_of(t.place.of_state.bias)) {
@@ -63,6 +65,18 @@ void write_state_gradients(const Pass& pass, const RecurrentTerms& t, const floa
                         .columns = t.hidden,
                         .outer = examples,
                         .inner = t.positions - 1});
+}
+
+}  // namespace
+
+void write_gradients(const Pass& pass, const Op* op, const RecurrentTerms& t, Dense& input, const float* x, float* x_gradient,
+                     float* of_input, const float* of_state, const float* states, std::size_t columns, std::size_t examples) {
+    const std::size_t rows = examples * t.positions;
+    if (x_gradient != nullptr) input.input_gradient(pass, of_input, x_gradient, rows);
+    const ProfileScope scope(pass, op, Part::WeightGradient);
+    input.finish_gradient(pass, nullptr, of_input, rows);
+    input.weight_gradient(pass, x, of_input, rows);
+    write_state_gradients(pass, t, of_state, columns, states, examples);
 }
 
 namespace {

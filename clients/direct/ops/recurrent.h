@@ -1,6 +1,7 @@
 // Recurrent layers along a sequence, layers on layers, in one direction or in both: what LSTM and GRU share.
 #pragma once
 
+#include "clients/direct/ops/dense.h"
 #include "clients/direct/planner.h"
 
 #include <memory>
@@ -54,9 +55,12 @@ void add_of_state(const Pass& pass, const RecurrentTerms& terms, std::size_t ste
 void give_to_state(const Pass& pass, const RecurrentTerms& terms, std::size_t step, const float* gradient, std::size_t columns,
                    float* to, std::size_t examples, bool add);
 
-/// The gradients of W_hh, Σ_r Σ_steps but the first gradient · h of the step before, and of b_hh, Σ_r Σ_steps gradient.
-void write_state_gradients(const Pass& pass, const RecurrentTerms& terms, const float* gradient, std::size_t columns,
-                           const float* states, std::size_t examples);
+/// Gradients of a layer from those of its gates, [examples][positions][columns]: of_input of what W_ih x + b_ih gives, of_state of what
+/// W_hh h + b_hh gives. Writes those of x (null: not wanted) and of the four parameters; W_hh's is Σ_r Σ_steps but the first gradient · h
+/// of the step before.
+void write_gradients(const Pass& pass, const Op* op, const RecurrentTerms& terms, Dense& input, const float* x,
+                     float* x_gradient, float* of_input, const float* of_state, const float* states, std::size_t columns,
+                     std::size_t examples);
 
 /// The operation of a layer of kind lstm or gru.
 Made make_recurrent(const Making& making, std::unique_ptr<RecurrentLayer> (*make)(const RecurrentTerms& terms));
