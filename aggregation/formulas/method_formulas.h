@@ -105,7 +105,7 @@ struct MethodFormulas {
         return memory.owner != MemoryOwner::Server && (sets(Place::Gradient, memory.name) || sets(Place::After, memory.name));
     }
 
-    /// Further sums of the server: `cohort` sets so many of the weights by_2, by_3, …, one after the other.
+    /// The number of further sums: `cohort` sets by_2, by_3 and so on, without a gap.
     std::size_t num_further() const;
     /// A place's formulas read what another model gives for an example.
     bool reads_answers(Place place, const OtherAnswers& other) const;

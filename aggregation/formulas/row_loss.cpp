@@ -271,16 +271,23 @@ std::vector<std::size_t> RowLoss::counted_rows(const RowBatch& batch) const {
     return counted;
 }
 
-void RowLoss::add_by_class(const RowBatch& batch, std::span<std::vector<double>> sums) {
+template <typename Take>
+void RowLoss::each_value(const RowBatch& batch, const Take& take) {
+    FEDHIVE_CHECK(!is_over_batch(), "a measure or an answer over a batch");
     if (is_new_) evaluate_visit();
-    FEDHIVE_CHECK_EQ(sums.size(), formulas_.targets.size());
-    FEDHIVE_CHECK(!is_over_batch(), "a measure over a batch");
     const std::vector<std::size_t> counted = counted_rows(batch);
     for (std::size_t first = 0; first < counted.size(); first += kRowLanes) {
         const std::span<const std::size_t> rows =
             std::span(counted).subspan(first, std::min(kRowLanes, counted.size() - first));
         load(batch, rows, 0);
         for (const Call& call : stages_.front().forward) call.run(0);
+        take(rows);
+    }
+}
+
+void RowLoss::add_by_class(const RowBatch& batch, std::span<std::vector<double>> sums) {
+    FEDHIVE_CHECK_EQ(sums.size(), formulas_.targets.size());
+    each_value(batch, [&](std::span<const std::size_t> rows) {
         for (std::size_t t = 0; t < sums.size(); ++t) {
             const Target& target = formulas_.targets[t];
             const std::size_t columns = columns_of(target);
@@ -289,24 +296,18 @@ void RowLoss::add_by_class(const RowBatch& batch, std::span<std::vector<double>>
                 for (std::size_t c = 0; c < columns; ++c) to[c] += static_cast<double>(at(target.node)[c * kRowLanes + l]);
             }
         }
-    }
+    });
 }
 
 void RowLoss::answer(const RowBatch& batch, std::span<float> answers, std::span<float> losses) {
-    if (is_new_) evaluate_visit();
     const float* const answer = at(formulas_.targets.at(0).node);
     const float* const loss = at(formulas_.targets.at(1).node);
-    const std::vector<std::size_t> counted = counted_rows(batch);
-    for (std::size_t first = 0; first < counted.size(); first += kRowLanes) {
-        const std::span<const std::size_t> rows =
-            std::span(counted).subspan(first, std::min(kRowLanes, counted.size() - first));
-        load(batch, rows, 0);
-        for (const Call& call : stages_.front().forward) call.run(0);
+    each_value(batch, [&](std::span<const std::size_t> rows) {
         for (std::size_t l = 0; l < rows.size(); ++l) {
             for (std::size_t c = 0; c < sizes_.classes; ++c) answers[rows[l] * sizes_.classes + c] = answer[c * kRowLanes + l];
             losses[rows[l]] = loss[l];
         }
-    }
+    });
 }
 
 BatchLanes RowLoss::lanes(std::size_t first, std::size_t columns, std::size_t examples) {

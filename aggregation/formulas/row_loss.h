@@ -116,6 +116,9 @@ private:
     bool is_by_class(const Node& node) const;
     std::size_t width_of(Shape shape) const;
     std::vector<std::size_t> counted_rows(const RowBatch& batch) const;
+    /// Computes the values of sixteen rows that count after the other, and calls take(rows) for each sixteen.
+    template <typename Take>
+    void each_value(const RowBatch& batch, const Take& take);
     void lay_out();
     void plan_calls();
     RowTerms terms_of(std::size_t node);

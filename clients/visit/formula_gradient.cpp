@@ -71,11 +71,27 @@ ConstParamSpan SecondGradient::take(TrainingStep& step, const RowBatch& batch) {
     return first_;
 }
 
+FormulaOfSteps::FormulaOfSteps(const MethodFormulas& method, Place place, VisitVectors& vectors, std::vector<Range> ranges)
+    : executor_(executor_of(method, place)), whole_(executor_), ranges_(std::move(ranges)), visit_(vectors) {}
+
+void FormulaOfSteps::begin_visit() {
+    visit_.set_all(executor_);
+    visit_.each([&](std::string_view name, ConstParamSpan values) { set_vector(name, values); });
+    stepped_ = visit_.stepped();
+}
+
+void FormulaOfSteps::begin(const ClientStart& start) {
+    steps_ = 0;
+    set_vector("w_0", start.global);
+}
+
+void FormulaOfSteps::use(std::size_t first, std::size_t width) {
+    whole_.use(first, width);
+    for (const VisitVectors::Stepped& memory : stepped_) executor_.write_to(memory.name, memory.value.part(first, width));
+}
+
 FormulaGradient::FormulaGradient(const MethodFormulas& method, VisitVectors& vectors, std::vector<Range> ranges)
-    : executor_(executor_of(method, Place::Gradient)),
-      whole_(executor_),
-      ranges_(std::move(ranges)),
-      visit_(vectors),
+    : FormulaOfSteps(method, Place::Gradient, vectors, std::move(ranges)),
       gradient_(executor_.place_of(method.has(Place::Second) ? "g_2" : "g")),
       parameters_(executor_.place_of("w")),
       reads_step_(executor_.reads("step")) {
@@ -83,20 +99,13 @@ FormulaGradient::FormulaGradient(const MethodFormulas& method, VisitVectors& vec
 }
 
 void FormulaGradient::set_vector(std::string_view name, ConstParamSpan values) {
-    whole_.set(name, values);
+    FormulaOfSteps::set_vector(name, values);
     if (second_) second_->vectors().set(name, values);
 }
 
 void FormulaGradient::begin_visit() {
-    visit_.set_all(executor_);
     if (second_) visit_.set_all(second_->executor());
-    visit_.each([&](std::string_view name, ConstParamSpan values) { set_vector(name, values); });
-    stepped_ = visit_.stepped();
-}
-
-void FormulaGradient::begin(const ClientStart& start) {
-    steps_ = 0;
-    set_vector("w_0", start.global);
+    FormulaOfSteps::begin_visit();
 }
 
 std::span<const Range> FormulaGradient::ranges_in(std::size_t index, const GradientPiece& piece) {
@@ -117,9 +126,7 @@ void FormulaGradient::change(TrainingStep& step, std::span<const RowBatch> batch
     std::size_t pieces = 0;
     step.for_each_piece([&](const GradientPiece& piece) {
         const std::size_t width = piece.gradients.width;
-        whole_.use(piece.first, width);
-        for (const VisitVectors::Stepped& memory : stepped_)
-            executor_.write_to(memory.name, memory.value.part(piece.first, width));
+        use(piece.first, width);
         const std::span<const Range> ranges = ranges_in(pieces++, piece);
         for (std::size_t row = 0; row < piece.gradients.rows; ++row) {
             executor_.set_at(gradient_, piece.gradients.row(row));
@@ -131,28 +138,16 @@ void FormulaGradient::change(TrainingStep& step, std::span<const RowBatch> batch
 }
 
 FormulaAfter::FormulaAfter(const MethodFormulas& method, VisitVectors& vectors, std::vector<Range> ranges)
-    : executor_(executor_of(method, Place::After)), whole_(executor_), ranges_(std::move(ranges)), visit_(vectors) {}
-
-void FormulaAfter::begin_visit() {
-    visit_.set_all(executor_);
-    visit_.each([&](std::string_view name, ConstParamSpan values) { whole_.set(name, values); });
-    stepped_ = visit_.stepped();
-}
-
-void FormulaAfter::begin(const ClientStart& start) {
-    steps_ = 0;
-    whole_.set("w_0", start.global);
-}
+    : FormulaOfSteps(method, Place::After, vectors, std::move(ranges)) {}
 
 void FormulaAfter::applied(TrainingStep& step) {
-    FEDHIVE_CHECK(step.one_row() != nullptr, "formulas behind a step in an engine with several rows");
+    OneRow* const row = step.one_row();
+    FEDHIVE_CHECK(row != nullptr, "formulas behind a step in an engine with several rows");
     executor_.set("step", static_cast<double>(steps_++));
-    const ParamSpan model = step.parameters();
-    const ParamSpan trained = model.first(std::min(model.size, step.one_row()->gradient().size));
+    const ParamSpan trained = step.parameters().first(row->gradient().size);
     whole_.set("w", ConstParamSpan(trained));
-    whole_.use(0, trained.size);
+    use(0, trained.size);
     executor_.write_to("w", trained);
-    for (const VisitVectors::Stepped& memory : stepped_) executor_.write_to(memory.name, memory.value);
     executor_.run(ranges_);
 }
 

@@ -54,43 +54,51 @@ private:
     aggregation::ParamBuffer first_{}, model_{};
 };
 
-/// w <- the formula of `after` behind each step, and memories that it changes; for an engine with one row. The optimiser's state stays.
-class FormulaAfter final : public GradientRule {
+/// Formulas that a method evaluates in each local step, beside the model.
+class FormulaOfSteps : public GradientRule {
 public:
-    /// As FormulaGradient's.
-    FormulaAfter(const aggregation::formulas::MethodFormulas& method, VisitVectors& vectors,
-                 std::vector<aggregation::formulas::Range> ranges);
-
     /// A visit has begun: takes its vectors and numbers.
-    void begin_visit();
+    virtual void begin_visit();
 
     void begin(const ClientStart& start) override;
     bool acts() const override { return true; }
-    void change(TrainingStep&, std::span<const RowBatch>) override {}
-    void applied(TrainingStep& step) override;
 
-private:
+protected:
+    /// vectors: of the visit; must outlive the rule. ranges: of the parameters.
+    FormulaOfSteps(const aggregation::formulas::MethodFormulas& method, aggregation::formulas::Place place,
+                   VisitVectors& vectors, std::vector<aggregation::formulas::Range> ranges);
+    virtual void set_vector(std::string_view name, aggregation::ConstParamSpan values) { whole_.set(name, values); }
+    /// Elements [first, first + width) of the vectors are read, and of memories that steps change written.
+    void use(std::size_t first, std::size_t width);
+
     aggregation::formulas::Executor executor_;
     WholeVectors whole_;
     std::vector<aggregation::formulas::Range> ranges_;
     VisitVectors& visit_;
+    std::uint64_t steps_ = 0;  // before this one
+
+private:
     std::vector<VisitVectors::Stepped> stepped_{};
-    std::uint64_t steps_ = 0;
+};
+
+/// w <- the formula of `after` behind each step, and memories that it changes; for an engine with one row. The optimiser's state stays.
+class FormulaAfter final : public FormulaOfSteps {
+public:
+    FormulaAfter(const aggregation::formulas::MethodFormulas& method, VisitVectors& vectors,
+                 std::vector<aggregation::formulas::Range> ranges);
+
+    void change(TrainingStep&, std::span<const RowBatch>) override {}
+    void applied(TrainingStep& step) override;
 };
 
 /// g <- the formula of `gradient`, and memories that it changes. Rows share the names' values, so a formula that reads a client's own,
 /// changes a memory or has a second gradient has one row.
-class FormulaGradient final : public GradientRule {
+class FormulaGradient final : public FormulaOfSteps {
 public:
-    /// vectors: of the visit; must outlive the rule. ranges: of the parameters.
     FormulaGradient(const aggregation::formulas::MethodFormulas& method, VisitVectors& vectors,
                     std::vector<aggregation::formulas::Range> ranges);
 
-    /// A visit has begun: takes its vectors and numbers.
-    void begin_visit();
-
-    void begin(const ClientStart& start) override;
-    bool acts() const override { return true; }
+    void begin_visit() override;
     void change(TrainingStep& step, std::span<const RowBatch> batches) override;
 
 private:
@@ -100,18 +108,12 @@ private:
         std::vector<aggregation::formulas::Range> ranges;
     };
     std::span<const aggregation::formulas::Range> ranges_in(std::size_t index, const GradientPiece& piece);
-    void set_vector(std::string_view name, aggregation::ConstParamSpan values);
+    void set_vector(std::string_view name, aggregation::ConstParamSpan values) override;
 
-    aggregation::formulas::Executor executor_;
-    WholeVectors whole_;
-    std::vector<aggregation::formulas::Range> ranges_;
-    VisitVectors& visit_;
     std::size_t gradient_, parameters_;  // places in the executor
     bool reads_step_;
     std::optional<SecondGradient> second_{};
-    std::vector<VisitVectors::Stepped> stepped_{};
     std::vector<PieceRanges> pieces_{};  // of the last step, in its order
-    std::uint64_t steps_ = 0;
 };
 
 }  // namespace fedhive::clients

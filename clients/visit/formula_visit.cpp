@@ -40,12 +40,12 @@ FormulaVisit::FormulaVisit(const MethodText& text, const aggregation::Memories& 
 void FormulaVisit::add_to(LocalStep& step) {
     const bool within = vectors_.has_begun();  // the step is made within a visit
     if (method_.has(Place::Gradient)) {
-        gradients_.push_back(&step.add<FormulaGradient>(method_, vectors_, ranges_));
-        if (within) gradients_.back()->begin_visit();
+        of_steps_.push_back(&step.add<FormulaGradient>(method_, vectors_, ranges_));
+        if (within) of_steps_.back()->begin_visit();
     }
     if (method_.has(Place::After)) {
-        after_.push_back(&step.add<FormulaAfter>(method_, vectors_, ranges_));
-        if (within) after_.back()->begin_visit();
+        of_steps_.push_back(&step.add<FormulaAfter>(method_, vectors_, ranges_));
+        if (within) of_steps_.back()->begin_visit();
     }
 }
 
@@ -55,15 +55,7 @@ void FormulaVisit::take_gradient(TrainingStep& step, const LocalTraining& traini
 }
 
 ConstParamSpan FormulaVisit::model_at(std::string_view name) {
-    const ConstParamSpan sent = vectors_.sent();
-    if (name == "w_t") return sent;
-    if (name == "w_0") return began_;
-    if (model_room_.span().size == 0) model_room_ = ParamBuffer(sent.size, space_);
-    aggregation::copy(model_room_, sent);
-    const ConstParamSpan values = values_of(name);
-    for (const auto& range : shared_ranges_)
-        aggregation::copy(model_room_.span().part(range.first, range.width), values.part(range.first, range.width));
-    return model_room_;
+    return name == "w_0" ? began_ : vectors_.model_at(name, shared_ranges_, model_room_);
 }
 
 void FormulaVisit::measure(Evaluation& evaluation, ConstParamSpan trained, const ExamplesView& from, std::uint64_t chunk,
@@ -99,19 +91,12 @@ ConstParamSpan FormulaVisit::begin(const aggregation::VisitMemories& memories, C
         start_->run(ranges_);
         began_ = start_room_;
     }
-    for (FormulaGradient* gradient : gradients_) gradient->begin_visit();
-    for (FormulaAfter* after : after_) after->begin_visit();
+    for (FormulaOfSteps* formulas : of_steps_) formulas->begin_visit();
     return began_;
 }
 
 ConstParamSpan FormulaVisit::values_of(std::string_view name) const {
-    if (name == "w_0") return began_;
-    ConstParamSpan found{};
-    vectors_.each([&](std::string_view one, ConstParamSpan values) {
-        if (one == name) found = values;
-    });
-    FEDHIVE_CHECK(found.size > 0, "a visit has no '{}'", name);
-    return found;
+    return name == "w_0" ? began_ : vectors_.values_of(name);
 }
 
 bool FormulaVisit::end(const aggregation::VisitMemories& memories, ConstParamSpan local, const ClientResult& result,
@@ -175,13 +160,13 @@ bool FormulaJudge::is_in(const MethodFormulas& method) { return method.has(Place
 FormulaJudge::FormulaJudge(const MethodText& text, const aggregation::Memories& memories, const aggregation::Layout& layout,
                            const LocalPart& local_part, aggregation::MemorySpace space, aggregation::formulas::RowSizes sizes)
     : ranges_(aggregation::formulas::ranges_of(layout)),
+      shared_ranges_(aggregation::formulas::ranges_of(layout, local_part.names())),
       vectors_(MethodFormulas::of(text.get()), memories, layout, local_part, space),
       room_(layout.num_floats(), space) {
     const MethodFormulas method = MethodFormulas::of(text.get());
     if (method.has(Place::Judge)) judge_ = executor_of(method, Place::Judge);
     if (!method.has(Place::Answer)) return;
     answer_.emplace(method, sizes);
-    if (answer_->others.any()) other_room_ = ParamBuffer(layout.num_floats(), space);
 }
 
 FormulaJudge::Answer::Answer(const MethodFormulas& method, aggregation::formulas::RowSizes sizes)
@@ -192,7 +177,7 @@ FormulaJudge::Answer::Answer(const MethodFormulas& method, aggregation::formulas
 
 ConstParamSpan FormulaJudge::model(const aggregation::VisitMemories& memories, ConstParamSpan sent, const VisitFacts& facts) {
     vectors_.begin(memories, sent, facts);
-    sent_ = own_ = sent;
+    own_ = sent;
     if (answer_) {
         RowLoss& rows = answer_->rows;
         rows.set("round", static_cast<double>(facts.round));
@@ -209,22 +194,12 @@ ConstParamSpan FormulaJudge::model(const aggregation::VisitMemories& memories, C
     return own_;
 }
 
-ConstParamSpan FormulaJudge::model_at(std::string_view name) {
-    if (name == "w_t") return sent_;
-    aggregation::copy(other_room_, sent_);
-    vectors_.each([&](std::string_view one, ConstParamSpan values) {
-        for (const auto& range : ranges_)
-            if (one == name)
-                aggregation::copy(other_room_.span().part(range.first, range.width), values.part(range.first, range.width));
-    });
-    return other_room_;
-}
-
 void FormulaJudge::answers(Evaluation& evaluation, const ExamplesView& from, std::span<const std::int32_t> labels,
                            std::span<const std::uint32_t> examples, EvaluationSums& sums) {
     Answer& answer = answer_.value();
     const std::span<const aggregation::formulas::RowAnswers> others = answer.others.answers(
-        evaluation, [this](std::string_view name) { return model_at(name); }, from, examples);
+        evaluation, [this](std::string_view name) { return vectors_.model_at(name, shared_ranges_, other_room_); }, from,
+        examples);
     evaluation.begin(own_);
     evaluation.answer(from, examples, answer.own);
     answer.labels.clear();

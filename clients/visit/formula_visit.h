@@ -90,9 +90,8 @@ private:
     std::vector<aggregation::formulas::Range> ranges_, shared_ranges_;  // of all parameters; of those that are sent
     VisitVectors vectors_;
     VisitTables tables_;
-    bool keeps_stepped_ = false;                 // a memory that steps change and `end` does not set outlives the visit
-    std::vector<FormulaGradient*> gradients_{};  // of the steps
-    std::vector<FormulaAfter*> after_{};
+    bool keeps_stepped_ = false;               // a memory that steps change and `end` does not set outlives the visit
+    std::vector<FormulaOfSteps*> of_steps_{};  // rules of the steps
     std::optional<aggregation::formulas::Executor> start_{}, end_{};
     std::vector<std::size_t> report_places_{};
     std::vector<std::string> numbers_set_{};  // memories that `end` sets
@@ -132,14 +131,12 @@ private:
         std::vector<std::int64_t> labels{};
         std::vector<float> scores{}, losses{};
     };
-    aggregation::ConstParamSpan model_at(std::string_view name);
-
-    std::vector<aggregation::formulas::Range> ranges_;
+    std::vector<aggregation::formulas::Range> ranges_, shared_ranges_;  // as FormulaVisit's
     VisitVectors vectors_;
     std::optional<aggregation::formulas::Executor> judge_{};
     std::optional<Answer> answer_{};
     aggregation::ParamBuffer room_, other_room_{};
-    aggregation::ConstParamSpan sent_{}, own_{};  // of the last model()
+    aggregation::ConstParamSpan own_{};  // of the last model()
 };
 
 }  // namespace fedhive::clients

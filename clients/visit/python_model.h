@@ -1,4 +1,4 @@
-// What Python is told of a model, as JSON: its tensors in the flat vector, and its layers, from which fedhive/modules.py makes modules of PyTorch.
+// A model as JSON for Python: its tensors in the flat vector, and its layers. fedhive/modules.py makes modules of PyTorch of them.
 #pragma once
 
 #include "aggregation/memory/layout.h"

@@ -1,5 +1,6 @@
 #include "clients/visit/visit_vectors.h"
 
+#include "aggregation/base/error.h"
 #include "aggregation/formulas/cohort_values.h"
 #include "aggregation/math/host_view.h"
 #include "aggregation/math/vector_ops.h"
@@ -122,6 +123,25 @@ void VisitVectors::set_all(Executor& executor) const {
     executor.set("lr", facts_.lr);
     for (const auto& [name, value] : numbers_) executor.set(name, value);
     each([&](std::string_view name, ConstParamSpan values) { executor.set(name, values); });
+}
+
+ConstParamSpan VisitVectors::values_of(std::string_view name) const {
+    ConstParamSpan found{};
+    each([&](std::string_view one, ConstParamSpan values) {
+        if (one == name) found = values;
+    });
+    FEDHIVE_CHECK(found.size > 0, "a visit has no '{}'", name);
+    return found;
+}
+
+ConstParamSpan VisitVectors::model_at(std::string_view name, const std::vector<Range>& shared, ParamBuffer& room) const {
+    if (name == "w_t") return sent_;
+    if (room.span().size == 0) room = ParamBuffer(sent_.size, space_);
+    aggregation::copy(room, sent_);
+    const ConstParamSpan values = values_of(name);
+    for (const Range& range : shared)
+        aggregation::copy(room.span().part(range.first, range.width), values.part(range.first, range.width));
+    return room;
 }
 
 std::vector<VisitVectors::Stepped> VisitVectors::stepped() {

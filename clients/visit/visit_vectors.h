@@ -73,6 +73,13 @@ public:
         if (mean_gradient_.span().size > 0) take(std::string_view("g_t"), aggregation::ConstParamSpan(mean_gradient_));
         for (const Bound& memory : memories_) take(std::string_view(memory.name), memory.values);
     }
+    /// One of them. Throws Fault for a name that the client does not have.
+    aggregation::ConstParamSpan values_of(std::string_view name) const;
+    /// The model, [P], at one of them: what the client keeps for itself, and buffers, are those of the model that it was sent. shared: the
+    /// elements that travel. room: for the result, empty at first.
+    aggregation::ConstParamSpan model_at(std::string_view name, const std::vector<aggregation::formulas::Range>& shared,
+                                         aggregation::ParamBuffer& room) const;
+
     const VisitFacts& facts() const { return facts_; }
 
     /// Numbers of this visit, by name, that formulas read beside the facts: losses_at, and memories that are numbers.
