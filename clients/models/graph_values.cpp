@@ -193,7 +193,7 @@ void GraphValues::keep_recurrent(GraphCall& call, const Layer& layer, const std:
     const std::vector<Argument>& outputs = call.node().outputs;
     const bool all = uses_[outputs.at(0).text] > 0, last = outputs.size() > 1 && uses_[outputs[1].text] > 0;
     if (outputs.size() > 2 && uses_[outputs[2].text] > 0) call.refuse("gives its cells, too");
-    if (all == last) call.refuse("gives its states at all positions and after the last one, of which a layer gives one");
+    if (all == last) call.refuse("gives its states at all positions and after the last one; a layer gives one of the two");
     Layer kept = layer;
     kept.given.set("all_positions", all);
     if (all) return keep(call, "input", {kept}, called);

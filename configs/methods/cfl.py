@@ -1,7 +1,9 @@
 # CFL: Sattler, Müller and Samek 2021 (arXiv:1910.01991), Algorithm 2: clients train in groups, at first in one. A group whose mean update is shorter
 # than eps_1 while a client's is longer than eps_2 is split in two, so that the largest cosine of updates between the parts is least.
-# Differs: four groups at most; one of them is split in a round, by those of its clients that are there, and the others stay; all groups' models
-# go down. The global model is the first group's; it is the own group's that evaluation.clients.personalized judges. Means are by examples.
+# Differs: four groups at most; one of them is split in a round, from the first round and from two clients on, by those of its clients that are there,
+# and the others stay; all groups' models go down. The global model is the first group's; it is the own group's that
+# evaluation.clients.personalized judges. A model moves by the mean of its group's updates by examples; the mean for eps_1 counts all clients
+# alike, as in the authors' code.
 # For: personal.
 import fedhive as fh
 

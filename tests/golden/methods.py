@@ -99,7 +99,7 @@ class Inputs:
             self.client["mine"] = 2.0
             for j in range(3):
                 self.cohort[f"took_{j + 1}"] = (chosen == j) * 1.0
-        if box["method"] == "cfl":  # two groups, of which the first is split
+        if box["method"] == "cfl":  # two groups; the first is split
             self.client["group"], self.server["groups"] = 1.0, 2.0
             self.cohort["mine"] = np.array([0, 0, 1, 0, 0])
         if any("g_t" in line for place in ("gradient", "start", "end") for line in box.get(place, [])):

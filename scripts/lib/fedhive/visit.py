@@ -70,7 +70,7 @@ class Client:
         self.loss_sum, self.counted = 0.0, 0.0
 
     def add_loss(self, loss, examples):
-        """Counts the mean loss of so many examples into the client's train_loss."""
+        """Adds the mean loss of a number of examples to the client's train_loss."""
         self.loss_sum += float(loss) * examples
         self.counted += examples
 
