@@ -73,4 +73,15 @@ Values completed(const Values& given, const std::vector<KeySpec>& keys) {
     return values;
 }
 
+std::map<std::string, double> numbers_of(const std::vector<KeySpec>& keys, const Values& values) {
+    std::map<std::string, double> numbers;
+    for (const KeySpec& key : keys) {
+        if (std::holds_alternative<std::int64_t>(key.default_value))
+            numbers[key.name] = static_cast<double>(values.integer(key.name));
+        else if (std::holds_alternative<double>(key.default_value))
+            numbers[key.name] = values.number(key.name);
+    }
+    return numbers;
+}
+
 }  // namespace fedhive

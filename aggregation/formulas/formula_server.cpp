@@ -53,7 +53,6 @@ public:
           by_class_(method, Place::Server, ClassSizes::of(scene.memories)),
           scene_(scene),
           ranges_(ranges_of(scene.layout)),
-          buffers_mean_(make_server_sgd({})),
           numbers_(std::move(numbers)),
           num_further_(method.num_further()) {
         set_keys(executor_, method);
@@ -69,7 +68,7 @@ public:
 
     void step(ParamSpan next, ConstParamSpan global, const Aggregate& aggregate) override {
         check_spans(next, global, aggregate.values);
-        copy(next, global);
+        keep_others(next, global);
         step_buffers(next, global, aggregate);
         executor_.set("w", scene_.memories.of(global, kModel));
         executor_.write_to("w", scene_.memories.of(next, kModel));
@@ -137,18 +136,30 @@ private:
         }
     }
 
-    void step_buffers(ParamSpan next, ConstParamSpan global, const Aggregate& aggregate) {
+    /// What no formula writes stays: padding, and memories that travel.
+    void keep_others(ParamSpan next, ConstParamSpan global) const {
+        std::size_t end = 0;
+        const auto keep = [&](std::size_t first) {
+            if (first > end) copy(next.part(end, first - end), global.part(end, first - end));
+        };
+        for (const Range& range : ranges_) {
+            keep(range.first);
+            end = range.first + range.width;
+        }
+        keep(next.size);
+    }
+
+    void step_buffers(ParamSpan next, ConstParamSpan global, const Aggregate& aggregate) const {
         const std::size_t first = scene_.layout.num_trainable(), width = scene_.layout.num_floats() - first;
         if (width == 0) return;
-        buffers_mean_->step(next.part(first, width), global.part(first, width),
-                            {aggregate.values.part(first, width), aggregate.weight, aggregate.clients});
+        copy(next.part(first, width), global.part(first, width));
+        add(next.part(first, width), aggregate.values.part(first, width));
     }
 
     Executor executor_;
     ClassFormulas by_class_;
     ServerScene scene_;
     std::vector<Range> ranges_;
-    std::unique_ptr<ServerOptimizer> buffers_mean_;
     std::shared_ptr<const CohortNumbers> numbers_;
     std::size_t num_further_;
     std::deque<Kept> moments_{};                             // a deque: names keep their places

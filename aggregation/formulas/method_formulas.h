@@ -57,7 +57,7 @@ struct MethodMemory {
 
     /// It travels, or a client keeps it: the arena and the records have room for it (memories.h).
     bool is_declared() const { return owner == MemoryOwner::Client || down || up; }
-    /// Views `name`. mixed: the server's `mix` sets it.
+    /// mixed: the server's `mix` sets it.
     MemorySpec spec(bool mixed = false) const;
 };
 
@@ -81,12 +81,12 @@ std::string further_name(std::size_t index);  // of 0, 1, …: by_2, by_3, …
 using Lines = std::vector<std::string>;
 
 struct MethodFormulas {
-    std::map<std::string, double> keys;  // by name, with their values
-    std::vector<MethodMemory> memories;
-    std::vector<std::string> reports;   // numbers that `end` gives
-    std::vector<OtherAnswers> also_at;  // of `loss`, `measure` and `answer`
-    std::vector<LossAt> losses_at;
-    std::map<Place, Lines> lines;
+    std::map<std::string, double> keys{};  // by name, with their values
+    std::vector<MethodMemory> memories{};
+    std::vector<std::string> reports{};   // numbers that `end` gives
+    std::vector<OtherAnswers> also_at{};  // of `loss`, `measure` and `answer`
+    std::vector<LossAt> losses_at{};
+    std::map<Place, Lines> lines{};
     bool second_on_next = false;  // the second gradient is the next batch's, else the same batch's
     std::string
         products_of{};  // the memory that comes up whose inner products `cohort` and `peers` take; empty: of the updates
@@ -113,6 +113,23 @@ struct MethodFormulas {
     std::uint64_t measure_passes() const;
     /// A client's memory that the server mixes of the updates of a round.
     bool is_mixed(const MethodMemory& memory) const { return sets(Place::Mix, memory.name); }
+    // What a round has to do for it.
+
+    /// A visit depends on its own client beyond its batches, so that a client trains alone in its slot.
+    bool trains_alone() const;
+    /// Clients keep memories, which change when their update is accepted.
+    bool keeps_memories() const;
+    bool changes_memories_in_steps() const;
+    bool reads_sent_loss() const;
+    /// Its cohort formulas need the inner products of the updates.
+    bool takes_products() const;
+    /// A formula of any place reads that name.
+    bool reads(std::string_view value) const;
+    /// A client's formulas read g_t, the mean gradient of its examples at the model that it is sent.
+    bool reads_mean_gradient() const { return reads("g_t"); }
+    /// The sum of the updates has weights of its own.
+    bool sets_weights() const;
+
     bool any_by_class() const {
         return std::any_of(memories.begin(), memories.end(), [](const MethodMemory& memory) { return memory.is_by_class(); });
     }

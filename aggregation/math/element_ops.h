@@ -3,8 +3,6 @@
 // (no fused multiply-add).
 #pragma once
 
-#include "aggregation/math/second_moment.h"
-
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -76,27 +74,7 @@ FEDHIVE_HOST_DEVICE void proximal(float& gradient, float local, float global, fl
 // --- server optimisers
 // ------------------------------------------------------------------------------------------------------------
 
-FEDHIVE_HOST_DEVICE float server_sgd(float global, float direction, float lr) { return global + lr * direction; }
-
-FEDHIVE_HOST_DEVICE float server_momentum(float global, float aggregate, float& velocity, float lr, float momentum) {
-    velocity = momentum * velocity + aggregate;
-    return server_sgd(global, velocity, lr);
-}
-
 FEDHIVE_HOST_DEVICE float server_mix(float global, float local, float rate) { return (1.0F - rate) * global + rate * local; }
-
-FEDHIVE_HOST_DEVICE float server_adaptive(float global, float aggregate, float& m, float& v, float lr, float beta1, float beta2,
-                                          float tau, SecondMoment second) {
-    const float square = aggregate * aggregate;
-    m = beta1 * m + (1.0F - beta1) * aggregate;
-    if (second == SecondMoment::Sum)
-        v += square;
-    else if (second == SecondMoment::Average)
-        v = beta2 * v + (1.0F - beta2) * square;
-    else
-        v -= (1.0F - beta2) * square * (v > square ? 1.0F : v < square ? -1.0F : 0.0F);
-    return global + lr * m / (std::sqrt(v) + tau);
-}
 
 // --- summary of an update
 // ---------------------------------------------------------------------------------------------------------

@@ -362,27 +362,9 @@ CudaError reserve_scratch(std::size_t bytes, void** memory) {
     return error_text(error);
 }
 
-CudaError server_sgd(float* next, const float* global, const float* aggregate, std::size_t size, float lr) {
-    return map(size, From<2>{{global, aggregate}}, To<1>{{next}},
-               [=] __device__(float* v) { v[0] = element::server_sgd(v[0], v[1], lr); });
-}
-
-CudaError server_momentum(float* next, const float* global, const float* aggregate, float* velocity, std::size_t size, float lr,
-                          float momentum) {
-    return map(size, From<3>{{global, velocity, aggregate}}, To<2>{{next, velocity}},
-               [=] __device__(float* v) { v[0] = element::server_momentum(v[0], v[2], v[1], lr, momentum); });
-}
-
 CudaError server_mix(float* next, const float* global, const float* local, std::size_t size, float rate) {
     return map(size, From<2>{{global, local}}, To<1>{{next}},
                [=] __device__(float* v) { v[0] = element::server_mix(v[0], v[1], rate); });
-}
-
-CudaError server_adaptive(SecondMoment second, float* next, const float* global, const float* aggregate, float* m, float* v,
-                          std::size_t size, float lr, float beta1, float beta2, float tau) {
-    return map(size, From<4>{{global, m, v, aggregate}}, To<3>{{next, m, v}}, [=] __device__(float* one) {
-        one[0] = element::server_adaptive(one[0], one[3], one[1], one[2], lr, beta1, beta2, tau, second);
-    });
 }
 
 }  // namespace fedhive::aggregation::kernels

@@ -69,11 +69,6 @@ CudaError deviation(float* out, const float* const* updates, std::size_t count, 
 /// values: host memory, [gram_values(count)]; rows: as `updates`. Waits.
 CudaError gram(double* values, const float* const* rows, std::size_t count, std::size_t base, std::size_t columns);
 
-CudaError server_sgd(float* next, const float* global, const float* aggregate, std::size_t size, float lr);
-CudaError server_momentum(float* next, const float* global, const float* aggregate, float* velocity, std::size_t size, float lr,
-                          float momentum);
 CudaError server_mix(float* next, const float* global, const float* local, std::size_t size, float rate);
-CudaError server_adaptive(SecondMoment second, float* next, const float* global, const float* aggregate, float* m, float* v,
-                          std::size_t size, float lr, float beta1, float beta2, float tau);
 
 }  // namespace fedhive::aggregation::kernels

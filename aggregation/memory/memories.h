@@ -17,11 +17,12 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace fedhive::aggregation {
 
-inline constexpr std::string_view kModel = "model";
+inline constexpr const char* kModel = "model";
 
 /// Who has the memory. Server: the region holds it, and the server's step changes it. Client: its record holds it; where it goes
 /// down, the region holds what the server makes of all clients'. Visit: it is gone behind the visit, what comes up of it is not.
@@ -41,11 +42,11 @@ enum class FirstValue : std::uint32_t { Zero, SentModel, Drawn, Number };
 enum class MemoryChange : std::uint32_t { Nothing, Add, Set, AddUpdate, Mixed };
 
 /// The sum of a client's accepted updates, for a rule that weighs clients by it.
-inline constexpr std::string_view kHistory = "history";
+inline constexpr const char* kHistory = "history";
 
 /// A memory as its user (a strategy, an upload step, a part of the model) declares it.
 struct MemorySpec {
-    std::string_view name;
+    std::string name;
     MemoryOwner owner = MemoryOwner::Visit;
     MemoryShape shape = MemoryShape::Trainable;
     FirstValue first = FirstValue::Zero;

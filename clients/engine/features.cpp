@@ -15,19 +15,18 @@ Way way_of(Engine engine, aggregation::MemorySpace space, Features asked) {
 
 Features honoured_by(Way way) {
     using enum Feature;
-    static constexpr Features kDirect{ProximalTerm, RateOfRound,      OneClass,   Numbers,   IgnoredTargets,
-                                      Layers,       FrozenParameters, OwnParts,   Optimizer, ClippedGradient,
-                                      Correction,   GradientFormula,  LossFormula};
+    static constexpr Features kDirect{ProximalTerm,     RateOfRound, OneClass,  Numbers,         IgnoredTargets,  Layers,
+                                      FrozenParameters, OwnParts,    Optimizer, ClippedGradient, GradientFormula, LossFormula};
 
-    static constexpr Features kDirectOnGpu{ProximalTerm, RateOfRound, OneClass,        Numbers,    Layers,
-                                           OwnParts,     Optimizer,   ClippedGradient, Correction, GradientFormula};
+    static constexpr Features kDirectOnGpu{ProximalTerm, RateOfRound, OneClass,        Numbers,        Layers,
+                                           OwnParts,     Optimizer,   ClippedGradient, GradientFormula};
 
     static constexpr Features kDirectBlocks{ProximalTerm, RateOfRound, OneClass, Numbers, Layers};
 
-    static constexpr Features kLibtorch{ProximalTerm,   RateOfRound,     OneClass,      ClassEach,        Numbers,
-                                        IgnoredTargets, Layers,          Graph,         FrozenParameters, OwnParts,
-                                        TensorFloat32,  BFloat16,        RecordedSteps, Optimizer,        ClippedGradient,
-                                        Correction,     GradientFormula, LossFormula,   Threads};
+    static constexpr Features kLibtorch{ProximalTerm,    RateOfRound, OneClass,      ClassEach,        Numbers,
+                                        IgnoredTargets,  Layers,      Graph,         FrozenParameters, OwnParts,
+                                        TensorFloat32,   BFloat16,    RecordedSteps, Optimizer,        ClippedGradient,
+                                        GradientFormula, LossFormula, Threads};
 
     static constexpr Features kLibtorchRows{ProximalTerm,    RateOfRound,     OneClass,         ClassEach,     Numbers,
                                             IgnoredTargets,  Layers,          FrozenParameters, TensorFloat32, RecordedSteps,

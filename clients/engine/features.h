@@ -31,7 +31,6 @@ enum class Feature : std::uint32_t {
     RecordedSteps,
     Optimizer,  // any of aggregation/math/client_optimizer.h, over flat parameters
     ClippedGradient,
-    Correction,       // of the gradient, by what clients keep
     GradientFormula,  // of strategy.file
     LossFormula,      // likewise
     // of who is trained where

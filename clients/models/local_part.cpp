@@ -25,7 +25,7 @@ LocalPart::LocalPart(const ModelSpec& spec) {
 
 namespace {
 
-constexpr std::string_view kLocal = "local";
+constexpr const char* kLocal = "local";
 
 }  // namespace
 

@@ -53,7 +53,7 @@ public:
         // Who looks at each gradient, and any other rule, takes the step.
         const auto* sgd = std::get_if<aggregation::SgdOptions>(&plan.optimizer);
         const bool in_blocks = way_of(Engine::Direct, plan.space, plan.asked) == Way::DirectBlocks;
-        if (in_blocks && sgd != nullptr && plan.clip_norm == 0.0 && !plan.control_change.any() && plan.method.empty())
+        if (in_blocks && sgd != nullptr && plan.clip_norm == 0.0 && plan.method.empty())
             clients_.emplace(network_, dataset.train(MemorySpace::Cuda), *sgd, plan.training.batch_size);
     }
     TrainingStep& step() override { return step_; }

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "aggregation/math/client_optimizer.h"
-#include "aggregation/math/control_variates.h"
 #include "aggregation/memory/arena.h"
 #include "aggregation/memory/cuda_arena.h"
 #include "aggregation/memory/memories.h"
@@ -52,13 +51,12 @@ struct WorkerPlan {
     std::uint64_t layout_fingerprint = 0;
     aggregation::ArenaGeometry arena;
     aggregation::MemorySpace space = aggregation::MemorySpace::Host;
-    aggregation::Memories memories;             // beside the model
-    aggregation::ControlChange control_change;  // of clients with control variates
-    MethodText method;                          // of strategy.file
-    std::uint64_t passes_of_a_step = 1;         // forward and backward: 2 with a second gradient
-    int states_descriptor = -1;                 // clients' records; -1: none
-    int arena_descriptor = -1;                  // host arena
-    aggregation::IpcHandle arena_handle{};      // CUDA arena
+    aggregation::Memories memories;         // beside the model
+    MethodText method;                      // of strategy.file or a local rule
+    std::uint64_t passes_of_a_step = 1;     // forward and backward: 2 with a second gradient
+    int states_descriptor = -1;             // clients' records; -1: none
+    int arena_descriptor = -1;              // host arena
+    aggregation::IpcHandle arena_handle{};  // CUDA arena
     int data_descriptor = -1;
     DatasetMap data;
     std::uint64_t features = 0;  // of the model, for a loss by a formula that reads them
@@ -68,9 +66,9 @@ struct WorkerPlan {
     std::uint64_t evaluation_chunk = 500;  // examples in one forward pass over a client's examples
     Reports reports;                       // of a client's visit
     Reports of_candidates;                 // the one measure that a sampler asks clients for; empty: it asks nobody
-    std::uint64_t loss_passes = 0;         // strategy.file: models whose loss a client takes before it trains
-    std::uint64_t measure_passes = 0;      // strategy.file: forward passes over a client's examples when it has trained
-    bool mean_gradient = false;            // strategy.file: formulas read the mean gradient of the model that was sent
+    std::uint64_t loss_passes = 0;         // formulas: models whose loss a client takes before it trains
+    std::uint64_t measure_passes = 0;      // formulas: forward passes over a client's examples when it has trained
+    bool mean_gradient = false;            // formulas: formulas read the mean gradient of the model that was sent
     int threads = 1;
     std::uint64_t clients_at_once = 1;     // members of a slot that are trained in one batched step
     aggregation::IpcHandle data_handle{};  // CUDA: the examples in device memory

@@ -46,12 +46,6 @@ TrainTask::TrainTask(WorkerContext& worker)
     if (worker.plan.reports.has(kWithinClip)) within_clip_ = worker.plan.reports.index_of(kWithinClip);
     if (any_measured(worker.plan.reports))
         measure_.emplace(worker.trainer.evaluation(), worker.bare_step, worker.measure_options(), worker.plan.reports);
-    const aggregation::ControlChange& change = worker.plan.control_change;
-    if (change.any()) {
-        const auto* sgd = std::get_if<aggregation::SgdOptions>(&worker.plan.optimizer);
-        control_.emplace(worker.local_step, worker.plan.memories, change, sgd != nullptr ? sgd->lr : 0.0F,
-                         worker.arena.space());
-    }
     if (!worker.plan.method.empty()) {
         formulas_.emplace(worker.plan.method, worker.plan.memories, model_layout(worker.plan.model), worker.local_part,
                           worker.plan.reports, worker.arena.space(), worker.plan.row_sizes());
@@ -176,7 +170,6 @@ void TrainTask::train_rows(TaskCell& cell, const LocalTraining& training, aggreg
     const std::int64_t began_ns = now_ns();
     measure_rows(cell, start);
     blame(cell, blamed);
-    if (control_) control_->begin(worker_.memories_of(task, rows_.clients.front().client_id));
     supervision.beat();
     supervision.throw_if_stopping();
     const aggregation::ConstParamSpan began = formulas_ ? begin_formulas(task, training, start) : start;
@@ -238,13 +231,10 @@ bool TrainTask::write_update(const Task& task, std::uint64_t place, aggregation:
             throw worker_.not_finite("the part that stays on the client", member);
         local_part.hide(local, start);
     }
-    aggregation::ConstParamSpan trained = slot;  // the update, before a chain changes it
-    if (control_ && !upload_.empty()) {
-        trained = control_->update_of(local, start);
-        if (!aggregation::all_finite(trained)) throw worker_.not_finite("the update", member);
-    }
     if (formulas_ && formulas_->has_end()) {
         aggregation::synchronize(worker_.arena.space());  // the figures are complete
+        // A chain may drop what is not finite from the update, and memories keep it.
+        if (!upload_.empty() && !aggregation::all_finite(local)) throw worker_.not_finite("the update", member);
         const ClientFigures& figures = figures_[place];
         ClientResult& result = rows_.results[rows_.row_of(place)];
         if (!formulas_->end(memories, local, result, mean_loss_of(figures.loss_sum, figures.examples), result.reports))
@@ -261,16 +251,6 @@ bool TrainTask::write_update(const Task& task, std::uint64_t place, aggregation:
     else
         aggregation::write_update(slot, local, start, figures_[place].update);
     if (task.payload == Payload::Model) aggregation::copy(slot, local);
-    if (control_)
-        control_->end(memories,
-                      {.round = task.round,
-                       .client_id = client_id,
-                       .shard = worker_.dataset.shard(client_id),
-                       .objective = task.objective,
-                       .steps = rows_.results.front().steps,
-                       .start = start,
-                       .update = trained},
-                      worker_.step, training, local_part);
     return within;
 }
 

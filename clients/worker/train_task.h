@@ -4,7 +4,6 @@
 #include "aggregation/math/mean.h"
 #include "aggregation/memory/pinned_array.h"
 #include "clients/uploads/upload.h"
-#include "clients/visit/control_variates.h"
 #include "clients/visit/formula_visit.h"
 #include "clients/visit/measure_pass.h"
 #include "clients/visit/step_clients.h"
@@ -69,8 +68,7 @@ private:
     WorkerContext& worker_;
     UploadChain upload_;
     std::optional<std::size_t> within_clip_;              // its place among the reports, if the chain has it
-    std::optional<ControlVariates> control_;              // of clients that have them
-    std::optional<FormulaVisit> formulas_;                // of strategy.file
+    std::optional<FormulaVisit> formulas_;                // of strategy.file or a local rule
     std::optional<MeasurePass> measure_;                  // if the run has a report that needs one
     std::optional<LocalStep> many_rows_;                  // made on demand
     std::optional<SupervisedStep> supervised_many_rows_;  // around it

@@ -240,7 +240,13 @@ int show_config_command(const std::filesystem::path& config, const std::vector<s
 }
 
 int methods_command(const std::string& name, const std::string& page) {
-    const auto box_of = [](const CatalogedMethod& method) { return method_text(*load_method(method.file)); };
+    const auto box_of = [](const CatalogedMethod& method) {
+        if (!method.file.empty()) return method_text(*load_method(method.file));
+        if (method.where != "strategy.name") return std::string();
+        const StrategySpec& spec = strategy_spec(method.name);
+        const bool as_fedavg = local_rule_spec(spec.local).formulas == nullptr && spec.server == "sgd";
+        return as_fedavg ? std::string() : box_text(make_strategy(method.name, Weighting::Uniform).on_server);
+    };
     if (const auto family = from_word<MethodFamily>(page)) {
         fmt::print("{}", family_page(*family, method_catalog(), box_of));
         return 0;
@@ -251,8 +257,7 @@ int methods_command(const std::string& name, const std::string& page) {
     }
     std::string text;
     for (const CatalogedMethod& method : methods_called(name)) {
-        text += (text.empty() ? "" : "\n") + cataloged_method_text(method);
-        if (!method.file.empty()) text += box_of(method);
+        text += (text.empty() ? "" : "\n") + cataloged_method_text(method) + box_of(method);
     }
     fmt::print("{}", text);
     return 0;

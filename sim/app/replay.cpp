@@ -5,7 +5,6 @@
 #include "aggregation/memory/pinned_array.h"
 #include "clients/tasks/measures.h"
 #include "clients/trainers/engine.h"
-#include "clients/visit/control_variates.h"
 #include "clients/visit/formula_visit.h"
 #include "clients/visit/local_step.h"
 #include "clients/visit/local_training.h"
@@ -205,8 +204,6 @@ clients::ClientResult train_recorded(const Experiment& run, const std::vector<Re
     const auto trainer = clients::make_trainer(run.worker_plan, run.data.dataset, run.resources.arena->frozen());
     const clients::ReportValues measured = measured_again(run, *trainer, global, round, id);
     clients::LocalStep local(rows.size() > 1 ? trainer->step_at_once() : trainer->step(), run.worker_plan.clip_norm);
-    if (const aggregation::ControlChange& change = run.worker_plan.control_change; change.any())
-        clients::ControlVariates(local, run.model.memories, change, 0.0F, global.space).begin(memories);
     const clients::Objective objective = run.server.strategy.objective_in(round);
     aggregation::ConstParamSpan began = global;
     std::optional<clients::FormulaVisit> formulas;

@@ -9,6 +9,7 @@
 namespace fedhive::sim {
 
 using aggregation::MemoryOwner;
+using aggregation::formulas::MethodFormulas;
 using aggregation::formulas::MethodMemory;
 using aggregation::formulas::Place;
 
@@ -48,6 +49,18 @@ std::string default_of(const KeySpec& key) {
     return integer != nullptr ? fmt::format("{}", *integer) : fmt::format("{}", std::get<double>(key.default_value));
 }
 
+/// The formulas of each place.
+std::string lines_text(const MethodFormulas& formulas) {
+    std::string text;
+    for (const Place place : kInOrder) {
+        const auto lines = formulas.lines.find(place);
+        if (lines == formulas.lines.end()) continue;
+        for (const std::string& formula : lines->second)
+            text += line(&formula == lines->second.data() ? word_of(place) : "", formula);
+    }
+    return text;
+}
+
 }  // namespace
 
 std::string method_text(const Method& method) {
@@ -75,26 +88,26 @@ std::string method_text(const Method& method) {
                                             : fmt::format(", {} memories by class down, {} up", tables_down, tables_up),
                                         numbers_down == 0 ? "" : fmt::format(", {} numbers down", numbers_down),
                                         method.reports.empty() ? "" : fmt::format(", {} numbers up", method.reports.size())));
-    text += line("weights", method.sets_weights()  ? "its own: u is the sum of weight_k u_k"
-                            : method.equal_weights ? "equal, which its server's formulas need"
-                                                   : "strategy.weighting");
+    text += line("weights", method.formulas.sets_weights() ? "its own: u is the sum of weight_k u_k"
+                            : method.equal_weights         ? "equal, which its server's formulas need"
+                                                           : "strategy.weighting");
     if (method.has(Place::Second))
         text += line("gradients",
                      fmt::format("2 in a step, the second on the {} batch", method.formulas.second_on_next ? "next" : "same"));
-    text += line("slots", method.trains_alone() ? "one client in each" : "clients may share one");
+    text += line("slots", method.formulas.trains_alone() ? "one client in each" : "clients may share one");
     for (const aggregation::formulas::OtherAnswers& other : method.formulas.also_at)
         text += line("also at",
                      fmt::format("{0}.logits, {0}.z: of the same batch at {1}, in evaluation mode", other.name, other.at));
     for (const aggregation::formulas::LossAt& loss : method.formulas.losses_at)
         text +=
             line("loss at", fmt::format("{}: of {}, on the client's training examples, before it trains", loss.name, loss.at));
-    for (const Place place : kInOrder) {
-        const auto lines = method.formulas.lines.find(place);
-        if (lines == method.formulas.lines.end()) continue;
-        for (const std::string& formula : lines->second)
-            text += line(&formula == lines->second.data() ? word_of(place) : "", formula);
-    }
-    return text;
+    return text + lines_text(method.formulas);
+}
+
+std::string box_text(const MethodFormulas& formulas) {
+    std::string text;
+    for (const MethodMemory& memory : formulas.memories) text += line("remembers", memory_text(memory) + shape_text(memory));
+    return text + lines_text(formulas);
 }
 
 }  // namespace fedhive::sim

@@ -10,4 +10,7 @@ namespace fedhive::sim {
 /// What it remembers, what travels beside FedAvg's, its keys and its formulas, a line each.
 std::string method_text(const Method& method);
 
+/// Memories and formulas, a line each.
+std::string box_text(const aggregation::formulas::MethodFormulas& formulas);
+
 }  // namespace fedhive::sim

@@ -98,8 +98,8 @@ std::string family_page(MethodFamily family, const std::vector<CatalogedMethod>&
     const auto of_family = [&](const CatalogedMethod& method) { return method.family == family; };
     std::string text = fmt::format(
         "# Methods: {0}\n\nWhat `fedhive methods --page {0}` prints: {1} methods, what each does, what a config says to have "
-        "it, and the formulas of method "
-        "files ([how to read them](../methods.md)). [All keys](../../configs/REFERENCE.md).\n\n| Method | In a config | Needs "
+        "it, and formulas "
+        "([how to read them](../methods.md)). [All keys](../../configs/REFERENCE.md).\n\n| Method | In a config | Needs "
         "|\n|---|---|---|\n",
         word_of(family), std::ranges::count_if(methods, of_family));
     std::string sections, last;
@@ -116,8 +116,8 @@ std::string family_page(MethodFamily family, const std::vector<CatalogedMethod>&
             sections += fmt::format("\nKeys: {}.\n", fmt::join(keys, ", "));
         }
         if (!method.file.empty())
-            sections += fmt::format("\n[{0}](../../configs/methods/{0})\n\n```\n{1}```\n", method.file.filename().string(),
-                                    box_of(method));
+            sections += fmt::format("\n[{0}](../../configs/methods/{0})\n", method.file.filename().string());
+        if (const std::string box = box_of(method); !box.empty()) sections += fmt::format("\n```\n{}```\n", box);
     }
     return text + sections;
 }

@@ -16,7 +16,7 @@ std::string catalog_text(const std::vector<CatalogedMethod>& methods);
 std::string cataloged_method_text(const CatalogedMethod& method);
 
 /// A page of docs/methods: a table of a family's methods, then each with what it does, and its box or the names of its keys.
-/// box_of: the text of a method file (show_method.h).
+/// box_of: the formulas of a method (show_method.h); empty: it has none.
 std::string family_page(MethodFamily family, const std::vector<CatalogedMethod>& methods,
                         const std::function<std::string(const CatalogedMethod&)>& box_of);
 

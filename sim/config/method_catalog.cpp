@@ -4,7 +4,7 @@
 #include "aggregation/base/error.h"
 #include "aggregation/cohort/aggregator_catalog.h"
 #include "aggregation/cohort/pre_aggregation.h"
-#include "aggregation/math/server_optimizer.h"
+#include "aggregation/server/catalog.h"
 #include "clients/data/poison.h"
 #include "clients/uploads/upload.h"
 #include "sim/config/named_methods.h"

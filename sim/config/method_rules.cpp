@@ -57,7 +57,7 @@ std::string what_local_takes(const RunConfig& run, const std::string& file) {
 void check_local_part(const RunConfig& run, const std::string& key, const std::string& file, const ConfigSource& source) {
     using aggregation::formulas::Place;
     const Method& method = *run.strategy.parts.method;
-    if (method.reads("local") && !run.model.has_local_part()) throw source.error(key, what_local_takes(run, file));
+    if (method.formulas.reads("local") && !run.model.has_local_part()) throw source.error(key, what_local_takes(run, file));
     if (!run.model.has_local_part()) return;
     for (const Place place : {Place::Start, Place::Judge}) {
         if (!method.has(place) || method.formulas.parsed(place).reads("local")) continue;
@@ -119,18 +119,19 @@ void check_method(const RunConfig& run, const ConfigSource& source) {
     check_by_class(run, file, source);
     check_loss_formula(run, file, source);
     check_further_sums(run, file, source);
-    if (method->sets_weights() && run.strategy.weighting != Weighting::Examples)
+    if (method->formulas.sets_weights() && run.strategy.weighting != Weighting::Examples)
         throw source.error("strategy.weighting", fmt::format("{} has formulas for the weights; remove this key", file));
     const bool takes_mean = aggregation::aggregator_spec(run.strategy.parts.aggregator.name).replaceable;
     if (method->equal_weights && run.strategy.weighting != Weighting::Uniform)
         throw source.error("strategy.weighting",
                            fmt::format("the server of {} uses means with equal weights; allowed: uniform", file));
-    if ((method->equal_weights || method->has(aggregation::formulas::Place::Cohort)) && !takes_mean && !method->sets_weights())
+    if ((method->equal_weights || method->has(aggregation::formulas::Place::Cohort)) && !takes_mean &&
+        !method->formulas.sets_weights())
         throw source.error("strategy.aggregator", fmt::format("the server of {} uses means; allowed: mean", file));
     check_local_part(run, key, file, source);
     if (method->has(aggregation::formulas::Place::Second) && run.training.graph)
         throw source.error("training.graph", fmt::format("{} computes a second gradient in a step; allowed: false", file));
-    if (run.training.least_per_slot() > 1 && method->trains_alone())
+    if (run.training.least_per_slot() > 1 && method->formulas.trains_alone())
         throw source.error(run.training.clients_per_slot ? "training.clients_per_slot" : "training.clients_at_once",
                            fmt::format("{} needs every client to train alone; allowed: 1", file));
 }

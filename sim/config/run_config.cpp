@@ -41,7 +41,7 @@ std::vector<std::string> RunConfig::measures() const {
     for (const std::string& measure :
          aggregation::aggregator_spec(parts_of(strategy.name, strategy.parts).aggregator.name).measures)
         want(measure);
-    if (strategy.parts.method != nullptr && strategy.parts.method->reads_sent_loss()) want("loss");
+    if (strategy.formulas().reads_sent_loss()) want("loss");
     return wanted;
 }
 

@@ -126,8 +126,10 @@ struct StrategyConfig {
     const std::string& title() const { return parts.method != nullptr ? parts.method->name : name; }
     /// Clients keep memories that strategy.visit declares.
     bool visits_keep() const { return parts.visit != nullptr && !parts.visit->memory.empty(); }
-    /// The method needs a slot for each client.
-    bool trains_alone() const { return parts.method != nullptr && parts.method->trains_alone(); }
+    /// Of the method, or of the local rule.
+    aggregation::formulas::MethodFormulas formulas() const { return formulas_of(parts_of(name, parts)); }
+    /// The formulas need a slot for each client.
+    bool trains_alone() const { return formulas().trains_alone(); }
     /// Clients have state for the strategy.
     bool client_state() const { return local_rule_of(parts_of(name, parts)).client_state(); }
     /// The sum of each client's updates is kept for the aggregator.

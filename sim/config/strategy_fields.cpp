@@ -126,7 +126,7 @@ void describe_rule(Visitor& visitor, StrategyConfig& strategy) {
                 "docs/methods.md.",
          .kept = kRuleSource},
         [&] {
-            if (parts.method != nullptr && (parts.method->sets_weights() || parts.method->equal_weights))
+            if (parts.method != nullptr && (parts.method->formulas.sets_weights() || parts.method->equal_weights))
                 throw ConfigError(fmt::format("{} weighs the updates itself; keep one", parts.method->file.string()));
             if (parts.rule == nullptr || parts.rule->file != strategy.rule) parts.rule = load_rule(strategy.rule);
             return parts.rule->sha256;

@@ -1,7 +1,7 @@
 #include "sim/config/tree_noise.h"
 
 #include "aggregation/cohort/aggregator_catalog.h"
-#include "aggregation/math/server_optimizer.h"
+#include "aggregation/server/catalog.h"
 #include "clients/uploads/upload.h"
 #include "sim/strategies/local_rule.h"
 

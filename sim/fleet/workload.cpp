@@ -29,7 +29,7 @@ std::uint64_t Workload::examples_per_epoch(std::uint32_t client_id) const {
 
 std::uint64_t Workload::examples_of(const Flight& flight, std::uint32_t client_id) const {
     const std::uint64_t examples = examples_per_epoch(client_id);
-    const bool one_pass_more = plan_.control_change.by_gradient || plan_.mean_gradient;
+    const bool one_pass_more = plan_.mean_gradient;
     if (!options_.mode.by_steps)
         return plan_.training.examples_of(examples) * plan_.passes_of_a_step + (one_pass_more ? examples : 0);
     const std::uint64_t steps = plan_.training.steps_of_epoch(examples);

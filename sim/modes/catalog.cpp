@@ -52,7 +52,8 @@ bool runs(const ModeSpec& mode, const aggregation::ServerOptimizerSpec& server) 
 /// Formulas of a visit are evaluated where a client trains the whole model by local steps. Numbers of a cohort do not know a
 /// discount.
 bool runs(const ModeSpec& mode, const Method& method) {
-    return (!method.formulas.changes_visits() || trains_alone(mode)) && (!method.reads_sent_loss() || trains_alone(mode)) &&
+    return (!method.formulas.changes_visits() || trains_alone(mode)) &&
+           (!method.formulas.reads_sent_loss() || trains_alone(mode)) &&
            (!method.has(aggregation::formulas::Place::Cohort) || !mode.discounts) &&
            (!method.has(aggregation::formulas::Place::Mix) || mode.whole_cohort);
 }

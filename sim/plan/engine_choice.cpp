@@ -65,21 +65,17 @@ void ask_for_objective(const RunConfig& run, AllAsked& asked) {
         asked.push_back(
             {Feature::ProximalTerm, fmt::format("minimises only the loss, but strategy '{}' adds a term", strategy.title())});
     asked.push_back({Feature::RateOfRound, "supports only one client rate for all rounds"});
-    const Method* method = strategy.parts.method.get();
-    if (method != nullptr && method->formulas.changes_visits())
+    if (strategy.formulas().changes_visits())
         asked.push_back(
             {Feature::GradientFormula,
-             fmt::format("does not evaluate formulas, but method '{}' has some for its clients", strategy.title())});
-    if (method != nullptr && loss_of(run).formula)
+             fmt::format("does not evaluate formulas, but strategy '{}' has some for its clients", strategy.title())});
+    if (loss_of(run).formula)
         asked.push_back(
             {Feature::LossFormula,
-             fmt::format("computes losses of its own, but method '{}' has a formula for its loss", strategy.title())});
-    if (method != nullptr && loss_of(run).answers)
+             fmt::format("computes losses of its own, but strategy '{}' has a formula for its loss", strategy.title())});
+    if (loss_of(run).answers)
         asked.push_back({Feature::LossFormula,
-                         fmt::format("tells nothing of single examples, but method '{}' measures them", strategy.title())});
-    if (strategy.client_state())
-        asked.push_back(
-            {Feature::Correction, fmt::format("does not correct gradients, but strategy '{}' does", strategy.title())});
+                         fmt::format("tells nothing of single examples, but strategy '{}' measures them", strategy.title())});
 }
 
 void ask_for_targets(const RunConfig& run, const clients::TargetShape& target, AllAsked& asked) {

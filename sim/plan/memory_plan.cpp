@@ -30,17 +30,24 @@ bool has_whole_gradient(const RunConfig& run) {
     return local_rule_of(parts_of(run.strategy.name, run.strategy.parts)).whole_gradient;
 }
 
-std::uint64_t vectors_of_method(const Method& method) {
-    std::uint64_t vectors = 3;  // where a visit begins, its update, the mask of a client's own part
-    if (method.has(aggregation::formulas::Place::Second)) vectors += 2;  // the first gradient, and the model
-    if (method.has(aggregation::formulas::Place::Judge)) vectors += 1;
-    if (!method.formulas.losses_at.empty()) vectors += 1;
-    if (method.formulas.measure_passes() > 1) vectors += 2;   // another model, and the trained one
-    for (const auto& [place, lines] : method.formulas.lines)  // the magnitudes of each threshold
+/// Vectors of [P] for the formulas of a visit.
+std::uint64_t vectors_of_formulas(const aggregation::formulas::MethodFormulas& method) {
+    if (!method.changes_visits() && !method.has(aggregation::formulas::Place::Judge)) return 0;
+    using aggregation::formulas::Place;
+    std::uint64_t vectors = 0;
+    if (method.has(Place::Start)) vectors += 1;                                        // where a visit begins
+    if (method.has(Place::End) && method.parsed(Place::End).reads("u")) vectors += 1;  // its update
+    if (method.reads("local")) vectors += 1;                                           // the mask of a client's own part
+    if (method.has(Place::Second)) vectors += 2;                                       // the first gradient, and the model
+    if (method.has(Place::Judge)) vectors += 1;
+    if (!method.losses_at.empty()) vectors += 1;
+    if (method.measure_passes() > 1) vectors += 2;   // another model, and the trained one
+    for (const auto& [place, lines] : method.lines)  // the magnitudes of each threshold
         vectors += static_cast<std::uint64_t>(std::ranges::count(
-            method.formulas.parsed(place).nodes, aggregation::formulas::Op::Threshold, &aggregation::formulas::Node::op));
-    for (const aggregation::formulas::MethodMemory& memory : method.formulas.memories) vectors += memory.is_model() ? 1 : 0;
-    return vectors + method.formulas.also_at.size();  // and other models of the loss
+            method.parsed(place).nodes, aggregation::formulas::Op::Threshold, &aggregation::formulas::Node::op));
+    for (const aggregation::formulas::MethodMemory& memory : method.memories)
+        vectors += memory.is_model() && !memory.is_declared() ? 1 : 0;  // the others are among the run's memories
+    return vectors + method.also_at.size();                             // and other models of the loss
 }
 
 /// Vectors of [P] for gradients that are measured and not stepped along: each a mean, and zeros where its norm is taken.
@@ -49,7 +56,7 @@ std::uint64_t vectors_to_measure(const RunConfig& run) {
     std::uint64_t vectors = 0;
     if (clients::place_of_gradient_norm(reports_of(run))) vectors += kMeanAndZeros;
     if (clients::place_of_gradient_norm(asked_of_candidates(run))) vectors += kMeanAndZeros;
-    if (run.strategy.parts.method != nullptr && run.strategy.parts.method->reads_mean_gradient()) ++vectors;
+    if (run.strategy.formulas().reads_mean_gradient()) ++vectors;
     return vectors;
 }
 
@@ -80,11 +87,10 @@ std::uint64_t vectors_of_worker(const RunConfig& run, const aggregation::Memorie
                                        : has_whole_gradient(run) ? 1
                                                                  : 0;
     vectors += std::max(mode.gradient_vectors, in_one_piece);
-    if (run.strategy.parts.method != nullptr) vectors += vectors_of_method(*run.strategy.parts.method);
+    vectors += vectors_of_formulas(run.strategy.formulas());
     vectors += vectors_to_measure(run);
-    vectors += memories.all().size();    // for each: the correction of gradients, the update that leaves a residual
+    vectors += memories.all().size();    // for each: as a visit reads it, the update that leaves a residual
     if (!run.upload.empty()) ++vectors;  // the update that a step reads
-    if (!run.upload.empty() && run.strategy.client_state()) ++vectors;  // the update as it was trained
     for (const Chosen& step : run.upload)
         if (entry_of(clients::upload_catalog(), step.name, "step of an upload").leaves_out)
             vectors += 2;  // for the selection of values

@@ -15,9 +15,9 @@ namespace {
 
 /// Those of the local rule; memories that are numbers begin as the run's keys say.
 std::vector<aggregation::MemorySpec> of_strategy(const std::string& name, const StrategyParts& parts) {
-    std::vector<aggregation::MemorySpec> memories = local_rule_of(parts_of(name, parts)).memories;
-    if (parts.method == nullptr) return memories;
-    const aggregation::formulas::MethodFormulas method = parts.method->with(completed(parts.of_method, parts.method->keys));
+    const StrategyParts complete = parts_of(name, parts);
+    std::vector<aggregation::MemorySpec> memories = local_rule_of(complete).memories;
+    const aggregation::formulas::MethodFormulas method = formulas_of(complete);
     for (aggregation::MemorySpec& spec : memories)
         for (const aggregation::formulas::MethodMemory& memory : method.memories)
             if (memory.name == spec.name) spec.start = static_cast<float>(memory.first);

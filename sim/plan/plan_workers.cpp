@@ -31,7 +31,6 @@ clients::WorkerPlan plan_workers(const RunConfig& config, const Mode& mode, cons
     plan.all_examples = mode.pass == Pass::All;
     plan.layout_fingerprint = model.layout.fingerprint();
     plan.memories = model.memories;
-    plan.control_change = server.strategy.control_change;
     const aggregation::formulas::MethodFormulas& method = server.strategy.method;
     if (method.changes_visits() || clients::FormulaJudge::is_in(method)) plan.method.set(method.text());
     plan.training.takes_next = method.second_on_next;
@@ -39,7 +38,7 @@ clients::WorkerPlan plan_workers(const RunConfig& config, const Mode& mode, cons
     if (clients::loss_needs(method).features) plan.features = clients::feature_layer(model.spec).features;
     plan.loss_passes = method.losses_at.size();
     plan.measure_passes = method.measure_passes();
-    plan.mean_gradient = config.strategy.parts.method != nullptr && config.strategy.parts.method->reads_mean_gradient();
+    plan.mean_gradient = method.reads_mean_gradient();
     plan.states_descriptor = server.client_states.descriptor();
     plan.arena = resources.arena->geometry();
     plan.space = resources.space;

@@ -28,7 +28,7 @@ std::uint64_t exchange_floats(const clients::Cut& cut, const RunConfig& run) {
 
 /// The server's rule, its grouping or its method needs inner products of the updates.
 bool needs_products(const StrategyParts& parts) {
-    if (parts.method != nullptr && parts.method->takes_products()) return true;
+    if (formulas_of(parts).takes_products()) return true;
     return aggregation::aggregator_spec(parts.aggregator.name).products ||
            aggregation::pre_aggregation_spec(parts.pre_aggregation.name).products;
 }

@@ -1,6 +1,5 @@
 #include "sim/round/mode.h"
 
-#include "aggregation/math/buffers_mean.h"
 #include "aggregation/math/client_optimizer.h"
 #include "sim/modes/mode_spec.h"
 
@@ -31,14 +30,9 @@ Strategy make_mode_strategy(const RunConfig& run, const aggregation::Arena& aren
     strategy.lr_schedule = LrSchedule(schedule.name, schedule.values, static_cast<std::uint64_t>(schedule.warmup_rounds));
     if (const auto take_over = mode_spec(run.mode.name).take_over)
         take_over(strategy, input_of(run), arena);
-    else if (strategy.method.has(aggregation::formulas::Place::Server))
+    else
         strategy.server_optimizer =
-            make_formula_server(strategy.method, {layout, memories, num_clients}, strategy.cohort_numbers);
-    else if (layout.num_trainable() < layout.num_floats())
-        strategy.server_optimizer =
-            aggregation::make_buffers_mean(std::move(strategy.server_optimizer), layout.num_trainable());
-    if (strategy.around_server != nullptr)
-        strategy.server_optimizer = strategy.around_server(std::move(strategy.server_optimizer), memories, num_clients);
+            make_formula_server(strategy.on_server, {layout, memories, num_clients}, strategy.cohort_numbers);
     return strategy;
 }
 

@@ -35,7 +35,7 @@
 
 namespace fedhive::sim {
 
-inline constexpr int kCheckpointFormat = 3;
+inline constexpr int kCheckpointFormat = 4;
 
 /// What the last bits of results depend on, besides the config.
 struct BitsEnvironment {

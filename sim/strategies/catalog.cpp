@@ -32,11 +32,6 @@ StrategySpec zeno();
 StrategySpec dp_ftrl();
 StrategySpec foolsgold();
 
-LocalRuleSpec local_plain();
-LocalRuleSpec local_prox();
-LocalRuleSpec local_scaffold();
-LocalRuleSpec local_dynamic();
-
 const std::vector<StrategySpec>& strategy_catalog() {
     static const std::vector<StrategySpec> catalog = {
         fedavg(), fedavgm(), fedprox(),  fedadam(),      fedyogi(), fedadagrad(),   scaffold(),
@@ -49,15 +44,18 @@ const std::vector<StrategySpec>& strategy_catalog() {
 
 const StrategySpec& strategy_spec(const std::string& name) { return entry_of(strategy_catalog(), name, "strategy"); }
 
-const std::vector<LocalRuleSpec>& local_rule_catalog() {
-    static const std::vector<LocalRuleSpec> catalog = {local_plain(), local_prox(), local_scaffold(), local_dynamic()};
-    return catalog;
-}
-
-const LocalRuleSpec& local_rule_spec(const std::string& name) { return entry_of(local_rule_catalog(), name, "local rule"); }
-
 const LocalRuleSpec& local_rule_of(const StrategyParts& parts) {
     return parts.local.name == kFormula ? parts.method->client : local_rule_spec(parts.local.name);
+}
+
+aggregation::formulas::MethodFormulas formulas_of(const StrategyParts& parts) {
+    if (parts.method != nullptr) return parts.method->with(completed(parts.of_method, parts.method->keys));
+    const LocalRuleSpec& rule = local_rule_spec(parts.local.name);
+    if (rule.formulas == nullptr) return {};
+    const Values values = completed(parts.local.values, rule.keys);
+    aggregation::formulas::MethodFormulas formulas = rule.formulas(values);
+    formulas.keys = numbers_of(rule.keys, values);
+    return formulas;
 }
 
 StrategyParts parts_of(const std::string& strategy, StrategyParts given) {
@@ -65,7 +63,7 @@ StrategyParts parts_of(const std::string& strategy, StrategyParts given) {
     if (given.method != nullptr) {
         using aggregation::formulas::Place;
         if (given.method->formulas.changes_visits() || !given.method->client.memories.empty()) given.local.name = kFormula;
-        if (given.method->sets_weights()) given.aggregator.name = kFormula;
+        if (given.method->formulas.sets_weights()) given.aggregator.name = kFormula;
         if (given.method->has(Place::Server)) given.server.name = kFormula;
     }
     if (given.rule != nullptr) given.aggregator = {kPythonRule};
@@ -85,12 +83,17 @@ std::size_t least_updates(const StrategyParts& parts) {
 
 namespace {
 
-/// The server's step by formulas needs the model's layout, and is made with it (round/mode.cpp).
 void take_method(Strategy& strategy, const StrategyParts& parts) {
     using aggregation::formulas::Place;
-    strategy.method = parts.method->with(completed(parts.of_method, parts.method->keys));
+    strategy.method = formulas_of(parts);
+    if (parts.server.name == kFormula) {
+        strategy.on_server = strategy.method;
+    } else {
+        const aggregation::ServerOptimizerSpec& server = aggregation::server_optimizer_spec(parts.server.name);
+        strategy.on_server = server_formulas(strategy.method, server, completed(parts.server.values, server.keys));
+    }
     strategy.cohort_numbers = std::make_shared<aggregation::formulas::CohortNumbers>();
-    strategy.inner_products = strategy.inner_products || parts.method->takes_products();
+    strategy.inner_products = strategy.inner_products || strategy.method.takes_products();
     if (strategy.method.has(Place::Cohort))
         strategy.weight_rule = aggregation::formulas::make_formula_weights(strategy.method, strategy.cohort_numbers);
 }
@@ -103,7 +106,8 @@ Strategy make_strategy(const std::string& name, Weighting weighting, const Strat
     strategy.name = name;
     strategy.weighting = weighting;
     const LocalRuleSpec& on_clients = local_rule_of(parts);
-    if (on_clients.apply != nullptr) on_clients.apply(strategy, completed(parts.local.values, on_clients.keys));
+    if (on_clients.set_objective != nullptr)
+        on_clients.set_objective(strategy.objective, completed(parts.local.values, on_clients.keys));
     const auto& rule = aggregation::aggregator_spec(parts.aggregator.name);
     const Values of_rule = completed(parts.aggregator.values, rule.keys);
     if (rule.weigh != nullptr) strategy.weight_rule = rule.weigh(of_rule);
@@ -119,9 +123,7 @@ Strategy make_strategy(const std::string& name, Weighting weighting, const Strat
         strategy.group_means = of_means.get();
         strategy.aggregator = std::move(of_means);
     }
-    const auto& step = aggregation::server_optimizer_spec(parts.server.name);
-    strategy.server_optimizer = step.build(completed(parts.server.values, step.keys));
-    if (parts.method != nullptr) take_method(strategy, parts);
+    take_method(strategy, parts);
     return strategy;
 }
 

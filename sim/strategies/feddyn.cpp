@@ -6,8 +6,7 @@
 //
 // g_k and h are 0 at the start; g_k is stored with its client and changes when its update is accepted.
 //
-// Differs  local steps from w_t replace the argmin, as in the paper's experiments; the server stores -h / alpha, which needs no
-//          alpha (local_rules/dynamic.cpp); its rate is 1 in the paper.
+// Differs  local steps from w_t replace the argmin, as in the paper's experiments; the server's rate is 1 in the paper.
 #include "sim/strategies/strategy.h"
 
 namespace fedhive::sim {

@@ -1,9 +1,12 @@
-// A local rule: what clients minimise besides their loss, and the state that they keep for it. Each rule is one file of
-// local_rules/. To add one: write the file, add its line to catalog.cpp; its needs of a local step are in clients/visit/local_step.h.
+// A local rule: what clients minimise besides their loss, and what they and the server remember for it. Each rule is one file of
+// local_rules/, with the formulas of its paper's box as text (aggregation/formulas/method_formulas.h). To add one: write the file, add
+// its line to catalog.cpp.
 #pragma once
 
 #include "aggregation/base/keys.h"
+#include "aggregation/formulas/method_formulas.h"
 #include "aggregation/memory/memories.h"
+#include "clients/protocol/task.h"
 
 #include <algorithm>
 #include <string>
@@ -11,24 +14,25 @@
 
 namespace fedhive::sim {
 
-struct Strategy;
-
 struct LocalRuleSpec {
     std::string name;
-    std::string summary;          // what it does, and its source: half a line
-    std::vector<KeySpec> keys;    // flat in the `strategy:` section
-    bool whole_gradient = false;  // adds its term to the gradient in one piece, for which a worker keeps a vector
-    // Its needs of a mode (modes_of, sim/modes/mode_spec.h).
-    bool client_term = false;                         // clients minimise more than their loss, so they must take local steps
-    std::vector<aggregation::MemorySpec> memories{};  // what it sends beside the model, and what clients keep
+    std::string summary;        // what it does, and its source: half a line
+    std::vector<KeySpec> keys;  // flat in the `strategy:` section
+    /// Its memories, and formulas of a client's visit; of the server, what becomes of its memories, and of `direction`, along which
+    /// the server optimiser steps, if it is not u. Null: none. `values` must have all keys.
+    aggregation::formulas::MethodFormulas (*formulas)(const Values& values) = nullptr;
+    /// A term that engines know by themselves; null: none.
+    void (*set_objective)(clients::Objective& objective, const Values& values) = nullptr;
     /// Why clients and server have to go by the same update, with its source; empty: a chain may change what is sent.
     std::string goes_by_one_update{};
     /// What clients send beside their updates, with its source; empty: nothing.
     std::string sends_beside{};
     /// True if the clients' state follows from their steps by plain SGD; null: it never does.
     bool (*state_of_steps)(const Values& values) = nullptr;
-    /// `values`: of all its keys.
-    void (*apply)(Strategy& strategy, const Values& values) = nullptr;
+    // Its needs of a worker and of a mode (modes_of, sim/modes/mode_spec.h). take_needs() derives them from the formulas.
+    bool whole_gradient = false;  // adds its term to the gradient in one piece, for which a worker keeps a vector
+    bool client_term = false;     // clients minimise more than their loss, so they must take local steps
+    std::vector<aggregation::MemorySpec> memories{};  // what it sends beside the model, and what clients keep
 
     /// Clients have state, which changes when their update is accepted.
     bool client_state() const {
@@ -37,6 +41,9 @@ struct LocalRuleSpec {
         });
     }
 };
+
+/// Sets its needs by these formulas. source: of the formulas, for messages about what it sends.
+void take_needs(LocalRuleSpec& rule, const aggregation::formulas::MethodFormulas& formulas, const std::string& source);
 
 /// All local rules, in the order of REFERENCE.md.
 const std::vector<LocalRuleSpec>& local_rule_catalog();

@@ -46,18 +46,6 @@ struct Method {
     aggregation::formulas::MethodFormulas with(const Values& values) const;
 
     bool has(aggregation::formulas::Place place) const { return formulas.has(place); }
-    /// A visit depends on its own client beyond its batches, so that a client trains alone in its slot.
-    bool trains_alone() const;
-    bool changes_memories_in_steps() const;
-    bool reads_sent_loss() const;
-    /// Its cohort formulas need the inner products of the updates.
-    bool takes_products() const;
-    /// A formula of any place reads that name.
-    bool reads(std::string_view value) const;
-    /// A client's formulas read g_t, the mean gradient of its examples at the model that it is sent.
-    bool reads_mean_gradient() const;
-    /// The sum of the updates has weights of its own.
-    bool sets_weights() const;
 };
 
 /// Completes `method.client` from its formulas and checks these: throws aggregation::formulas::FormulaError, for a line of `place`.

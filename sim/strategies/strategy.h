@@ -10,8 +10,8 @@
 #include "aggregation/cohort/group_means.h"
 #include "aggregation/formulas/formula_server.h"
 #include "aggregation/math/aggregator.h"
-#include "aggregation/math/control_variates.h"
 #include "aggregation/math/server_optimizer.h"
+#include "aggregation/server/catalog.h"
 #include "clients/protocol/task.h"
 #include "sim/schedules/lr_schedule.h"
 #include "sim/strategies/local_rule.h"
@@ -32,8 +32,7 @@ constexpr auto all_words(Weighting) { return std::array{"examples", "uniform"}; 
 struct Strategy {
     std::string name;
     clients::Objective objective;
-    LrSchedule lr_schedule;                     // of the client rate
-    aggregation::ControlChange control_change;  // of a local rule with control variates
+    LrSchedule lr_schedule;  // of the client rate
     Weighting weighting = Weighting::Examples;
     std::unique_ptr<aggregation::WeightRule> weight_rule;  // null: updates keep their weights
     bool inner_products = false;                           // the weight rule or the grouping needs them
@@ -43,13 +42,12 @@ struct Strategy {
     Chosen pre_aggregation{"none"};                        // whose values are complete
     std::unique_ptr<aggregation::Aggregator> aggregator;
     aggregation::GroupMeans* group_means = nullptr;  // the aggregator, if it combines means of groups column by column
-    std::unique_ptr<aggregation::ServerOptimizer> server_optimizer;
-    aggregation::formulas::MethodFormulas method;  // of strategy.file, with the values of its keys; empty without
+    /// Of strategy.file or of the local rule, with the values of its keys; empty without.
+    aggregation::formulas::MethodFormulas method;
+    /// The server's formulas: the method's, or the local rule's and the server optimiser's.
+    aggregation::formulas::MethodFormulas on_server;
+    std::unique_ptr<aggregation::ServerOptimizer> server_optimizer;        // null before make_mode_strategy()
     std::shared_ptr<aggregation::formulas::CohortNumbers> cohort_numbers;  // with a method
-    /// If the server keeps state for a local rule: wraps the server optimiser's step, over the whole region.
-    std::unique_ptr<aggregation::ServerOptimizer> (*around_server)(std::unique_ptr<aggregation::ServerOptimizer> optimizer,
-                                                                   const aggregation::Memories& memories,
-                                                                   std::uint64_t num_clients) = nullptr;
 
     /// The objective of clients sent in `round`, from 0.
     clients::Objective objective_in(std::uint64_t round) const {
@@ -97,13 +95,17 @@ struct StrategyParts {
 /// The local rule of the parts, whose names are complete.
 const LocalRuleSpec& local_rule_of(const StrategyParts& parts);
 
+/// The formulas of the parts' method or local rule, with the values of its keys; empty for neither. The names must be complete.
+aggregation::formulas::MethodFormulas formulas_of(const StrategyParts& parts);
+
 /// `given`, with the strategy's own parts for empty names. The strategy's name must exist.
 StrategyParts parts_of(const std::string& strategy, StrategyParts given = {});
 
 /// The number of updates below which the server must not step, by the rule and the grouping before it.
 std::size_t least_updates(const StrategyParts& parts);
 
-/// Builds the named strategy; missing parts are its own, missing values are defaults. The names must exist.
+/// Builds the named strategy but for its server optimiser; missing parts are its own, missing values are defaults. The names must
+/// exist.
 Strategy make_strategy(const std::string& name, Weighting weighting, const StrategyParts& given = {});
 
 }  // namespace fedhive::sim

@@ -36,7 +36,7 @@ void gradient_step_conforms(MemorySpace space) {
     for (const std::size_t size : {1000U, 8193U, 100003U}) gradient_step_conforms(space, size);
     for (const float momentum : {0.0F, 0.9F})
         conformance::server_optimizer_conforms(
-            [=] { return make_gradient_step({.lr = 0.3F, .momentum = momentum, .weight_decay = 0.01F}); }, space);
+            [=](std::size_t) { return make_gradient_step({.lr = 0.3F, .momentum = momentum, .weight_decay = 0.01F}); }, space);
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ void mixing_conforms(MemorySpace space) {
         for (std::size_t i = 0; i < size; ++i) expected[i] = (1.0F - 0.15F) * global[i] + 0.15F * local[i];
         CHECK(testing::same_bits(mixed(0.6, 0.25, global, local), expected));
     }
-    conformance::server_optimizer_conforms([] { return make_server_mix(0.75); }, space);
+    conformance::server_optimizer_conforms([](std::size_t) { return make_server_mix(0.75); }, space);
     CHECK(make_server_mix(0.5)->moments(16, space).empty());
 }
 

@@ -1,7 +1,6 @@
 // Reference implementation of aggregation's arithmetic: plain loops, one value at a time. Fast paths must give the same bits.
 #pragma once
 
-#include "aggregation/math/server_optimizer.h"
 #include "aggregation/math/vector_ops.h"
 
 #include <algorithm>
@@ -119,37 +118,38 @@ inline UpdateSummary write_update(Floats& update, const Floats& local, const Flo
     return summary;
 }
 
-inline Floats server_momentum(const Floats& global, const Floats& aggregate, Floats& velocity,
-                              const ServerSgdOptions& options) {
+inline Floats server_momentum(const Floats& global, const Floats& aggregate, Floats& velocity, float lr, float momentum) {
     Floats next;
     for (std::size_t i = 0; i < global.size(); ++i) {
-        velocity[i] = options.momentum * velocity[i] + aggregate[i];
-        next.push_back(global[i] + options.lr * velocity[i]);
+        velocity[i] = momentum * velocity[i] + aggregate[i];
+        next.push_back(global[i] + lr * velocity[i]);
     }
     return next;
 }
 
-inline Floats server_adaptive(const Floats& global, const Floats& aggregate, Floats& m, Floats& v,
-                              const ServerAdaptiveOptions& options) {
+struct AdaptiveServer {
+    double lr, beta1, beta2, tau;
+};
+
+/// Adam, Yogi or Adagrad, by `name`.
+inline Floats server_adaptive(const std::string& name, const Floats& global, const Floats& aggregate, Floats& m, Floats& v,
+                              const AdaptiveServer& options) {
+    const auto lr = static_cast<float>(options.lr), tau = static_cast<float>(options.tau);
+    const auto beta1 = static_cast<float>(options.beta1), taken1 = static_cast<float>(1.0 - options.beta1);
+    const auto beta2 = static_cast<float>(options.beta2), taken2 = static_cast<float>(1.0 - options.beta2);
     Floats next;
     for (std::size_t i = 0; i < global.size(); ++i) {
         const float square = aggregate[i] * aggregate[i];
-        m[i] = options.beta1 * m[i] + (1.0F - options.beta1) * aggregate[i];
-        switch (options.second_moment) {
-            case SecondMoment::Sum:
-                v[i] = v[i] + square;
-                break;
-            case SecondMoment::Average:
-                v[i] = options.beta2 * v[i] + (1.0F - options.beta2) * square;
-                break;
-            case SecondMoment::Sign:
-                if (v[i] > square)
-                    v[i] = v[i] - (1.0F - options.beta2) * square;
-                else if (v[i] < square)
-                    v[i] = v[i] + (1.0F - options.beta2) * square;
-                break;
-        }
-        next.push_back(global[i] + options.lr * m[i] / (std::sqrt(v[i]) + options.tau));
+        m[i] = beta1 * m[i] + taken1 * aggregate[i];
+        if (name == "adagrad")
+            v[i] = v[i] + square;
+        else if (name == "adam")
+            v[i] = beta2 * v[i] + taken2 * square;
+        else if (v[i] > square)
+            v[i] = v[i] - taken2 * square;
+        else if (v[i] < square)
+            v[i] = v[i] + taken2 * square;
+        next.push_back(global[i] + lr * m[i] / (std::sqrt(v[i]) + tau));
     }
     return next;
 }

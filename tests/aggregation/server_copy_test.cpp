@@ -31,7 +31,7 @@ void server_copy_conforms(MemorySpace space) {
     CHECK(plain->moments(100, space).empty());
     plain->step(velocity, global, {model});
     CHECK(testing::same_bits(testing::download(velocity), values));
-    conformance::server_optimizer_conforms([] { return make_server_copy({}, {}); }, space);
+    conformance::server_optimizer_conforms([](std::size_t) { return make_server_copy({}, {}); }, space);
     CHECK_THROWS_AS(make_server_copy(velocity, testing::upload(Floats(16), space)), ShapeError);
 }
 

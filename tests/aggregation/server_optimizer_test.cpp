@@ -1,14 +1,14 @@
-#include "aggregation/math/server_optimizer.h"
-
-#include "aggregation/math/buffers_mean.h"
-
+// The server optimisers, whose formulas are in aggregation/server.
 #include "tests/aggregation/reference.h"
+#include "tests/aggregation/server_steps.h"
 #include "tests/conformance/server_optimizer_conformance.h"
 #include "tests/support/skip.h"
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
 
 using namespace fedhive;
 using namespace fedhive::aggregation;
@@ -31,29 +31,36 @@ void follows(ServerOptimizer& optimizer, MemorySpace space, std::size_t size, Re
     }
 }
 
-constexpr ServerSgdOptions kMomentum{.lr = 0.7F, .momentum = 0.9F};
-constexpr ServerAdaptiveOptions adaptive(SecondMoment second) {
-    return {.lr = 0.05F, .beta1 = 0.9F, .beta2 = 0.99F, .tau = 0.001F, .second_moment = second};
+const Values kMomentum{{"server_lr", 0.7}, {"server_momentum", 0.9}};
+constexpr reference::AdaptiveServer kAdaptive{.lr = 0.05, .beta1 = 0.9, .beta2 = 0.99, .tau = 0.001};
+
+/// The keys of the optimiser of that name.
+Values adaptive(const std::string& name, const reference::AdaptiveServer& options) {
+    Values values{{"server_lr", options.lr}, {"beta1", options.beta1}, {"tau", options.tau}};
+    if (name != "adagrad") values.set("beta2", options.beta2);
+    return values;
 }
-constexpr ServerAdaptiveOptions kAdam = adaptive(SecondMoment::Average);
-constexpr SecondMoment kSecondMoments[] = {SecondMoment::Sum, SecondMoment::Average, SecondMoment::Sign};
 
 void references_are_followed(MemorySpace space, std::size_t size) {
+    const auto made = [&](const std::string& name, const Values& values) {
+        return testing::server_optimizer(name, values, testing::scene_of(size));
+    };
     Floats velocity(size, 0.0F);
-    follows(*make_server_sgd(kMomentum), space, size, [&](const Floats& global, const Floats& aggregate) {
-        return reference::server_momentum(global, aggregate, velocity, kMomentum);
+    follows(*made("momentum", kMomentum), space, size, [&](const Floats& global, const Floats& aggregate) {
+        return reference::server_momentum(global, aggregate, velocity, 0.7F, 0.9F);
     });
 
-    follows(*make_server_sgd({.lr = 1.0F, .momentum = 0.0F}), space, size, [](Floats global, const Floats& aggregate) {
+    follows(*made("sgd", {}), space, size, [](Floats global, const Floats& aggregate) {
         for (std::size_t i = 0; i < global.size(); ++i) global[i] += aggregate[i];
         return global;
     });
 
-    for (const SecondMoment second : kSecondMoments) {
+    for (const char* name : {"adam", "yogi", "adagrad"}) {
+        CAPTURE(name);
         Floats m(size, 0.0F);
-        Floats v(size, 0.001F * 0.001F);
-        follows(*make_server_adaptive(adaptive(second)), space, size, [&](const Floats& global, const Floats& aggregate) {
-            return reference::server_adaptive(global, aggregate, m, v, adaptive(second));
+        Floats v(size, static_cast<float>(kAdaptive.tau * kAdaptive.tau));
+        follows(*made(name, adaptive(name, kAdaptive)), space, size, [&](const Floats& global, const Floats& aggregate) {
+            return reference::server_adaptive(name, global, aggregate, m, v, kAdaptive);
         });
     }
 }
@@ -61,11 +68,28 @@ void references_are_followed(MemorySpace space, std::size_t size) {
 void server_optimizers_conform(MemorySpace space) {
     for (const std::size_t size : {kSize, std::size_t{8193}, std::size_t{100003}}) references_are_followed(space, size);
 
-    conformance::server_optimizer_conforms([] { return make_server_sgd({.lr = 0.7F, .momentum = 0.0F}); }, space);
+    conformance::server_optimizer_conforms(
+        [](std::size_t size) {
+            return testing::server_optimizer("sgd", {{"server_lr", 0.7}}, testing::scene_of(size));
+        },
+        space);
     for (const ServerOptimizerSpec& spec : server_optimizer_catalog()) {
         CAPTURE(spec.name);
-        conformance::server_optimizer_conforms([&] { return spec.build(completed({}, spec.keys)); }, space);
+        conformance::server_optimizer_conforms(
+            [&](std::size_t size) { return testing::server_optimizer(spec.name, {}, testing::scene_of(size)); }, space);
     }
+}
+
+/// The next model of one parameter by `optimizer`.
+float next_of(ServerOptimizer& optimizer, float global, float aggregate) {
+    Floats next(1);
+    const Floats from{global}, direction{aggregate};
+    optimizer.step(ParamSpan(next), ConstParamSpan(from), {ConstParamSpan(direction)});
+    return next[0];
+}
+
+std::unique_ptr<ServerOptimizer> of_one(const std::string& name, const Values& values) {
+    return testing::server_optimizer(name, values, testing::scene_of(1));
 }
 
 }  // namespace
@@ -79,71 +103,74 @@ TEST_SUITE("ServerOptimizer") {
     }
 
     TEST_CASE("BuffersTakeTheMeanWhateverTheOptimiserMakesOfParameters") {
-        const Floats global{8.0F, 8.0F, 1.0F};
-        const Floats aggregate{4.0F, 4.0F, -0.5F};
-        for (const auto& make :
-             {+[] { return make_server_sgd({.lr = 0.5F, .momentum = 0.5F}); }, +[] { return make_server_adaptive(kAdam); }}) {
-            const auto alone = make();
-            const auto with_buffers = make_buffers_mean(make(), 2);
-            CHECK(with_buffers->moments(3, MemorySpace::Host).size() == alone->moments(3, MemorySpace::Host).size());
-            Floats expected(3), next(3);
+        formulas::ServerScene scene = testing::scene_of(16);
+        scene.layout.add("running_mean", {2}, TensorKind::Buffer);
+        Floats global(32, 8.0F), aggregate(32, 4.0F), expected(32), next(32);
+        aggregate[16] = -0.5F;
+        for (const auto& [name, values] : {std::pair<std::string, Values>{"momentum", {}}, {"adam", {}}}) {
+            const auto alone = testing::server_optimizer(name, values, testing::scene_of(32));
+            const auto with_buffers = testing::server_optimizer(name, values, scene);
+            CHECK(with_buffers->moments(32, MemorySpace::Host).size() == alone->moments(32, MemorySpace::Host).size());
             for (int step = 0; step < 2; ++step) {
                 alone->step(ParamSpan(expected), ConstParamSpan(global), {ConstParamSpan(aggregate)});
                 with_buffers->step(ParamSpan(next), ConstParamSpan(global), {ConstParamSpan(aggregate)});
-                CHECK(expected[2] != 0.5F);
-                CHECK(next == Floats{expected[0], expected[1], 0.5F});
+                CHECK(std::equal(next.begin(), next.begin() + 16, expected.begin()));
+                CHECK(next[16] == 7.5F);
+                CHECK(next[17] == 12.0F);
             }
+            CHECK(expected[16] != 7.5F);
         }
     }
 
+    TEST_CASE("WhatNoFormulaWritesStays") {
+        const auto sgd = testing::plain_server(3);  // of a region of 16
+        Floats global(16, 8.0F), next(16, 1.0F);
+        const Floats aggregate(16, 4.0F);
+        sgd->step(ParamSpan(next), ConstParamSpan(global), {ConstParamSpan(aggregate)});
+        CHECK(next[2] == 12.0F);
+        CHECK(std::count(next.begin(), next.end(), 8.0F) == 13);
+    }
+
     TEST_CASE("ServerSgdSmallNumbersAreExact") {
-        const auto optimizer = make_server_sgd({.lr = 0.5F, .momentum = 0.5F});
-        const Floats global{8.0F};
-        const Floats aggregate{4.0F};
-        Floats next(1);
-        optimizer->step(ParamSpan(next), ConstParamSpan(global), {ConstParamSpan(aggregate)});
-        CHECK(next == Floats{10.0F});
-        optimizer->step(ParamSpan(next), ConstParamSpan(global), {ConstParamSpan(aggregate)});
-        CHECK(next == Floats{11.0F});  // v = 0.5 * 4 + 4
+        const auto optimizer = of_one("momentum", {{"server_lr", 0.5}, {"server_momentum", 0.5}});
+        CHECK(next_of(*optimizer, 8.0F, 4.0F) == 10.0F);
+        CHECK(next_of(*optimizer, 8.0F, 4.0F) == 11.0F);  // v = 0.5 * 4 + 4
     }
 
     TEST_CASE("MomentsBeforeTheFirstStepAreThoseOfThePaper") {
-        CHECK(make_server_sgd({.lr = 0.5F, .momentum = 0.0F})->moments(kSize, MemorySpace::Host).empty());
-        const auto momentum = make_server_sgd({.lr = 0.5F, .momentum = 0.5F});
-        const auto velocity = momentum->moments(kSize, MemorySpace::Host);
-        REQUIRE(velocity.size() == 1);
-        CHECK(testing::download(velocity[0].values) == Floats(kSize, 0.0F));
-        const auto adam = make_server_adaptive({.tau = 0.5F});
-        const auto moments = adam->moments(kSize, MemorySpace::Host);
-        REQUIRE(moments.size() == 2);
-        CHECK(testing::download(moments[0].values) == Floats(kSize, 0.0F));
-        CHECK(testing::download(moments[1].values) == Floats(kSize, 0.25F));  // tau^2
+        const auto moments_of = [](const std::string& name, const Values& values) {
+            const auto optimizer = testing::server_optimizer(name, values, testing::scene_of(kSize));
+            std::vector<std::pair<std::string, Floats>> moments;
+            for (const Moment& moment : optimizer->moments(kSize, MemorySpace::Host))
+                moments.emplace_back(moment.name, testing::download(moment.values));
+            return moments;
+        };
+        CHECK(moments_of("sgd", {{"server_lr", 0.5}}).empty());
+        CHECK(moments_of("dp_ftrl", {}).empty());  // without momentum
+        const Floats zeros(kSize, 0.0F);
+        CHECK(moments_of("momentum", {}) == std::vector<std::pair<std::string, Floats>>{{"velocity", zeros}});
+        CHECK(moments_of("adam", {{"tau", 0.5}}) ==
+              std::vector<std::pair<std::string, Floats>>{{"m", zeros}, {"v", Floats(kSize, 0.25F)}});  // tau^2
     }
 
     TEST_CASE("ServerAdamFirstStepIsAsInThePaper") {
-        const auto optimizer = make_server_adaptive({.lr = 0.5F, .beta1 = 0.5F, .beta2 = 0.75F, .tau = 1.0F});
-        const Floats global{1.0F};
-        const Floats aggregate{4.0F};
-        Floats next(1);
-        optimizer->step(ParamSpan(next), ConstParamSpan(global), {ConstParamSpan(aggregate)});
-        CHECK(next[0] == 1.0F + 0.5F * 2.0F / (std::sqrt(4.75F) + 1.0F));  // m = 2, v = 0.75 * 1 + 0.25 * 16
+        const auto optimizer = of_one("adam", adaptive("adam", {.lr = 0.5, .beta1 = 0.5, .beta2 = 0.75, .tau = 1.0}));
+        // m = 2, v = 0.75 * 1 + 0.25 * 16
+        CHECK(next_of(*optimizer, 1.0F, 4.0F) == 1.0F + 0.5F * 2.0F / (std::sqrt(4.75F) + 1.0F));
     }
 
     TEST_CASE("SecondMomentsAreThoseOfThePaper") {
-        const auto second_after = [](SecondMoment second, float aggregate) {
-            const auto optimizer =
-                make_server_adaptive({.lr = 0.5F, .beta1 = 0.5F, .beta2 = 0.75F, .tau = 2.0F, .second_moment = second});
-            const Floats global{1.0F}, direction{aggregate};
-            Floats next(1);
-            optimizer->step(ParamSpan(next), ConstParamSpan(global), {ConstParamSpan(direction)});
+        const auto second_after = [](const std::string& name, float aggregate) {
+            const auto optimizer = of_one(name, adaptive(name, {.lr = 0.5, .beta1 = 0.5, .beta2 = 0.75, .tau = 2.0}));
+            next_of(*optimizer, 1.0F, aggregate);
             return testing::download(optimizer->moments(1, MemorySpace::Host)[1].values)[0];
         };
         // v begins at 4.
-        CHECK(second_after(SecondMoment::Sum, 4.0F) == 20.0F);
-        CHECK(second_after(SecondMoment::Average, 4.0F) == 7.0F);
-        CHECK(second_after(SecondMoment::Sign, 4.0F) == 8.0F);   // 4 + 16 / 4: the square is larger
-        CHECK(second_after(SecondMoment::Sign, 1.0F) == 3.75F);  // 4 - 1 / 4: it is smaller
-        CHECK(second_after(SecondMoment::Sign, 2.0F) == 4.0F);   // neither
+        CHECK(second_after("adagrad", 4.0F) == 20.0F);
+        CHECK(second_after("adam", 4.0F) == 7.0F);
+        CHECK(second_after("yogi", 4.0F) == 8.0F);   // 4 + 16 / 4: the square is larger
+        CHECK(second_after("yogi", 1.0F) == 3.75F);  // 4 - 1 / 4: it is smaller
+        CHECK(second_after("yogi", 2.0F) == 4.0F);   // neither
     }
 
     TEST_CASE("CatalogBuildsEveryServer") {
@@ -152,17 +179,26 @@ TEST_SUITE("ServerOptimizer") {
         for (const ServerOptimizerSpec& spec : server_optimizer_catalog()) {
             CAPTURE(spec.name);
             CHECK_FALSE(spec.summary.empty());
-            CHECK(spec.build(completed({}, spec.keys)) != nullptr);
+            CHECK(of_one(spec.name, {}) != nullptr);
         }
     }
 
+    TEST_CASE("ALocalRuleSetsTheDirectionAndItsOwnMemory") {
+        using formulas::Place;
+        const formulas::MethodFormulas rule{
+            .memories = {{.name = "h", .owner = MemoryOwner::Server}},
+            .lines = {{Place::Server, {"let h_next = h + u", "let direction = h_next / 2", "h = h_next"}}}};
+        const ServerOptimizerSpec& sgd = server_optimizer_spec("sgd");
+        const auto optimizer =
+            testing::server_by(server_formulas(rule, sgd, completed({{"server_lr", 0.5}}, sgd.keys)), testing::scene_of(1));
+        CHECK(next_of(*optimizer, 1.0F, 8.0F) == 3.0F);  // 1 + 0.5 * 8 / 2
+        CHECK(next_of(*optimizer, 1.0F, 8.0F) == 5.0F);  // 1 + 0.5 * 16 / 2
+        CHECK(optimizer->moments(1, MemorySpace::Host)[0].values.data[0] == 16.0F);
+    }
+
     TEST_CASE("ServerAdamWithoutAnUpdateStandsStill") {
-        const auto optimizer = make_server_adaptive({.lr = 0.5F, .beta1 = 0.5F, .beta2 = 0.75F, .tau = 2.0F});
-        const Floats global{1.0F};
-        const Floats aggregate{0.0F};
-        Floats next(1);
-        optimizer->step(ParamSpan(next), ConstParamSpan(global), {ConstParamSpan(aggregate)});
-        CHECK(next == global);
+        const auto optimizer = of_one("adam", adaptive("adam", {.lr = 0.5, .beta1 = 0.5, .beta2 = 0.75, .tau = 2.0}));
+        CHECK(next_of(*optimizer, 1.0F, 0.0F) == 1.0F);
         CHECK(optimizer->moments(1, MemorySpace::Host)[1].values.data[0] == 3.0F);  // 0.75 * 4
     }
 }

@@ -14,7 +14,8 @@
 
 namespace fedhive::aggregation::conformance {
 
-using MakeServerOptimizer = std::function<std::unique_ptr<ServerOptimizer>()>;
+/// For a model of that many parameters.
+using MakeServerOptimizer = std::function<std::unique_ptr<ServerOptimizer>(std::size_t size)>;
 
 /// Elements: one, one block of threads, several blocks, a number that no block size divides.
 inline constexpr std::size_t kModelSizes[] = {1, 1000, 8193, 100003};
@@ -43,16 +44,16 @@ inline std::vector<testing::Floats> models_after_three_steps(ServerOptimizer& ru
 /// Each element of `next` depends only on the elements at its index, and all are written; on a device,
 /// with the bits of the host.
 inline void each_element_goes_its_own_way(const MakeServerOptimizer& make, MemorySpace space) {
-    const auto longest = models_after_three_steps(*make(), kModelSizes[3], space);
+    const auto longest = models_after_three_steps(*make(kModelSizes[3]), kModelSizes[3], space);
     for (const std::size_t size : kModelSizes) {
         CAPTURE(size);
-        const auto models = models_after_three_steps(*make(), size, space);
+        const auto models = models_after_three_steps(*make(size), size, space);
         for (std::size_t step = 0; step < models.size(); ++step) {
             const testing::Floats& of_longest = longest[step];
             CHECK(
                 testing::same_bits(models[step], {of_longest.begin(), of_longest.begin() + static_cast<std::ptrdiff_t>(size)}));
         }
-        if (space == MemorySpace::Cuda) CHECK(models == models_after_three_steps(*make(), size, MemorySpace::Host));
+        if (space == MemorySpace::Cuda) CHECK(models == models_after_three_steps(*make(size), size, MemorySpace::Host));
     }
     CHECK(std::all_of(longest.back().begin(), longest.back().end(), [](float value) { return std::isfinite(value); }));
 }
@@ -60,8 +61,8 @@ inline void each_element_goes_its_own_way(const MakeServerOptimizer& make, Memor
 /// A second optimiser that gets the moments of the first continues exactly like it.
 inline void goes_on_from_its_moments(const MakeServerOptimizer& make, MemorySpace space) {
     constexpr std::size_t kSize = 1000;
-    const auto first = make();
-    const auto second = make();
+    const auto first = make(kSize);
+    const auto second = make(kSize);
     const ParamBuffer global = testing::upload(testing::random_floats(kSize, 1), space);
     const ParamBuffer aggregate = testing::upload(testing::random_floats(kSize, 2), space);
     const ParamBuffer next = testing::poisoned(kSize, space);
@@ -88,7 +89,7 @@ inline void spans_that_do_not_fit_are_refused(const MakeServerOptimizer& make, M
     const ParamBuffer same(16, space);
     const ParamBuffer more(32, space);
     const ParamBuffer next(32, space);
-    const auto rule = make();
+    const auto rule = make(16);
     CHECK_THROWS_AS(rule->step(some, more, {more, 0.5, 1}), ShapeError);
     CHECK_THROWS_AS(rule->step(some, same, {more, 0.5, 1}), ShapeError);
     CHECK_THROWS_AS(rule->step(some, some, {same, 0.5, 1}), ShapeError);

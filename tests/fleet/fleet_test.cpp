@@ -3,6 +3,7 @@
 
 #include "aggregation/base/clock.h"
 #include "sim/run/evaluate.h"
+#include "tests/aggregation/server_steps.h"
 #include "tests/fleet/toy_fleet.h"
 #include "tests/support/eventually.h"
 #include "tests/support/golden_messages.h"
@@ -151,12 +152,13 @@ TEST_SUITE("Fleet") {
 
     TEST_CASE("ServerStepIsSeenByTheNextRound") {
         ToyRun run(2);
+        const auto plain = aggregation::testing::plain_server(64);
         for (int round = 1; round <= 3; ++round) {
             const Arrivals arrived = run.round(everybody());
             auto& sum = *run.strategy.aggregator;
             sum.zero_init(64, aggregation::MemorySpace::Host);
             for (const auto& update : arrived.updates) sum.aggregate(update);
-            run.server.server_step(*run.strategy.server_optimizer, sum.finish());
+            run.server.server_step(*plain, sum.finish());
             CHECK(run.server.model().data[5] == 3.0F * static_cast<float>(round));
             CHECK(run.server.version == static_cast<std::uint64_t>(round));
         }

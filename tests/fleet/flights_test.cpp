@@ -1,6 +1,7 @@
 // Clients in flight over many rounds, with real worker processes and the toy trainer that counts steps.
 #include "sim/fleet/fleet.h"
 
+#include "tests/aggregation/server_steps.h"
 #include "tests/aggregation/spans.h"
 #include "tests/fleet/toy_fleet.h"
 
@@ -42,7 +43,7 @@ struct FlyingRun : testing::ToyFleet {
         auto& sum = *strategy.aggregator;
         sum.zero_init(64, aggregation::MemorySpace::Host);
         for (const auto& update : arrived.updates) sum.aggregate(update);
-        if (!arrived.updates.empty()) server.server_step(*strategy.server_optimizer, sum.finish());
+        if (!arrived.updates.empty()) server.server_step(*aggregation::testing::plain_server(64), sum.finish());
         fleet->release(arrived, server);
         ++server.round;
         return arrived;

@@ -61,19 +61,19 @@ TEST_SUITE("MemoryPlan") {
         CHECK(vectors({{.name = "of a strategy", .owner = MemoryOwner::Server, .down = true}, kept}) == 4);
         RunConfig corrected;
         corrected.strategy.name = "scaffold";
-        const aggregation::MemorySpec control = local_rule_spec("scaffold").memories.front();
-        CHECK(vectors({control}, corrected) == 4);  // and the gradient that is corrected, in one piece
+        const std::vector<aggregation::MemorySpec> variates = local_rule_spec("scaffold").memories;  // c, c_k, d
+        CHECK(vectors(variates, corrected) == 2 + 1 + 3);  // and the gradient that is corrected, in one piece
         RunConfig clipped = corrected;
-        clipped.training.clip_norm = 1.0;  // which wants it, too, and zeros
-        CHECK(vectors({control}, clipped) == 5);
+        clipped.training.clip_norm = 1.0;  // which wants the gradient, too, and zeros
+        CHECK(vectors(variates, clipped) == vectors(variates, corrected) + 1);
         RunConfig feedback;
         feedback.upload = {{"error_feedback"}, {"sign"}};
         CHECK(vectors({kept}, feedback) == 4);
         feedback.strategy.name = "scaffold";
-        CHECK(vectors({control, kept}, feedback) == 7);  // and the update as it was trained
+        CHECK(vectors(variates, feedback) == vectors(variates, corrected) + 1);  // the update that a step reads
         const Experiment scaffold = Experiment::to_inspect(config({"strategy={name: scaffold}"}));
         const Experiment fedavg = Experiment::to_inspect(config());
-        CHECK(host_bytes_of_worker(scaffold) - host_bytes_of_worker(fedavg) == 2 * 4 * scaffold.model.layout.num_floats());
+        CHECK(host_bytes_of_worker(scaffold) - host_bytes_of_worker(fedavg) == 4 * 4 * scaffold.model.layout.num_floats());
     }
 
     TEST_CASE("AWorkerAddsHistoriesToARangeOfColumnsOfEachUpdate") {

@@ -13,9 +13,9 @@ const Options kFedDyn{"strategy={name: feddyn, alpha: 0.1}", "training.cohort=5"
 
 Options by_feddyn(const Options& more) { return kFedDyn + more; }
 
-/// Checks h = mean of g_k over all 13 clients, where the server keeps -h / alpha. Returns the number of clients with a state.
+/// Checks h = mean of g_k over all 13 clients, which the server keeps. Returns the number of clients with a state.
 std::size_t server_knows_the_mean_of_what_clients_keep(const std::filesystem::path& run, std::int64_t round) {
-    return server_knows_the_sum_of_what_clients_keep(run, round, "server.moved.", -1.0 / (13.0 * 0.1));
+    return server_knows_the_sum_of_what_clients_keep(run, round, "server.h.", 1.0 / 13.0);
 }
 
 }  // namespace

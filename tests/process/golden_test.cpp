@@ -243,8 +243,12 @@ void give_the_bits_of_before(const std::vector<Case>& cases) {
                                      std::string(manifest["libtorch"]), std::string(manifest["cpu_capability"]),
                                      std::string(manifest["cpu"])));
         const std::string* hash = golden.hash(manifest, one.name);
-        CHECK_MESSAGE(hash != nullptr, "nobody has recorded its bits: FEDHIVE_RECORD_GOLDEN=1");
-        if (hash != nullptr) CHECK(manifest["model_sha256"] == *hash);
+        if (hash != nullptr)
+            CHECK(manifest["model_sha256"] == *hash);
+        else if (manifest["engine"] == "direct")
+            FAIL_CHECK("nobody has recorded its bits: FEDHIVE_RECORD_GOLDEN=1");
+        else
+            MESSAGE("nobody has recorded its bits on this processor, " << std::string(manifest["cpu"]));
     }
     if (golden.recording()) golden.write();
 }

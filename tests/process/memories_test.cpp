@@ -125,7 +125,7 @@ TEST_SUITE("MemoriesRun") {
                 for (const auto& [client, record] : records) CHECK(record.size() == (three ? 2 : 1) * kTrainable + kHeadsLong);
                 std::vector<double> mean = sum_of(records, 0, kTrainable);
                 for (double& value : mean) value /= 13.0;
-                check_near(known_to_the_server(run, 3, "model.control."), mean);
+                check_near(known_to_the_server(run, 3, "model.c."), mean);
                 // What a client has for itself is not corrected, and nothing of it waits to be sent.
                 CHECK(all_zero(sum_of(records, kHeadsAt, kTrainable - kHeadsAt)));
                 if (three) CHECK(all_zero(sum_of(records, kTrainable + kHeadsAt, kTrainable - kHeadsAt)));
@@ -135,14 +135,14 @@ TEST_SUITE("MemoriesRun") {
     }
 
     TEST_CASE("FeddynsServerKnowsWhatClientsKeepButForWhatWaitsToBeSent") {
-        // moved = 1/N * sum of all that was sent; g_k = -alpha * the sum of k's updates; e_k = what k has not sent of them.
+        // h = -alpha / N * sum of all that was sent; g_k = -alpha * the sum of k's updates; e_k = what k has not sent of them.
         Finished run(set(kFeddynWithFeedback));
         const Records records = records_after(run, 3);
         std::vector<double> sent = sum_of(records, 0, kTrainable), waits = sum_of(records, kTrainable, kTrainable);
         REQUIRE(records.begin()->second.size() == 2 * kTrainable);
         CHECK(length_of(waits) > 1e-3);
-        for (std::size_t i = 0; i < kTrainable; ++i) sent[i] = (-sent[i] / 0.1 - waits[i]) / 13.0;
-        check_near(known_to_the_server(run, 3, "server.moved."), sent);
+        for (std::size_t i = 0; i < kTrainable; ++i) sent[i] = (sent[i] + 0.1 * waits[i]) / 13.0;
+        check_near(known_to_the_server(run, 3, "server.h."), sent);
     }
 
     TEST_CASE("WhoIsLeftOutOfARoundKeepsAllThatItHad") {
@@ -179,10 +179,10 @@ TEST_SUITE("MemoriesRun") {
     TEST_CASE("CheckpointNamesSeveralMemoriesAndOneOfOtherNamesIsRefused") {
         Finished run(set(kFeddynWithFeedback));
         const std::filesystem::path file = sim::checkpoint_path(run.out(), 3);
-        const std::string record = fmt::format("control {}, residual {}", kTrainable, kTrainable);
+        const std::string record = fmt::format("g_k {}, residual {}", kTrainable, kTrainable);
         CHECK(sim::read_checkpoint(file).checkpoint.record == record);
         std::string content = read_text(file);
-        content.replace(content.find(record), 7, "contral");
+        content.replace(content.find(record), 3, "g_l");
         const std::string key = "\"sha256\":\"";
         const std::size_t digits = content.find(key) + key.size();
         content.replace(digits, 64, 64, '0');

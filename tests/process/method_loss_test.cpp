@@ -133,7 +133,7 @@ TEST_SUITE("MethodLoss") {
                 "reads features (z), the input of the last layer with parameters, but the model has only one layer with "
                 "parameters");
         refused(with_loss("fedlc") + Options{"training.clients_at_once=4", "training.clients_per_slot=4"},
-                "computes losses of its own, but method 'fedlc' has a formula for its loss");
+                "computes losses of its own, but strategy 'fedlc' has a formula for its loss");
         refused(with_loss("fedlc") + Options{"mode={name: gradient_averaging}"}, "its clients do more than steps on the loss");
         // Without its term the method is no loss of its own.
         CHECK(!sha_with(with_loss("moon", "mu: 0") + Options{"model={name: lr}"}).empty());

@@ -19,7 +19,7 @@ Options plus(const Options& more) { return kScaffold + more; }
 
 /// Checks that c is the mean of c_k over all 13 clients. Returns the number of clients with a state.
 std::size_t control_is_the_mean_of_what_clients_keep(const std::filesystem::path& run, std::int64_t round) {
-    return server_knows_the_sum_of_what_clients_keep(run, round, "model.control.", 1.0 / 13.0);
+    return server_knows_the_sum_of_what_clients_keep(run, round, "model.c.", 1.0 / 13.0);
 }
 
 }  // namespace

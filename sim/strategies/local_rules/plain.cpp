@@ -1,10 +1,8 @@
 // The loss alone, as in FedAvg.
-#include "sim/strategies/strategy.h"
+#include "sim/strategies/local_rule.h"
 
 namespace fedhive::sim {
 
-LocalRuleSpec local_plain() {
-    return {.name = "plain", .summary = "the loss alone", .keys = {}, .apply = [](Strategy&, const Values&) {}};
-}
+LocalRuleSpec local_plain() { return {.name = "plain", .summary = "the loss alone", .keys = {}}; }
 
 }  // namespace fedhive::sim

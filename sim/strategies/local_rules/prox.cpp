@@ -1,21 +1,21 @@
 // The proximal term of FedProx (T. Li et al. 2020, arXiv:1812.06127):  F_k(w) + (mu / 2) |w - w_t|^2.
-#include "sim/strategies/strategy.h"
+#include "sim/strategies/local_rule.h"
 
 namespace fedhive::sim {
 
 LocalRuleSpec local_prox() {
-    return {.name = "prox",
-            .summary = "the loss plus a squared distance to the global model (arXiv:1812.06127)",
-            .keys = {{.name = "proximal_mu",
-                      .default_value = 0.01,
-                      .range = at_least(0),
-                      .doc = "Proximal coefficient (μ), dimensionless, typically 0.001–1; 0 is FedAvg; a too large value keeps "
-                             "clients at the global model and slows training down."}},
-            .whole_gradient = true,
-            .client_term = true,
-            .apply = [](Strategy& strategy, const Values& values) {
-                strategy.objective.proximal_mu = static_cast<float>(values.number("proximal_mu"));
-            }};
+    return {
+        .name = "prox",
+        .summary = "the loss plus a squared distance to the global model (arXiv:1812.06127)",
+        .keys = {{.name = "proximal_mu",
+                  .default_value = 0.01,
+                  .range = at_least(0),
+                  .doc = "Proximal coefficient (μ), dimensionless, typically 0.001–1; 0 is FedAvg; a too large value keeps "
+                         "clients at the global model and slows training down."}},
+        .set_objective = [](clients::Objective& objective,
+                            const Values& values) { objective.proximal_mu = static_cast<float>(values.number("proximal_mu")); },
+        .whole_gradient = true,
+        .client_term = true};
 }
 
 }  // namespace fedhive::sim

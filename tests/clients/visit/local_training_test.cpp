@@ -4,12 +4,12 @@
 #include "aggregation/base/error.h"
 #include "aggregation/base/random.h"
 #include "aggregation/math/mean.h"
-#include "aggregation/math/server_optimizer.h"
 #include "clients/data/formats/glyphs.h"
 #include "clients/data/formats/synthetic.h"
 #include "clients/data/partition.h"
 #include "clients/engine/libtorch_step.h"
 #include "clients/visit/local_step.h"
+#include "tests/aggregation/server_steps.h"
 #include "tests/clients/visit/batched_clients.h"
 #include "tests/support/evaluated.h"
 #include "tests/support/small_model.h"
@@ -127,7 +127,7 @@ TEST_SUITE("LocalTraining") {
         mean->zero_init(bench.update.size(), MemorySpace::Host);
         mean->aggregate({bench.update, 0, 200.0, 200.0, 1});
         std::vector<float> next(bench.global.size(), 0.0F);
-        aggregation::make_server_sgd({})->step(next, bench.global, mean->finish());
+        aggregation::testing::plain_server(next.size())->step(next, bench.global, mean->finish());
         const auto plain = reference_update(bench, plan, 200, torch::optim::SGDOptions(0.5));
         for (std::size_t i = 0; i < next.size(); ++i) next[i] -= bench.global[i];
         CHECK(largest_difference(next, plain) < 1e-6);

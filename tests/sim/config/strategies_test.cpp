@@ -1,6 +1,7 @@
 // The catalog of strategies: each builds, and its parameters are read, checked and passed on.
 #include "sim/config/fields.h"
 #include "sim/modes/mode_spec.h"
+#include "tests/aggregation/server_steps.h"
 #include "tests/sim/config/config_files.h"
 #include "tests/support/places.h"
 
@@ -27,8 +28,9 @@ std::array<float, 2> two_steps(const Strategy& strategy) {
     std::vector<float> next = {0.0F};
     const std::vector<float> update = {1.0F};
     std::array<float, 2> seen{};
+    const auto server = aggregation::testing::server_by(strategy.on_server, aggregation::testing::scene_of(1));
     for (float& value : seen) {
-        strategy.server_optimizer->step(next, global, {update});
+        server->step(next, global, {update});
         value = next[0];
         global = next;
     }
@@ -71,7 +73,7 @@ TEST_CASE("EveryStrategyIsDescribedAndBuilds") {
         const Strategy strategy = make_strategy(spec.name, run.strategy.weighting, run.strategy.parts);
         CHECK_EQ(strategy.name, spec.name);
         CHECK(strategy.aggregator != nullptr);
-        CHECK(strategy.server_optimizer != nullptr);
+        CHECK(strategy.on_server.has(aggregation::formulas::Place::Server));
     }
 }
 
@@ -181,8 +183,13 @@ TEST_CASE("ParametersReachTheirParts") {
     CHECK_EQ(locally("fedprox", {{"proximal_mu", 0.5}}), 0.5F);
     CHECK_EQ(locally("fedprox", {}), 0.01F);
     CHECK_EQ(locally("fedavg", {}), 0.0F);
-    CHECK_EQ(locally("feddyn", {{"alpha", 0.5}}), 0.5F);
-    CHECK_EQ(make_strategy("feddyn", Weighting::Uniform, {.local = {"", {{"alpha", 0.5}}}}).control_change.of_update, -0.5);
+    CHECK_EQ(make_strategy("feddyn", Weighting::Uniform, {.local = {"", {{"alpha", 0.5}}}}).method.keys.at("alpha"), 0.5);
+    using aggregation::formulas::Place;
+    const auto end_of = [](std::int64_t option) {
+        return make_strategy("scaffold", Weighting::Uniform, {.local = {"", {{"option", option}}}}).method.lines.at(Place::End);
+    };
+    CHECK(end_of(1) == aggregation::formulas::Lines{"d = g_t - c_k", "c_k = g_t"});
+    CHECK(end_of(2).back() == "c_k = c_k + change");
     CHECK((steps("fedavg", {{"server_lr", 0.5}}) == std::array<float, 2>{0.5F, 1.0F}));
     CHECK((steps("fedprox", {}) == std::array<float, 2>{1.0F, 2.0F}));
     CHECK((steps("median", {{"server_lr", 0.5}}) == std::array<float, 2>{0.5F, 1.0F}));

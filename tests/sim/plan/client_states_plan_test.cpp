@@ -104,7 +104,7 @@ TEST_SUITE("ClientStatesPlan") {
         const aggregation::Layout layout = layout_of(2, 3);
         const aggregation::Memories memories = memories_of(loaded.run, dimensions_of(layout, {}, 2));
         CHECK(memories.record_floats() == 32);
-        CHECK(record_text(memories) == "control 16, residual 16");
+        CHECK(record_text(memories) == "c_k 16, residual 16");
         CHECK(client_state_bytes(loaded.run, memories, 3) == 3 * aggregation::ClientStates::bytes_each(32));
         CHECK(record_text(memories_of(keeping(folder).run, dimensions_of(layout, {}, 2))).empty());
         const std::string problem = refusal(loaded, enormous(), folder.path());

@@ -52,7 +52,7 @@ TEST_SUITE("ServerSide") {
         const testing::TemporaryFolder folder;
         const ModelSetup model = setup_of(without_tables(folder));
         CHECK(model.layout.num_parameters() == kFeatures * kClasses + kClasses);
-        CHECK(model.travels.num_floats() == 2 * model.layout.num_floats());  // with SCAFFOLD's control variate
+        CHECK(model.travels.num_floats() == 3 * model.layout.num_floats());  // with SCAFFOLD's control variate
         CHECK(model.frozen.num_floats() == 0);
         CHECK(model.local_part.empty());
         CHECK(model.cut.activation_floats == 0);
@@ -80,7 +80,7 @@ TEST_SUITE("ServerSide") {
         const std::vector<float> given(server.model.layout.num_floats(), 2.0F);
         server.side.begin_with({given, {}});
         CHECK(values_of(server.side.global_model()) == given);
-        const auto control = server.model.memories.of(server.side.state.region(), aggregation::kControl);
+        const auto control = server.model.memories.of(server.side.state.region(), "c");
         CHECK(values_of(control) == std::vector<float>(control.size, 0.0F));
         CHECK(server.side.state.version == 0);
         CHECK(server.side.least_updates == 2);
@@ -92,7 +92,7 @@ TEST_SUITE("ServerSide") {
         Arrivals arrived;
         for (std::uint32_t client = 0; client < kClients; ++client) {
             const std::uint32_t slot = 2 - client;
-            const auto came = server.model.memories.of(server.arena.slot(slot), aggregation::kControl);
+            const auto came = server.model.memories.of(server.arena.kept(slot), "c_k");
             std::ranges::fill(came.host(), static_cast<float>(client + 1));
             arrived.clients.push_back({.client_id = client, .slot = slot});
         }
@@ -101,9 +101,10 @@ TEST_SUITE("ServerSide") {
         CHECK(server.side.client_states.keepers() == std::vector<std::uint64_t>{0, 2});
         CHECK(server.side.client_states.of(2).host().front() == 3.0F);
         arrived.clients[0].elsewhere = true;
-        server.side.keep_states(arrived, server.side.state.region());  // SCAFFOLD adds the change
+        std::ranges::fill(server.model.memories.of(server.arena.kept(0), "c_k").host(), 7.0F);
+        server.side.keep_states(arrived, server.side.state.region());
         CHECK(server.side.client_states.of(0).host().front() == 1.0F);
-        CHECK(server.side.client_states.of(2).host().front() == 6.0F);
+        CHECK(server.side.client_states.of(2).host().front() == 7.0F);
     }
 
     TEST_CASE("AHistoryIsTheSumOfAClientsAcceptedUpdates") {

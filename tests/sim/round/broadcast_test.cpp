@@ -2,6 +2,7 @@
 #include "sim/round/broadcast.h"
 
 #include "aggregation/memory/host_arena.h"
+#include "tests/aggregation/server_steps.h"
 
 #include <doctest/doctest.h>
 
@@ -97,7 +98,7 @@ TEST_SUITE("Broadcast") {
     TEST_CASE("ServerNeverStepsIntoTheRegionThatClientsRead") {
         Sender sender({clients::upload_step("fp16", {})}, false);
         const std::vector<float> sent = sender.sent(), one(16, 1.0F);
-        const auto sgd = aggregation::make_server_sgd({.lr = 1.0F, .momentum = 0.0F});
+        const auto sgd = aggregation::testing::plain_server(16);
         for (int i = 0; i < 4; ++i) sender.server.server_step(*sgd, {one, 1.0, 1});
         const auto now = sender.server.sent_region().host();
         CHECK(std::ranges::equal(now, sent));

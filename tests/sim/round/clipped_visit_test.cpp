@@ -1,5 +1,5 @@
 // One visit of a client with clipped gradients, against plain loops: what is clipped is the whole direction of a step.
-#include "clients/visit/control_variates.h"
+#include "clients/visit/formula_visit.h"
 #include "clients/visit/local_step.h"
 #include "clients/visit/local_training.h"
 #include "sim/strategies/strategy.h"
@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cmath>
+#include <optional>
 
 using namespace fedhive;
 using namespace fedhive::sim;
@@ -49,47 +50,48 @@ double length(const Vector& of) {
 /// A strategy, a model of 0, the server's control c and the client's c_k.
 struct Visit {
     explicit Visit(const std::string& name) : strategy(make_strategy(name, Weighting::Uniform)) {
-        const bool keeps = strategy.around_server != nullptr;
+        const bool keeps = strategy.method.any();
+        layout.add("weight", {static_cast<std::int64_t>(kFloats)});
         if (keeps)
             for (const aggregation::MemorySpec& spec : local_rule_spec(name == "feddyn" ? "dynamic" : "scaffold").memories)
                 memories.add(spec, {.trainable = kFloats});
+        region.resize(kFloats + memories.floats_behind());
         for (std::size_t i = 0; i < kFloats; ++i) {
             c[i] = name == "scaffold" ? 0.5 * std::cos(static_cast<double>(i)) : 0.0;
             c_k[i] = keeps ? 3.0 * std::sin(static_cast<double>(i)) : 0.0;
             state[i] = static_cast<float>(c_k[i]);
             if (memories.floats_behind() > 0) region[kFloats + i] = static_cast<float>(c[i]);
         }
-        if (memories.floats_behind() == 0) region.resize(kFloats);
-    }
-
-    /// A local step for the engine with a clipping limit (0: none) and the strategy's correction.
-    std::unique_ptr<clients::LocalStep> step_around(Bowl& engine, double limit) const {
-        auto step = std::make_unique<clients::LocalStep>(engine, limit);
-        if (strategy.control_change.any())
-            clients::ControlVariates(*step, memories, strategy.control_change, Bowl::kRate, aggregation::MemorySpace::Host)
-                .begin({.all = &memories, .region = region, .record = state, .slot = {}, .beside = {}});
-        return step;
     }
 
     std::vector<float> trained(double limit, int steps) const {
         Bowl engine;
-        const auto step = step_around(engine, limit);
+        clients::LocalStep step(engine, limit);
+        clients::MethodText text;
+        text.set(strategy.method.text());
+        std::optional<clients::FormulaVisit> formulas;
+        if (strategy.method.any()) {
+            formulas.emplace(text, memories, layout, clients::LocalPart(), clients::Reports(), aggregation::MemorySpace::Host);
+            formulas->add_to(step);
+            formulas->begin({.all = &memories, .region = region, .record = state, .slot = {}, .beside = {}},
+                            aggregation::ConstParamSpan(region).part(0, kFloats), {});
+        }
         clients::ClientStart start;
         start.global = aggregation::ConstParamSpan(region).part(0, kFloats);
         start.objective = strategy.objective_in(0);
-        step->begin(start);
+        step.begin(start);
         const std::vector<std::uint32_t> batch = {0};
-        for (int k = 0; k < steps; ++k) step->step(batch);
-        const aggregation::ParamSpan local = step->parameters();
+        for (int k = 0; k < steps; ++k) step.step(batch);
+        const aggregation::ParamSpan local = step.parameters();
         return {local.data, local.data + local.size};
     }
 
     Vector by_hand(double limit, int steps) const {
         Vector w{};
+        const double pull = strategy.name == "feddyn" ? 0.01 : static_cast<double>(strategy.objective.proximal_mu);
         for (int k = 0; k < steps; ++k) {
             Vector g{};
-            for (std::size_t i = 0; i < kFloats; ++i)
-                g[i] = Bowl::slope(i, w[i]) + static_cast<double>(strategy.objective.proximal_mu) * w[i] + c[i] - c_k[i];
+            for (std::size_t i = 0; i < kFloats; ++i) g[i] = Bowl::slope(i, w[i]) + pull * w[i] + c[i] - c_k[i];
             const double by = std::min(1.0, limit / length(g));
             for (std::size_t i = 0; i < kFloats; ++i) w[i] -= static_cast<double>(Bowl::kRate) * by * g[i];
         }
@@ -97,9 +99,10 @@ struct Visit {
     }
 
     Strategy strategy;
+    aggregation::Layout layout;
     aggregation::Memories memories;
     Vector c{}, c_k{};
-    std::vector<float> region = std::vector<float>(2 * kFloats), state = std::vector<float>(kFloats);
+    std::vector<float> region, state = std::vector<float>(kFloats);
 };
 
 }  // namespace
@@ -120,24 +123,23 @@ TEST_SUITE("ClippedVisit") {
             }
     }
 
-    TEST_CASE("GradientThatScaffoldsFirstOptionKeepsIsNotClipped") {
+    TEST_CASE("MeanGradientOfAllExamplesIsNotClipped") {
         const Visit visit("scaffold");
         Bowl engine;
-        const auto step = visit.step_around(engine, 0.05);
+        clients::LocalStep step(engine, 0.05);
         std::vector<float> mean(kFloats);
         const std::vector<std::uint32_t> shard = {0, 1, 2, 3, 4};
-        clients::mean_gradient(*step, {.batch_size = 2}, visit.strategy.objective_in(0), 0, 0, shard,
+        clients::mean_gradient(step, {.batch_size = 2}, visit.strategy.objective_in(0), 0, 0, shard,
                                aggregation::ConstParamSpan(visit.region).part(0, kFloats), mean);
         for (std::size_t i = 0; i < kFloats; ++i)
-            CHECK(static_cast<double>(mean[i]) ==
-                  doctest::Approx(Bowl::slope(i, 0.0) + visit.c[i] - visit.c_k[i]).epsilon(1e-5));
+            CHECK(static_cast<double>(mean[i]) == doctest::Approx(Bowl::slope(i, 0.0)).epsilon(1e-5));
         // The limit does not affect the next client.
         CHECK(visit.trained(0.05, 1) != visit.trained(0.0, 1));
         clients::ClientStart start;
         start.global = aggregation::ConstParamSpan(visit.region).part(0, kFloats);
-        step->begin(start);
+        step.begin(start);
         const clients::RowBatch batch{shard};
-        step->compute_gradients({&batch, 1});
-        CHECK(static_cast<double>(step->one_row()->gradient().data[0]) != doctest::Approx(static_cast<double>(mean[0])));
+        step.compute_gradients({&batch, 1});
+        CHECK(static_cast<double>(step.one_row()->gradient().data[0]) != doctest::Approx(static_cast<double>(mean[0])));
     }
 }

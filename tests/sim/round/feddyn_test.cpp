@@ -1,8 +1,7 @@
 // FedDyn's parts together, on two clients with one parabola each, with numbers computed by hand.
-#include "aggregation/math/control_variates.h"
-#include "clients/visit/control_variates.h"
-#include "clients/visit/local_step.h"
+#include "clients/visit/formula_visit.h"
 #include "sim/strategies/strategy.h"
+#include "tests/aggregation/server_steps.h"
 
 #include <doctest/doctest.h>
 
@@ -31,6 +30,7 @@ private:
 /// Two parabolas, 1/2 (w - 4)^2 and 3/2 w^2, with alpha 1. Their sum has its minimum at 1.
 struct Two {
     Strategy strategy = make_strategy("feddyn", Weighting::Uniform, {.local = {"", {{"alpha", 1.0}}}});
+    aggregation::formulas::ServerScene scene = aggregation::testing::scene_of(1);
     aggregation::Memories memories;
     std::unique_ptr<aggregation::ServerOptimizer> server;
     std::vector<float> model = {0.0F};
@@ -38,42 +38,55 @@ struct Two {
 
     Two() {
         for (const aggregation::MemorySpec& spec : local_rule_spec("dynamic").memories) memories.add(spec, {.trainable = 1});
-        server = strategy.around_server(std::move(strategy.server_optimizer), memories, 2);
+        scene.num_clients = 2;
+        server = aggregation::testing::server_by(strategy.on_server, scene);
     }
 
-    /// The client's model after its steps: one step reaches the minimum, and the next one stays there.
-    float trained(std::size_t client) const {
+    /// What a client's visit makes: its model, and what it keeps.
+    struct Visit {
+        float at_minimum = 0.0F, g_k = 0.0F;
+    };
+
+    /// One step reaches the minimum, and the next one stays there.
+    Visit visit(std::size_t client) const {
         Parabola engine(client == 0 ? 1.0F : 3.0F, client == 0 ? 4.0F : 0.0F, client == 0 ? 0.5F : 0.25F);
         clients::LocalStep step(engine);
+        clients::MethodText text;
+        text.set(strategy.method.text());
+        clients::FormulaVisit formulas(text, memories, scene.layout, {}, {}, aggregation::MemorySpace::Host);
+        formulas.add_to(step);
         const std::vector<float> state = {kept[client]};
-        step.add<clients::GradientCorrection>(std::size_t{1}, aggregation::MemorySpace::Host).set({}, state);
+        std::vector<float> slot(16), written(16);
+        const aggregation::VisitMemories of_visit{
+            .all = &memories, .region = model, .record = state, .slot = slot, .beside = written};
         clients::ClientStart start;
-        start.global = model;
+        start.global = formulas.begin(of_visit, model, {.steps = 2, .lr = 1.0});
         start.objective = strategy.objective_in(0);
         step.begin(start);
         const std::vector<std::uint32_t> batch = {0};
         step.step(batch);
         const float at_minimum = step.parameters().data[0];
+        clients::ReportValues reports{};
+        std::vector<float> trained = {at_minimum};
+        formulas.end(of_visit, trained, {.steps = 2}, 0.0, reports);
         step.step(batch);
         CHECK(static_cast<double>(step.parameters().data[0]) == doctest::Approx(static_cast<double>(at_minimum)).epsilon(1e-6));
-        return at_minimum;
+        return {at_minimum, memories.of(aggregation::ParamSpan(written), "g_k").data[0]};
     }
+    float trained(std::size_t client) const { return visit(client).at_minimum; }
 
     void round(const std::vector<std::size_t>& cohort) {
         std::vector<float> mean = {0.0F}, next = {0.0F};
         for (const std::size_t client : cohort) {
-            const std::vector<float> update = {trained(client) - model[0]};
-            std::vector<float> change = {0.0F};
-            aggregation::write_control_change(change, strategy.control_change, update, {}, 2, 0.0F);
-            kept[client] += change[0];
-            mean[0] += update[0] / static_cast<float>(cohort.size());
+            const Visit visited = visit(client);
+            mean[0] += (visited.at_minimum - model[0]) / static_cast<float>(cohort.size());
+            kept[client] = visited.g_k;
         }
         server->step(next, model, {mean, static_cast<double>(cohort.size()), cohort.size()});
         model = next;
     }
 
-    /// -h / alpha
-    float moved() { return server->moments(1, aggregation::MemorySpace::Host).back().values.data[0]; }
+    float h() { return server->moments(1, aggregation::MemorySpace::Host).back().values.data[0]; }
 };
 
 }  // namespace
@@ -85,12 +98,12 @@ TEST_SUITE("FedDyn") {
         CHECK(run.trained(1) == 0.0F);
         run.round({0, 1});
         CHECK(run.kept == std::vector<float>{-2.0F, 0.0F});  // their slopes at 2 and at 0
-        CHECK(run.moved() == 1.0F);                          // h = 0 - 1 * (1/2) * (2 + 0)
+        CHECK(run.h() == -1.0F);                             // 0 - 1 * (1/2) * (2 + 0)
         CHECK(run.model[0] == 2.0F);                         // 1 + 1
         CHECK(run.trained(1) == 0.5F);                       // (3 * 0 + 0 + 1 * 2) / (3 + 1)
         run.round({1});
         CHECK(run.kept == std::vector<float>{-2.0F, 1.5F});
-        CHECK(run.moved() == 0.25F);  // h = -1 - 1 * (1/2) * (0.5 - 2)
+        CHECK(run.h() == -0.25F);  // -1 - 1 * (1/2) * (0.5 - 2)
         CHECK(run.model[0] == 0.75F);
     }
 
@@ -100,6 +113,6 @@ TEST_SUITE("FedDyn") {
         CHECK(static_cast<double>(run.model[0]) == doctest::Approx(1.0).epsilon(1e-5));
         CHECK(static_cast<double>(run.kept[0]) == doctest::Approx(-3.0).epsilon(1e-5));  // 1 * (1 - 4)
         CHECK(static_cast<double>(run.kept[1]) == doctest::Approx(3.0).epsilon(1e-5));   // 3 * (1 - 0)
-        CHECK(static_cast<double>(run.moved()) == doctest::Approx(0.0).epsilon(1e-5));
+        CHECK(static_cast<double>(run.h()) == doctest::Approx(0.0).epsilon(1e-5));
     }
 }

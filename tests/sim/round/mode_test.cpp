@@ -77,7 +77,7 @@ TEST_SUITE("Mode") {
 
     TEST_CASE("BuffersTakeTheMeanWhereTheServersPartIsTheStrategys") {
         aggregation::Layout layout;
-        layout.add("0.weight", {1});
+        layout.add("0.weight", {32});
         RunConfig run;
         run.strategy.name = "fedadam";
         const aggregation::HostArena arena({32, 1, 2});
@@ -90,6 +90,8 @@ TEST_SUITE("Mode") {
         };
         const auto [weight, other] = stepped();
         CHECK(weight == other);
+        layout = {};
+        layout.add("0.weight", {1});
         layout.add("0.running_mean", {1}, aggregation::TensorKind::Buffer);
         CHECK(stepped() == std::pair(weight, 12.0F));
         CHECK(weight != 12.0F);

@@ -1,6 +1,7 @@
 #include "sim/round/server_state.h"
 
 #include "aggregation/memory/host_arena.h"
+#include "tests/aggregation/server_steps.h"
 
 #include <doctest/doctest.h>
 
@@ -11,7 +12,7 @@ TEST_SUITE("ServerState") {
     TEST_CASE("StepWritesNoRegionThatIsRead") {
         const aggregation::HostArena arena({.num_floats = 4, .num_slots = 1, .num_globals = 4});
         ServerState server(arena);
-        const auto sgd = aggregation::make_server_sgd({.lr = 1.0F, .momentum = 0.0F});
+        const auto sgd = aggregation::testing::plain_server(4);
         const std::vector<float> one(4, 1.0F);
         const auto step = [&] { server.server_step(*sgd, {one, 1.0, 1}); };
         ++server.readers[0];  // version 0

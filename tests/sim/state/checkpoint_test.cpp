@@ -214,7 +214,7 @@ TEST_SUITE("Checkpoint") {
 
     TEST_CASE("OtherFormatNamesBothVersionsAndIsNotTakenForDamage") {
         const Written written;
-        std::ofstream(written.file, std::ios::binary) << with_hash_for(written.content, "\"format\":\"3\"", "\"format\":\"4\"");
+        std::ofstream(written.file, std::ios::binary) << with_hash_for(written.content, "\"format\":\"4\"", "\"format\":\"5\"");
         std::string message;
         try {
             read_checkpoint(written.file);
@@ -223,7 +223,7 @@ TEST_SUITE("Checkpoint") {
         } catch (const ConfigError& error) {
             message = error.what();
         }
-        CHECK(message.find("has checkpoint format 4, but this fedhive supports 3") != std::string::npos);
+        CHECK(message.find("has checkpoint format 5, but this fedhive supports 4") != std::string::npos);
     }
 
     TEST_CASE("VectorThatIsNotThereOrOfAnotherShapeIsNamed") {

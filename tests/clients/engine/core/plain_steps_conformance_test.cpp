@@ -3,7 +3,7 @@
 #include "clients/data/formats/glyphs.h"
 #include "clients/data/formats/synthetic.h"
 #include "clients/engine/direct_step.h"
-#include "clients/visit/control_variates.h"
+#include "clients/visit/formula_visit.h"
 #include "clients/visit/local_step.h"
 #include "clients/worker/supervised_step.h"
 #include "tests/conformance/rows_conformance.h"
@@ -16,8 +16,11 @@
 
 #include <cmath>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 using namespace fedhive;
 using namespace fedhive::clients;
@@ -125,6 +128,33 @@ StepUnderTest around(const std::function<std::unique_ptr<Step>(TrainingStep&)>& 
     return {make, DirectModel("mlp", false, {}).start(), true};
 }
 
+/// A local step with a formula of the gradient that changes no bit.
+class WithFormula final : public WrappedStep {
+public:
+    WithFormula(TrainingStep& step, const aggregation::Layout& layout) : WithFormula(std::make_unique<Made>(step, layout)) {}
+
+private:
+    struct Made {
+        Made(TrainingStep& engine, const aggregation::Layout& layout) : step(engine), zeros(layout.num_floats()) {
+            MethodText text;
+            text.set(
+                aggregation::formulas::MethodFormulas{.lines = {{aggregation::formulas::Place::Gradient, {"g = g + 0 * w_t"}}}}
+                    .text());
+            formulas.emplace(text, memories, layout, LocalPart(), Reports(), aggregation::MemorySpace::Host);
+            formulas->add_to(step);
+            formulas->begin({.all = &memories, .region = {}, .record = {}, .slot = {}, .beside = {}},
+                            aggregation::ConstParamSpan(zeros), {});
+        }
+        aggregation::Memories memories;
+        LocalStep step;
+        std::vector<float> zeros;
+        std::optional<FormulaVisit> formulas;
+    };
+    explicit WithFormula(std::unique_ptr<Made> made)
+        : WrappedStep(static_cast<TrainingStep&>(made->step)), made_(std::move(made)) {}
+    std::unique_ptr<Made> made_;
+};
+
 }  // namespace
 
 // Wrappers that change nothing must conform as well.
@@ -133,15 +163,9 @@ TEST_SUITE("WrappedStepsConform") {
         conformance::training_step_conforms(
             around<LocalStep>([](TrainingStep& step) { return std::make_unique<LocalStep>(step, 1e9); }));
     }
-    TEST_CASE("StepWithACorrectionOfNothingConforms") {
-        conformance::training_step_conforms(around<LocalStep>([](TrainingStep& step) {
-            // Server and client have the same control variate.
-            const std::size_t size = DirectModel("mlp", false, {}).network->layout().num_floats();
-            const aggregation::testing::Floats sent(size, 0.25F), kept(size, 0.25F);
-            auto corrected = std::make_unique<LocalStep>(step);
-            corrected->add<GradientCorrection>(size, aggregation::MemorySpace::Host)
-                .set(aggregation::ConstParamSpan(sent), aggregation::ConstParamSpan(kept));
-            return corrected;
+    TEST_CASE("StepWithAFormulaThatAddsNothingConforms") {
+        conformance::training_step_conforms(around<WithFormula>([](TrainingStep& step) {
+            return std::make_unique<WithFormula>(step, DirectModel("mlp", false, {}).network->layout());
         }));
     }
 }
