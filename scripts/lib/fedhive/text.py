@@ -112,7 +112,7 @@ def parse(text, symbols, lookup):
     """Returns the expression `text` as a symbol. lookup: a function from a name to its symbol; it raises MethodError for what is not known.
     Raises MethodError where the text does not follow the grammar, is longer than MOST_BYTES or deeper than MOST_DEEP."""
     if len(text.encode()) > MOST_BYTES:
-        fail(f"a formula of {len(text.encode())} bytes; {MOST_BYTES} are allowed")
+        fail(f"a formula of {len(text.encode())} bytes; allowed: {MOST_BYTES}")
     return _Parser(text, symbols, lookup).whole()
 
 
@@ -152,7 +152,7 @@ class _Parser:
     def nested(self, part):
         self.depth += 1
         if self.depth > MOST_DEEP:
-            fail(f"a formula of more than {MOST_DEEP} brackets or signs, one in the other")
+            fail(f"a formula with more than {MOST_DEEP} nested brackets or signs")
         result = part()
         self.depth -= 1
         return result
