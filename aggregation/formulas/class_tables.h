@@ -30,7 +30,7 @@ std::string_view word_of_shape(MemoryShape shape);
 std::optional<MemoryShape> shape_named(std::string_view word);
 
 Shape value_shape(MemoryShape shape);
-/// What of one example is summed into a memory of that shape: a number, a number for each class, features.
+/// The shape of one example's value that is summed into a memory: a number, a number for each class, features.
 Shape summand_shape(MemoryShape shape);
 
 /// The formulas whose targets have that shape, with what they need, as formulas of vectors. Numbers count as Shape::Vector.

@@ -37,8 +37,8 @@ constexpr auto all_words(Place) {
                       "peers", "mix",  "judge",  "measure",  "answer", "after"};
 }
 
-/// What the method remembers: a vector of the model's shape, one with a row for each class (class_tables.h), or a number. One of the server
-/// that does not go down never leaves the coordinator; one by class goes down, or comes up, or a client keeps it.
+/// What the method remembers: a vector of the model's shape, one with a row for each class (class_tables.h), or a number. A memory of
+/// the server without `down` never leaves the coordinator; a memory by class is sent down, sent up, or kept by a client.
 struct MethodMemory {
     std::string name;
     MemoryOwner owner = MemoryOwner::Visit;

@@ -98,7 +98,7 @@ private:
         RowTerms terms{};
         std::array<bool, 3> is_table{};  // operands outside of room_
 
-        /// For the examples whose values lie `floats` behind those of the first ones.
+        /// For the examples whose values are stored `floats` after those of the first ones.
         void run(std::size_t floats) const;
     };
     /// Of the values that need as many functions over the batch, one after the other.

@@ -18,7 +18,7 @@ namespace fedhive::clients {
 
 namespace {
 
-/// What cross_entropy_loss comes to, without the operators around it, which a small model's step feels.
+/// The value of cross_entropy_loss, from fewer operators: their overhead counts in a small model's step.
 at::Tensor mean_cross_entropy(const at::Tensor& scores, const at::Tensor& classes) {
     return std::get<0>(at::nll_loss_forward(at::_log_softmax(scores, 1, false), classes, {}, at::Reduction::Mean, kIgnored));
 }

@@ -81,10 +81,10 @@ struct UploadSpec {
     bool rounds = false;        // … and rounds these itself
     bool hides = false;         // noise makes a single update private, for the key `epsilon`
     bool needs_clip = false;    // takes the norm of a clip before it, which must not adapt
-    /// What a client keeps of one update for its next one: what steps behind take off it; all of them compress.
+    /// A client's memories from one update to the next: the part that later steps of the chain cut off; all of those compress.
     std::vector<aggregation::MemorySpec> memories{};
     void (*apply)(Upload& upload, const UploadStep& step) = nullptr;  // null: the chain itself does the work
-    /// Length of what leaves an update of this many values, as a multiple of the clip's norm; null: at most that.
+    /// Norm of the step's output for an update of `values` values, as a multiple of the clip's norm; null: at most 1.
     double (*stretch)(const UploadStep& step, std::uint64_t values) = nullptr;
     /// Updates a size for this step; null: the step does not compress.
     void (*shrink)(UploadSize& size, const UploadStep& step) = nullptr;

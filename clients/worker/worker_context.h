@@ -1,4 +1,4 @@
-// What a worker's tasks share: its memory, data, model and supervision, and the rules for members that hold in every kind of task.
+// The state that a worker's tasks share: memory, data, model, supervision; and the rules for members in every kind of task.
 #pragma once
 
 #include "aggregation/memory/arena.h"

@@ -1,5 +1,5 @@
-// What a config leaves to its strategy: keys that the file gave to another one, and keys whose default follows from it. Every choice
-// is a line for the screen. Private to sim/config.
+// Keys that follow from the strategy: those that the file gave to another strategy are removed, and some defaults depend on it. Every
+// choice is a line for the screen. Private to sim/config.
 #pragma once
 
 #include "sim/config/run_config.h"

@@ -53,10 +53,12 @@ void check_by_class(const Node& item, const MethodMemory& memory, const std::str
 /// A number is the server's, and goes down, or a client's.
 void check_number(const Node& item, MethodMemory& memory, const std::string& first) {
     if (memory.owner == MemoryOwner::Visit)
-        refuse(item, fmt::format("memory '{}': a number that a visit sends is a report; allowed with shape: number: server, client",
-                                 memory.name));
+        refuse(item,
+               fmt::format("memory '{}': a number that a visit sends is a report; allowed with shape: number: server, client",
+                           memory.name));
     if (first == "w_t" || first == "drawn")
-        refuse(item, fmt::format("memory '{}': first: '{}'; with shape: number, allowed: a number, or a formula of keys", memory.name, first));
+        refuse(item, fmt::format("memory '{}': first: '{}'; with shape: number, allowed: a number, or a formula of keys",
+                                 memory.name, first));
     if (std::ranges::find(kOfExamples, memory.name) != kOfExamples.end())
         refuse(item, fmt::format("memory '{}' has a name that a loss reads; choose another", memory.name));
     memory.down = memory.owner == MemoryOwner::Server;

@@ -46,7 +46,7 @@ Lines lines_of(const Node& node) {
     return lines;
 }
 
-/// What a place's only formula sets.
+/// The name that the only formula of a place sets.
 const char* target_of(Place place) {
     switch (place) {
         case Place::Gradient:
@@ -113,11 +113,13 @@ void check_use(const Method& method, const Node& root) {
             !sets(Place::Measure, memory.name))
             refuse(*root.find("memories"), fmt::format("memory '{}' is never set; `{}` must have a formula '{} = …'",
                                                        memory.name, word_of(place), memory.name));
-        if (!is_read(memory.name)) refuse(*root.find("memories"), fmt::format("memory '{}' is never read; read it or remove it", memory.name));
+        if (!is_read(memory.name))
+            refuse(*root.find("memories"), fmt::format("memory '{}' is never read; read it or remove it", memory.name));
     }
     for (const LossAt& loss : method.formulas.losses_at)
         if (!is_read(loss.name))
-            refuse(*root.find("losses_at"), fmt::format("losses_at: '{}', the loss at {}, is never read; read it or remove it", loss.name, loss.at));
+            refuse(*root.find("losses_at"),
+                   fmt::format("losses_at: '{}', the loss at {}, is never read; read it or remove it", loss.name, loss.at));
     for (const std::string& report : method.formulas.reports)
         if (!sets(Place::End, report))
             refuse(*root.find("reports"),

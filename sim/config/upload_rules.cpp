@@ -87,7 +87,7 @@ void check_noise(const RunConfig& run, const ConfigSource& source, const std::fu
                                                               noise->name, run.strategy.parts.aggregator.name));
 }
 
-/// Where clients and server need the same update, a chain may only delay a part of it. What is sent beside an update has no noise.
+/// If client and server need the same update, the chain may delay parts of it, but not change them. Memories sent beside an update get no noise.
 void check_client_memories(const RunConfig& run, const std::string& keeps_state,
                            const std::function<void(const std::string&)>& refuse) {
     const auto spec_of = [](const Chosen& step) -> const clients::UploadSpec& {

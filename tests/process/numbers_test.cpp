@@ -110,7 +110,8 @@ TEST_SUITE("NumberMemories") {
     TEST_CASE("WhatIsNoNumberIsRefusedBeforeTheRun") {
         for (const auto& [text, says] : std::vector<std::pair<std::string, std::string>>{
                  {"memories:\n - {name: a, owner: visit, up: true, shape: number}\ngradient: g\n",
-                  "method.yaml:2: memory 'a': a number that a visit sends is a report; allowed with shape: number: server, client"},
+                  "method.yaml:2: memory 'a': a number that a visit sends is a report; allowed with shape: number: server, "
+                  "client"},
                  {"memories:\n - {name: a, owner: client, shape: number, first: w_t}\ngradient: g\n",
                   "method.yaml:2: memory 'a': first: 'w_t'; with shape: number, allowed: a number, or a formula of keys"},
                  {"memories: [{name: a, owner: client, shape: number}]\ngradient: [g = g, a = 1]\n",

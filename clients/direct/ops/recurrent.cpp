@@ -217,7 +217,7 @@ private:
         drop_values(pass, x, y, rows.count * of_example(), of_level, rows.first * of_example());
     }
 
-    /// Where example r's state after the last step of a way begins, among all positions'.
+    /// Offset, among the states of all positions, of example r's state after the last step of direction `way`.
     std::size_t last_of(std::size_t r, std::size_t way) const {
         return r * of_example() + (way == 0 ? positions_ - 1 : 0) * ways_ * hidden_ + way * hidden_;
     }

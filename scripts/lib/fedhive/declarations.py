@@ -328,7 +328,7 @@ def measure(function=None, also_at=None, **options):
 
 
 def answer(function=None, also_at=None, **options):
-    """Marks the function that gives a client's own answer to an example, a number for each class as logits have it, from out, which is at
+    """Marks the function that gives a client's own answer to an example, a number for each class, as in logits, from out, which is at
     @fh.judge's model, and numbers. also_at: as of @fh.loss."""
     _other_models("answer", also_at)
     return _decorator("answer", function, options)

@@ -135,7 +135,7 @@ class AnswerTrace(_RowTrace):
 
 
 class MeasureTrace(_RowTrace):
-    """What a client measures of its examples. Its targets are memories by class that come up, and numbers that clients keep."""
+    """Traces @fh.measure. Its targets are memories by class with up=True, and clients' numbers."""
 
     place = "measure"
 

@@ -1,7 +1,7 @@
 """Makes formulas of the server and of the cohort from what @fh.server, @fh.cohort and @fh.weight return; and so of @fh.mix.
 
 @fh.server speaks of clients' vectors, as fh.sum(p * k.u); the box says "weight = p" of the cohort, and the server reads u, the sum by these
-weights. Where a server has sums by several weights, the others are "by_2 = q", and by_2.u is their sum; so are those beside the argument u, which
+weights. If a server has sums by several weights, the others are "by_2 = q", and by_2.u is their sum; so are those beside the argument u, which
 is the sum by the run's weights.
 """
 from . import products

@@ -11,7 +11,7 @@ _TOKEN = re.compile(r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P
 
 
 def text_of(symbol, names=None, most_deep=None):
-    """Returns a symbol as an expression. names: {id of a symbol: its name} of what has a line of its own; most_deep: what lies deeper is "…"."""
+    """Returns a symbol as an expression. names: {id of a symbol: its name} for symbols with a line of their own; most_deep: deeper parts become "…"."""
     return _text(symbol, names or {}, most_deep, 0)
 
 

@@ -1,4 +1,4 @@
-"""Runs the functions of a method file once on symbols. What they return are formulas; text.py and lowering.py make lines of them."""
+"""Runs the functions of a method file once on symbols. They return formulas; text.py and lowering.py write these as lines."""
 import ast
 import contextlib
 import inspect

@@ -140,7 +140,7 @@ def rounds_to(target, run):
 
 
 def wall_seconds(run):
-    """What the manifest says; more, where it is that of the start and rounds were finished since."""
+    """The manifest's wall time, or the rounds' if that is more: rounds may have finished since the manifest was written."""
     wall = run.manifest.get("wall_s")
     total = wall.get("total") if isinstance(wall, dict) else None
     return max(total if isinstance(total, (int, float)) else 0.0, np.nansum(column(run.rounds, "wall_s"))) or np.nan

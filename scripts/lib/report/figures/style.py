@@ -75,7 +75,7 @@ def colour_of(index):
 
 
 def dashes_of(index):
-    """Neighbours in the palette differ in their dashes too: for black and white prints. Where colours come again, dashes are others: 32 lines
+    """Neighbours in the palette also differ in their dashes, for black and white prints. When colours repeat, dashes differ: 32 lines
     can be told apart."""
     return DASHES[(index + index // len(PALETTE)) % len(DASHES)]
 
