@@ -1,4 +1,4 @@
-// The server step of a model's buffers: statistics, for which there is no gradient that an optimiser could follow.
+// The server step of a model's buffers. They are statistics without a gradient, so the server's optimiser leaves them alone.
 #pragma once
 
 #include "aggregation/math/server_optimizer.h"

@@ -1,5 +1,5 @@
-// Arithmetic of control variates, a memory of each client by which it corrects its gradients. SCAFFOLD's travel after the model;
-// those of other strategies may stay with the client.
+// Arithmetic of control variates: each client has a memory c_k that corrects its gradients. SCAFFOLD sends them behind the model;
+// with other strategies they may stay with the client.
 //
 // Source   Karimireddy et al. 2020, "SCAFFOLD: Stochastic Controlled Averaging for Federated
 //          Learning" (arXiv:1910.06378), Algorithm 1.
@@ -14,14 +14,14 @@
 
 namespace fedhive::aggregation {
 
-/// The memory: c_k in a client's record, c in a global region, c_k^+ - c_k in a slot or beside it.
+/// Name of the memory: c_k in a client's record, c in a global region, the change c_k^+ - c_k in a slot or beside it.
 inline constexpr std::string_view kControl = "control";
 
-/// How c_k changes when client k has trained (line 12): by the value below, minus c if the server sends c.
+/// The change of c_k after client k has trained (line 12): c_k^+ - c_k = x - c, with c = 0 if the server sends none.
 struct ControlChange {
-    bool by_gradient = false;  // option I: mean corrected gradient (g + c - c_k) over all examples, at the received model; or
-    double of_update = 0.0;    // the update times this factor,
-    bool by_steps = false;     // divided by (steps * rate) if true; option II has factor -1 and by_steps
+    bool by_gradient = false;  // option I: x = the mean of g + c - c_k over all examples, at the received model
+    double of_update = 0.0;    // else x = of_update * update,
+    bool by_steps = false;     // divided by (steps * rate) if true; option II: of_update -1 with by_steps
 
     /// False in a run without control variates.
     constexpr bool any() const { return by_gradient || of_update != 0.0; }

@@ -1,4 +1,4 @@
-// Control variates in a client's visit (SCAFFOLD, FedDyn): they correct its gradients, and change by what it has trained. The
+// Control variates in a client's visit (SCAFFOLD, FedDyn): they correct its gradients, and its training changes them. The
 // arithmetic is in aggregation/math/control_variates.h.
 #pragma once
 
@@ -30,7 +30,7 @@ private:
     aggregation::ParamBuffer correction_;  // [trainable]
 };
 
-/// What a client has trained.
+/// The result of a client's training.
 struct TrainedClient {
     std::uint32_t round = 0;
     std::uint32_t client_id = 0;

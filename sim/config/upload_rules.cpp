@@ -42,7 +42,7 @@ void check_adaptive_clip(const RunConfig& run, const std::function<void(const st
     }
 }
 
-/// A step that takes the norm of a clip needs one whose norm nobody is told anything of.
+/// A step that takes the norm of a clip needs a fixed norm: an adaptive clip tells the server something of each update.
 void check_clip_before(const RunConfig& run, const std::function<void(const std::string&)>& refuse) {
     const clients::UploadSpec* clip = nullptr;
     for (std::size_t i = 0; i < run.upload.size(); ++i) {

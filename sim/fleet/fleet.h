@@ -131,7 +131,7 @@ public:
         if (options_.ranks->is_alone()) workforce_.throw_if_interrupted();
     }
 
-    /// Sets who is told of failures; nobody at first.
+    /// Sets the receiver of failures; none at first.
     void on_failure(FailureListener listener) { policy_.on_failure(std::move(listener)); }
     const FailureCounts& failure_counts() const { return policy_.counts(); }
     void restore(const FailureCounts& counts) { policy_.restore(counts); }

@@ -59,7 +59,7 @@ IN_PRINT = ("final_test_accuracy", "best_test_accuracy", "final_test_mse", "best
 
 @dataclass
 class Shown:
-    """What the caller asked the tables to look like."""
+    """The look of the tables, as the caller asked for it."""
     columns: list | None = None                  # names of measures; None: those that say something
     chosen: bool = False                         # the caller chose the columns
     percent: bool = False
@@ -71,7 +71,7 @@ class Shown:
         return self if self.chosen else replace(self, columns=list(IN_PRINT))
 
     def on_page(self):
-        """The same where nobody reads LaTeX."""
+        """The same with labels in Unicode in place of LaTeX."""
         return replace(self, labels={text: in_unicode(label) for text, label in self.labels.items()})
 
     def formulas(self):

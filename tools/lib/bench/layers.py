@@ -58,7 +58,7 @@ def row_of(name, group, found):
 
 
 def step_flops(found):
-    """If all products were made: a forward pass, and a gradient for the weights and for what comes in, where somebody asks for it."""
+    """FLOPs of a step that skips no product: forward, weight gradients, and input gradients of layers that pass one on."""
     return sum(2.0 * found["batch_size"] * layer["products"] * (3 if layer["input_gradient"] else 2) for layer in found["layers"])
 
 
