@@ -1,4 +1,4 @@
-// Weights at the barrier: what a strategy's weight rule makes of the updates that have arrived, before they are combined.
+// Weights at the barrier: a strategy's weight rule weighs the updates that have arrived, before they are combined.
 #pragma once
 
 #include "aggregation/cohort/aggregator_catalog.h"

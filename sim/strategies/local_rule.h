@@ -21,9 +21,9 @@ struct LocalRuleSpec {
     // Its needs of a mode (modes_of, sim/modes/mode_spec.h).
     bool client_term = false;                         // clients minimise more than their loss, so they must take local steps
     std::vector<aggregation::MemorySpec> memories{};  // what it sends beside the model, and what clients keep
-    /// Why clients and server have to go by the same update, with its source; empty: a chain may change what is sent.
+    /// Why clients and server need the same update, with its source; empty: a chain may change the update that is sent.
     std::string goes_by_one_update{};
-    /// What clients send beside their updates, with its source; empty: nothing.
+    /// A description of what clients send beside their updates, with its source; empty: nothing.
     std::string sends_beside{};
     /// True if the clients' state follows from their steps by plain SGD; null: it never does.
     bool (*state_of_steps)(const Values& values) = nullptr;
