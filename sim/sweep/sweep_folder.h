@@ -1,4 +1,4 @@
-// The folder of a sweep: paths of its files, its lock, and what its runs have left in their folders.
+// The folder of a sweep: paths of its files, its lock, and the state of its runs' folders.
 #pragma once
 
 #include "sim/record/run_lock.h"
