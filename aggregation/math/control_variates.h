@@ -1,4 +1,4 @@
-// Arithmetic of control variates: each client has a memory c_k that corrects its gradients. SCAFFOLD sends them behind the model;
+// Arithmetic of control variates: each client has a memory c_k that corrects its gradients. SCAFFOLD sends them after the model;
 // with other strategies they may stay with the client.
 //
 // Source   Karimireddy et al. 2020, "SCAFFOLD: Stochastic Controlled Averaging for Federated

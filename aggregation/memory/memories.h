@@ -23,8 +23,8 @@ namespace fedhive::aggregation {
 
 inline constexpr std::string_view kModel = "model";
 
-/// Who has the memory. Server: the region holds it, and the server's step changes it. Client: its record holds it; where it goes
-/// down, the region holds what the server makes of all clients'. Visit: it is gone behind the visit, what comes up of it is not.
+/// Who has the memory. Server: the region holds it, and the server's step changes it. Client: its record holds it; if it goes
+/// down, the region holds the server's value, made of all clients'. Visit: it is lost after the visit, except for the part that is sent up.
 enum class MemoryOwner : std::uint32_t { Server, Client, Visit };
 
 /// Trainable: as the model's parameters. Named: the model's tensors that match a pattern. ClassesByFeatures: a row for each class,
@@ -168,7 +168,7 @@ public:
         return found == all().end() ? nullptr : &*found;
     }
 
-    /// Floats behind the model in a region or a slot, a multiple of 16; beside a slot; and of a client's record, 0 if clients
+    /// Floats after the model in a region or a slot, a multiple of 16; beside a slot; and of a client's record, 0 if clients
     /// keep nothing.
     std::uint64_t floats_behind() const {
         return padded(end_of([](const Memory& memory) { return memory.travels() ? memory.offset + memory.floats : 0; }));

@@ -62,7 +62,7 @@ struct ServerSide {
     /// region that they got.
     void keep_states(const Arrivals& arrived, aggregation::ConstParamSpan sent);
 
-    /// Call behind keep_states(): each accepted client's memories that the server mixes. sent: the region that they got.
+    /// Call after keep_states(): each accepted client's memories that the server mixes. sent: the region that they got.
     void mix(const Arrivals& arrived, aggregation::ConstParamSpan sent, const TakeProducts& products, const Combine& combine) {
         if (mixing.any()) mixing.mix(arrived, state.round, sent, weighing, products, combine, client_states);
     }

@@ -206,7 +206,7 @@ public:
 private:
     std::size_t of_example() const { return positions_ * ways_ * hidden_; }
 
-    /// Whether values are dropped behind a level.
+    /// Whether dropout acts on the outputs of a level.
     bool drops(const Pass& pass, std::size_t level) const {
         return drop_.p > 0.0 && pass.training && level + 1 < levels_.size();
     }

@@ -282,7 +282,7 @@ def gradient(function=None, **options):
 
 
 def after(function=None, **options):
-    """Marks the function that changes the model behind each local step: it returns w, or {"w": w, memory of a client or a visit: its value now}."""
+    """Marks the function that changes the model after each local step: it returns w, or {"w": w, memory of a client or a visit: its value now}."""
     return _decorator("after", function, options)
 
 

@@ -186,7 +186,7 @@ def _doc(tree, source):
 
 
 def main(arguments):
-    """Prints the box of the file that the command line names, or writes it to the file behind --out. Returns the exit status."""
+    """Prints the box of the file that the command line names, or writes it to the file after --out. Returns the exit status."""
     to_file = len(arguments) == 3 and arguments[1] == "--out"
     if not (len(arguments) == 1 or to_file) or arguments[0].startswith("-"):
         asked = arguments in (["-h"], ["--help"])

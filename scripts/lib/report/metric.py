@@ -1,4 +1,4 @@
-"""The metric that runs are compared by: the main one of their task, whose column stands behind test_loss in rounds.csv."""
+"""The metric that runs are compared by: the main one of their task, whose column comes after test_loss in rounds.csv."""
 from dataclasses import dataclass
 
 import numpy as np

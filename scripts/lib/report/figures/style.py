@@ -88,7 +88,7 @@ def width_of(figure, text, size):
 
 
 def broken(text, fits=lambda line: len(line) <= 30):
-    """The text on as many lines as it takes, broken behind signs between words, within words only where one alone is too long, and never in
+    """The text on as many lines as it takes, broken after signs between words, within words only where one alone is too long, and never in
     a formula."""
     lines = []
     for line in text.split("\n"):
