@@ -44,10 +44,9 @@ struct MethodMemory {
     MemoryOwner owner = MemoryOwner::Visit;
     bool down = false;
     bool up = false;
-    bool begins_as_model =
-        false;           // a client's: its first value is the model that it is first sent; a visit's: the model that is sent
-    bool drawn = false;  // a server's that goes down: its first value is another model, drawn by a seed of its own
-    double first = 0.0;  // first value: of a number, or of each element of a server's that does not go down
+    bool begins_as_model = false;  // its first value is the model that the client is first sent; of a visit: is sent
+    bool drawn = false;            // a server's that goes down: its first value is another model, drawn by a seed of its own
+    double first = 0.0;            // first value: of a number, or of each element of a server's that does not go down
     MemoryShape shape = MemoryShape::Trainable;
 
     bool is_model() const { return shape == MemoryShape::Trainable; }

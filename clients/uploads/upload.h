@@ -74,14 +74,13 @@ struct UploadSpec {
     std::string name;
     std::string summary;  // effect and source: half a line
     std::vector<KeySpec> keys;
-    bool bounds = false;  // the first key is a norm that no update exceeds after this step
-    bool adapts = false;  // … in the first round; later the server sends the norm with each task
-    bool noise_of_sum =
-        false;  // a share of noise: in the sum of updates its deviation is the first key times that norm; must be last
-    bool leaves_out = false;  // sends some parameters only, so it comes before steps that round those
-    bool rounds = false;      // … and rounds these itself
-    bool hides = false;       // noise makes a single update private, for the key `epsilon`
-    bool needs_clip = false;  // uses the norm of an earlier clip, which must not adapt
+    bool bounds = false;        // the first key is a norm that no update exceeds after this step
+    bool adapts = false;        // … in the first round; later the server sends the norm with each task
+    bool noise_of_sum = false;  // a share of noise: a sum of updates has deviation first key * that norm; must be last
+    bool leaves_out = false;    // sends some parameters only, so it comes before steps that round those
+    bool rounds = false;        // … and rounds these itself
+    bool hides = false;         // noise makes a single update private, for the key `epsilon`
+    bool needs_clip = false;    // uses the norm of an earlier clip, which must not adapt
     /// A client's memories from one update to the next: the part that later steps of the chain cut off; all of those compress.
     std::vector<aggregation::MemorySpec> memories{};
     void (*apply)(Upload& upload, const UploadStep& step) = nullptr;  // null: the chain itself does the work
