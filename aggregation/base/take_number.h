@@ -7,7 +7,7 @@
 
 namespace fedhive {
 
-/// Reads a number at the front of `text`, and takes it and the `end` behind it off. False if there is none.
+/// Reads a number at the front of `text`, and removes it and the `end` after it. False if there is none.
 template <class Number>
 bool take_number(std::string_view& text, char end, Number& number) {
     const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);

@@ -1,4 +1,4 @@
-// Rules that weigh the updates of a round by what came up with them: numbers of their visits, and inner products of the updates.
+// Rules that weigh the updates of a round by the numbers that clients sent with them, and by the inner products of the updates.
 // A weight rule decides after the barrier and before the aggregation. It sees K numbers and K × K products, never a vector, so it
 // is the same for any number of workers and ranks. To add one: write its file in aggregation/cohort/rules, add its line to
 // aggregator_catalog.cpp.
@@ -14,7 +14,7 @@
 
 namespace fedhive::aggregation {
 
-/// The client of an update, and what came up with it.
+/// The client of an update, and the numbers that it sent.
 struct Sender {
     std::uint32_t client_id = 0;
     std::uint64_t steps = 0;         // τ_k

@@ -1,8 +1,8 @@
 // Memories by class in formulas of parameters: a number for each class [C], and tables with a row for each class, of logits [C][C] or of
 // features [C][d]. They are small, so the host computes them in a run on a GPU, too.
 //
-//   S + T      element by element, of one shape
-//   S / m      each row of a table by the number of its class
+//   S + T      element by element; S and T have one shape
+//   S / m      each row of table S divided by the number of its class
 #pragma once
 
 #include "aggregation/formulas/executor.h"
@@ -30,10 +30,10 @@ std::string_view word_of_shape(MemoryShape shape);
 std::optional<MemoryShape> shape_named(std::string_view word);
 
 Shape value_shape(MemoryShape shape);
-/// What of one example is summed into a memory of that shape: a number, a number for each class, features.
+/// The shape of one example's value that is summed into a memory: a number, a number for each class, features.
 Shape summand_shape(MemoryShape shape);
 
-/// The formulas whose targets have that shape, with what they need, as formulas of vectors. Numbers count as Shape::Vector.
+/// The formulas whose targets have that shape, with the nodes that they need, as formulas of vectors. Numbers count as Shape::Vector.
 Formulas part_of(const Formulas& all, Shape shape);
 
 struct ClassSizes {

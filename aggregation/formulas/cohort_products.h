@@ -1,4 +1,4 @@
-// What formulas of a cohort make of its updates' inner products. x: one number for each update, or one for all.
+// Functions of formulas over the inner products of a cohort's updates. x: one number for each update, or one for all.
 //
 //   dot_k(x)          ⟨u_k, Σ_j x_j u_j⟩
 //   cos_k(x)          the cosine of the same vectors; 0 where one of them is 0

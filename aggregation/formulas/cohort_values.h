@@ -1,4 +1,4 @@
-// What formulas of a cohort read, set in an executor, and what they give.
+// Sets the inputs of a cohort's formulas in an executor, and reads their results.
 #pragma once
 
 #include "aggregation/cohort/weight_rule.h"
@@ -21,7 +21,7 @@ void set_keys(Executor& executor, const MethodFormulas& method);
 /// The memories of the server that are numbers.
 std::vector<std::string> server_numbers_of(const MethodFormulas& method);
 
-/// What a method's cohort has beside numbers that every cohort has, in the method's order.
+/// A method's names for a cohort, besides those that every cohort has, in the method's order.
 struct CohortNames {
     explicit CohortNames(const MethodFormulas& method) : reports(method.reports), numbers(server_numbers_of(method)) {}
 

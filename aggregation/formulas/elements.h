@@ -86,7 +86,7 @@ FEDHIVE_HOST_DEVICE double logarithm(double x) {
     return element::logarithm(normal);
 }
 
-/// Op of one value. Comparisons with 0 decide, so that sign(NaN) = relu(NaN) = 0.
+/// op(a). Comparisons with 0 decide, so that sign(NaN) = relu(NaN) = 0.
 template <Op O, typename T>
 FEDHIVE_HOST_DEVICE T of_one(T a) {
     if constexpr (O == Op::Negative) return -a;

@@ -50,7 +50,7 @@ public:
     }
     /// For formulas that take products: those of the cohort's updates. They outlive the next run().
     void set_products(const InnerProducts* products);
-    /// Where a vector target is written. It may be a vector that is read.
+    /// Sets where a vector target is written. It may be a vector that is read.
     void write_to(std::string_view name, ParamSpan vector);
 
     /// Evaluates all formulas over these ranges of the vectors, which are in one memory space and long enough. Elements outside of

@@ -18,7 +18,8 @@ namespace {
 bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
-/// Whether two values meet in a formula of parameters, as far as classes are concerned: a number for each class counts for its row.
+/// Whether a formula of parameters can combine two values: both by class have the same shape, or one is a number for each class and
+/// counts for its row of the other.
 bool meets_by_class(Shape one, Shape other) {
     const auto [low, high] = std::minmax(one, other);
     return high < Shape::Classes || low == high || low == Shape::Number || (low == Shape::Classes && is_table(high));

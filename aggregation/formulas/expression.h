@@ -43,8 +43,8 @@ struct Node {
     bool operator==(const Node&) const = default;
 };
 
-/// What the lines cannot be: `line` is an index of the lines, from 0. If a name is not known, `unknown` is the name and `known`
-/// what there is.
+/// A mistake in the line with index `line`, from 0. If a name is not known, `unknown` is the name and `known` lists the names that
+/// are.
 struct FormulaError : std::runtime_error {
     FormulaError(std::size_t at_line, const std::string& text) : std::runtime_error(text), line(at_line) {}
 

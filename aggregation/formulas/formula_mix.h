@@ -1,5 +1,5 @@
-// What the server makes of a round's updates for each client by itself, by a method's formulas `peers` and `mix`: start points of
-// personal models (FedAMP, pFedGraph), which the client's record keeps.
+// Mixes a round's updates for each client separately, by a method's formulas `peers` and `mix`. The results are start points of
+// personal models (FedAMP, pFedGraph) in the clients' records.
 //
 //   peers   weight = …       K numbers for client i, which k.me marks; k.id are the clients' ids
 //   mix     memory = …       of u = Σ_j weight_j u_j, the model w_t that was sent, and what client i keeps
@@ -26,9 +26,9 @@ public:
     /// The weights of all updates for the client of update `own`.
     Coefficients weigh(const RoundUpdates& updates, std::size_t own);
 
-    /// What the client of the last weigh() keeps: one change for each memory that `mix` sets, valid until the next call.
+    /// The changes of the record of the last weigh()'s client: one for each memory that `mix` sets, valid until the next call.
     ///
-    /// sent     [R], the region that was sent; sum: [R], Σ_j weight_j u_j with what came up beside it; both in host memory.
+    /// sent     [R], the region that was sent; sum: [R], Σ_j weight_j u_j with the memories sent beside u; both in host memory.
     /// record   the client's, as its visit has left it.
     /// Memory   P floats for each memory.
     const std::vector<RecordChange>& mixed(ConstParamSpan sent, ConstParamSpan sum, ConstParamSpan record);

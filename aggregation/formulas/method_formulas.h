@@ -1,19 +1,19 @@
 // The formulas of a method, by place of a round, and the names that they may use. Coordinator and workers get the same text.
 //
-//   start     w = …          where a client's visit begins, from the model w_t that was sent
-//   loss      loss = …       of an example, in place of the run's (row_loss.h)
-//   second    w_2 = …        in each local step: where a second gradient, g_2, is taken
-//   gradient  g = …          in each local step, and what memories of the visit become
-//   after     w = …          behind each local step: the model, and what memories of the visit become
-//   measure   memory = …     of each of the client's examples at the trained model, to be summed, by class or to a number
-//   end       memory = …     what the client keeps and sends when it has trained
-//   cohort    weight = …     when all updates of a round are there: numbers of the cohort; by_2, by_3, …: weights of further sums, which
-//                            the server has as by_2.u
-//   server    w = …          the next model, and what the server keeps
-//   peers     weight = …     for each client of the round in turn: how much of each update it gets
-//   mix       memory = …     what that client keeps of Σ weight_j u_j
+//   start     w = …          the model where a client's visit begins; without it, the model w_t that was sent
+//   loss      loss = …       the loss of an example, in place of the run's (row_loss.h)
+//   second    w_2 = …        in each local step: the point of a second gradient, g_2
+//   gradient  g = …          in each local step: its gradient, and new values of memories
+//   after     w = …          after each local step: the model, and new values of memories
+//   measure   memory = …     a value of each of the client's examples at the trained model, summed by class or to a number
+//   end       memory = …     after training: memories that the client keeps or sends
+//   cohort    weight = …     when all updates have arrived: the weight of each; numbers for `server`; by_2, by_3, …: weights of further
+//                            sums, which `server` reads as by_2.u
+//   server    w = …          the next model, and new values of the server's memories
+//   peers     weight = …     for each client of the round in turn: the weight of each update
+//   mix       memory = …     that client's memory, from u = Σ weight_j u_j
 //   judge     w = …          a client's own model, for an evaluation
-//   answer    answer = …     what a client answers to an example, in place of that model's logits
+//   answer    answer = …     a client's answer to an example, in place of that model's logits
 #pragma once
 
 #include "aggregation/base/words.h"
@@ -37,16 +37,16 @@ constexpr auto all_words(Place) {
                       "peers", "mix",  "judge",  "measure",  "answer", "after"};
 }
 
-/// What the method remembers: a vector of the model's shape, one with a row for each class (class_tables.h), or a number. One of the server
-/// that does not go down never leaves the coordinator; one by class goes down, or comes up, or a client keeps it.
+/// What the method remembers: a vector of the model's shape, one with a row for each class (class_tables.h), or a number. A memory of
+/// the server without `down` never leaves the coordinator; a memory by class is sent down, sent up, or kept by a client.
 struct MethodMemory {
     std::string name;
     MemoryOwner owner = MemoryOwner::Visit;
     bool down = false;
     bool up = false;
-    bool begins_as_model = false;  // a client's: as the model that it is sent first; a visit's: as the model that is sent
-    bool drawn = false;            // a server's that goes down: at first as another model, drawn by a seed of its own
-    double first = 0.0;            // of each element, of a server's that does not go down; of a number
+    bool begins_as_model = false;  // its first value is the model that the client is first sent; of a visit: is sent
+    bool drawn = false;            // a server's that goes down: its first value is another model, drawn by a seed of its own
+    double first = 0.0;            // first value: of a number, or of each element of a server's that does not go down
     MemoryShape shape = MemoryShape::Trainable;
 
     bool is_model() const { return shape == MemoryShape::Trainable; }
@@ -55,7 +55,7 @@ struct MethodMemory {
     /// In formulas of parameters, and in the loss.
     Shape value_shape() const;
 
-    /// It travels, or a client keeps it: the arena and the records have room for it (memories.h).
+    /// Whether the arena or the records have room for it: it is sent, or a client keeps it (memories.h).
     bool is_declared() const { return owner == MemoryOwner::Client || down || up; }
     /// mixed: the server's `mix` sets it.
     MemorySpec spec(bool mixed = false) const;
@@ -74,7 +74,7 @@ struct LossAt {
     std::string at;
 };
 
-/// The weights of further sums, by_2 to by_8: `cohort` sets them, and `server` reads by_2.u and what comes up, by_2.NAME.
+/// The weights of further sums, by_2 to by_8: `cohort` sets them, and `server` reads by_2.u, and by_2.NAME of memories that are sent up.
 inline constexpr std::size_t kMostFurther = 7;
 std::string further_name(std::size_t index);  // of 0, 1, …: by_2, by_3, …
 
@@ -88,8 +88,7 @@ struct MethodFormulas {
     std::vector<LossAt> losses_at{};
     std::map<Place, Lines> lines{};
     bool second_on_next = false;  // the second gradient is the next batch's, else the same batch's
-    std::string
-        products_of{};  // the memory that comes up whose inner products `cohort` and `peers` take; empty: of the updates
+    std::string products_of{};    // the memory with `up` whose inner products `cohort` and `peers` take; empty: the updates
 
     bool has(Place place) const { return lines.contains(place); }
     bool any() const { return !lines.empty(); }
@@ -138,7 +137,7 @@ struct MethodFormulas {
     Formulas parsed(Place place) const;
     /// Those whose targets are vectors of the model's shape, or numbers: what an Executor runs.
     Formulas of_vectors(Place place) const;
-    /// What a place's formulas may read and set.
+    /// The names that a place's formulas may read and set.
     Scope scope(Place place) const;
 
     /// One line each, for a worker. of() reads it back; it throws Fault for text that text() did not write.

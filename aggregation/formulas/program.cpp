@@ -159,7 +159,7 @@ private:
 
     static bool is_pairable(Op op) { return index_of(op) < kOpsPairable; }
 
-    /// Which argument's own operation this one can take in: it must be used nowhere else. 2: none.
+    /// The argument whose own operation can be fused into this one: its value is used nowhere else. 2: none.
     std::size_t inner_of(const Node& node) const {
         if (!is_pairable(node.op)) return 2;
         for (const std::size_t side : {std::size_t{0}, std::size_t{1}}) {

@@ -20,12 +20,12 @@ struct BatchLanes {
     std::size_t examples = 0;
 };
 
-/// Lanes behind the last example get the mean, too.
+/// Lanes after the last example get the mean, too.
 void batch_mean(const BatchLanes& x, const BatchLanes& mean);
 /// to += the gradient that `gradient`, of the mean, gives x.
 void add_back_of_batch_mean(const BatchLanes& gradient, const BatchLanes& to);
 
-/// products: p, [n][n], written. Lanes behind the last example get 0. Cost: n² d.
+/// products: p, [n][n], written. Lanes after the last example get 0. Cost: n² d.
 void batch_square(const BatchLanes& x, const BatchLanes& square, std::vector<double>& products);
 /// to += the gradient that `gradient`, of the squares, gives x; products: of batch_square(). Cost: n² d.
 void add_back_of_batch_square(const BatchLanes& x, const BatchLanes& gradient, std::span<const double> products,

@@ -1,6 +1,6 @@
 // Functions and shapes of an example's formulas: of its logits [classes], its features, its label, and numbers.
 //
-//   number   meets anything; a number for each example meets vectors; classes and features never meet
+//   A number combines with everything, a number for each example with vectors; logits and features do not combine.
 #pragma once
 
 #include "aggregation/formulas/expression.h"
@@ -20,7 +20,7 @@ inline constexpr std::string_view kLabel = "y";
 
 struct RowFunction {
     std::string_view name;
-    Op op;  // its operation; of cos, cross_entropy and kl the last of several
+    Op op;  // its operation; cos, cross_entropy and kl have several: the last one
     std::size_t args;
 };
 
@@ -36,7 +36,7 @@ struct RowShape {
 };
 RowShape shape_of_row(Op op, std::span<const Node* const> args);
 
-/// Operations of a whole vector of an example: sum, norm, softmax, …; batch_square, which reads the others' too.
+/// Whether the operation takes a whole vector of an example: sum, norm, softmax, …; batch_square also reads those of other examples.
 bool is_of_row_vector(Op op);
 
 }  // namespace fedhive::aggregation::formulas

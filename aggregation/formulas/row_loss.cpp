@@ -356,7 +356,7 @@ double RowLoss::run(const RowBatch& batch) {
     }
     const std::size_t root = formulas_.targets.front().node;
     double sum = 0.0;
-    // Calls take(rows, floats) for sixteen rows after the other.
+    // Calls take(rows, floats) for the rows that count, sixteen at a time.
     const auto each_group = [&](const auto& take) {
         for (std::size_t first = 0; first < counted.size(); first += kRowLanes)
             take(std::span(counted).subspan(first, std::min(kRowLanes, counted.size() - first)),

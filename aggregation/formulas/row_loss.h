@@ -5,8 +5,8 @@
 //   Order    sixteen examples side by side (row_kernels.h), each alone; f32, own exp and log. So an example's bits depend neither on the
 //            processor nor, without functions over a batch, on its batch. Losses are added in f64, in the order of the rows.
 //
-// With functions over the examples of a batch (row_batch.h) the formula has stages: what needs no such function, what needs the result of
-// one, and so on. A stage is computed for all examples before the next one; gradients go back stage by stage.
+// A formula with functions over the examples of a batch (row_batch.h) has stages: stage k holds the values that depend on k nested ones of
+// these functions. A stage is computed for all examples before the next one; gradients go back stage by stage.
 #pragma once
 
 #include "aggregation/formulas/expression.h"
@@ -32,12 +32,13 @@ struct RowSizes {
     std::size_t features = 0;  // 0: no formula reads features
 };
 
-/// What a model gives for the same examples at other parameters: logits [rows][classes], features [rows][features].
+/// The model's outputs for the same examples at other parameters: logits [rows][classes], features [rows][features].
 struct RowAnswers {
     const float* logits = nullptr;
     const float* features = nullptr;
 };
 
+/// Examples with the model's outputs, and room for the gradients.
 struct RowBatch {
     std::size_t rows = 0;
     const std::int64_t* labels = nullptr;  // [rows], below classes; negative: the row does not count
@@ -48,12 +49,13 @@ struct RowBatch {
     float weight = 1.0F;                   // factor of the gradient
 };
 
-/// The formulas of an answer, and its cross-entropy beside it.
+/// The formulas of an answer, with one more target: the answer's cross-entropy.
 Formulas with_loss(Formulas answer);
 
 class RowLoss {
 public:
-    /// formulas: without keys (simplified.h); one target, `loss`, those of a measure, or those of with_loss(). loops: for tests; null: the fastest.
+    /// formulas: without keys (simplified.h). Their targets are `loss` alone, those of a measure, or those of with_loss(). loops: for tests; null:
+    /// the fastest.
     RowLoss(Formulas formulas, RowSizes sizes, const RowLoops* loops = nullptr);
     RowLoss(const RowLoss&) = delete;
     RowLoss& operator=(const RowLoss&) = delete;
@@ -62,13 +64,13 @@ public:
     void add_other(const std::string& name, std::size_t index);
 
     bool reads(std::string_view name) const { return formulas_.reads(name); }
-    /// An example's loss depends on the others of its batch.
+    /// Whether an example's loss depends on the others of its batch.
     bool is_over_batch() const { return stages_.size() > 1; }
-    /// The gradient to features is not 0 everywhere.
+    /// Whether the loss depends on the features of the model that trains.
     bool moves_features() const;
 
-    /// Values of numbers, and values by class: [classes], the client's examples among them, or tables [classes][classes or features]. They
-    /// count from the next run() on; what was never set is 0. A name that no formula reads is ignored.
+    /// Sets a number, or values by class: [classes], such as the client's examples of each class, or a table [classes][classes or features]. Valid
+    /// from the next run() on; before it is set, a value is 0. A name that no formula reads is ignored.
     void set(std::string_view name, double number);
     void set_by_class(std::string_view name, std::span<const float> values);
     void set_counts(std::span<const float> counts) { set_by_class("counts", counts); }
@@ -98,12 +100,12 @@ private:
         RowTerms terms{};
         std::array<bool, 3> is_table{};  // operands outside of room_
 
-        /// For the examples whose values lie `floats` behind those of the first ones.
+        /// For the examples whose values are stored `floats` after those of the first ones.
         void run(std::size_t floats) const;
     };
-    /// Of the values that need as many functions over the batch, one after the other.
+    /// The calls for the values of one stage.
     struct Stage {
-        std::vector<std::size_t> over_batch{};  // nodes of these functions, whose results the stage begins with
+        std::vector<std::size_t> over_batch{};  // functions over the batch, computed before the calls
         std::vector<Call> forward{}, backward{};
     };
     /// A name that has a value for each example.
@@ -116,7 +118,7 @@ private:
     bool is_by_class(const Node& node) const;
     std::size_t width_of(Shape shape) const;
     std::vector<std::size_t> counted_rows(const RowBatch& batch) const;
-    /// Computes the values of sixteen rows that count after the other, and calls take(rows) for each sixteen.
+    /// Computes the values of the rows that count, sixteen at a time, and calls take(rows) after each sixteen.
     template <typename Take>
     void each_value(const RowBatch& batch, const Take& take);
     void lay_out();

@@ -42,7 +42,7 @@ namespace {
 
 using gram_kernels::kChunk;
 
-/// to[c] = row[c] − base[c], and zeros behind the last column.
+/// to[c] = row[c] − base[c], and zeros after the last column.
 void write_difference(float* to, const float* row, const float* base, std::size_t columns) {
     for (std::size_t c = 0; c < columns; ++c) to[c] = row[c] - base[c];
     std::fill(to + columns, to + kChunk, 0.0F);

@@ -40,7 +40,7 @@ namespace gram_kernels {
 
 /// Products of a chunk: lower[i (i + 1) / 2 + j] += ⟨rows[i], rows[j]⟩ for j ≤ i < count.
 struct Chunk {
-    const float* rows = nullptr;  // [padded][kChunk], zeros behind the last row and behind the last column
+    const float* rows = nullptr;  // [padded][kChunk], zeros after the last row and after the last column
     std::size_t count = 0;
     double* lower = nullptr;
 };

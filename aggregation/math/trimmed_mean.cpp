@@ -47,7 +47,7 @@ struct Block {
 /// Tree sums of rows of a block, as mean.h has them.
 class TreeSums {
 public:
-    /// The row of the next term, behind the folds before it.
+    /// The row of the next term, after the folds before it.
     inline __attribute__((always_inline)) float* next(std::size_t folds) {
         for (; folds > 0; --folds, --depth_) element::add_row(sums_[depth_ - 2], sums_[depth_ - 1], kBlockColumns);
         return sums_[depth_++];

@@ -1,4 +1,4 @@
-// Means of those values of a column that lie in its middle: coordinate-wise trimmed mean, and mean around the median.
+// Means of the middle values of each column: coordinate-wise trimmed mean, and mean around the median.
 #pragma once
 
 #include "aggregation/math/aggregator.h"

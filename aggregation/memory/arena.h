@@ -8,7 +8,7 @@
 //   global g      only the coordinator: server_step writes a model that has no readers any
 //                 more, then publishes it; hogwild: all
 //   slot s        the worker that runs the slot's task; the coordinator reads it between barrier and release, and writes there
-//                 what colluding attackers send. Slots behind those of clients, of rows of the server's own: the coordinator
+//                 what colluding attackers send. Slots after those of clients, for rows of the server's own: the coordinator
 //   exchange s    the two workers that share the slot's task in mode split, in turns
 //   kept s        the worker that runs the slot's task: the client's private state, which the
 //                 coordinator takes with an accepted update

@@ -17,11 +17,11 @@
 
 namespace fedhive::aggregation {
 
-/// What changes one part of a record.
+/// A change of one part of a record.
 struct RecordChange {
     std::uint64_t first = 0;  // floats, from the record's start
     ConstParamSpan values;    // in host memory
-    bool adds = false;        // to what is there, or in its place
+    bool adds = false;        // true: record += values; false: record = values
 };
 
 class ClientStates {
@@ -61,7 +61,7 @@ public:
 
     /// Releases the pages that of(client) mapped, if the states are stored in a file; a later read maps them again.
     void let_go(std::uint64_t client) const;
-    /// The same for the client in whose record `bytes` begin; no effect for bytes outside the states.
+    /// The same for the client whose record contains the first of `bytes`; no effect for bytes outside the states.
     void let_go(std::string_view bytes) const;
 
     /// The clients that have a state, in ascending order.

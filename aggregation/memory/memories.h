@@ -24,8 +24,8 @@ namespace fedhive::aggregation {
 
 inline constexpr const char* kModel = "model";
 
-/// Who has the memory. Server: the region holds it, and the server's step changes it. Client: its record holds it; where it goes
-/// down, the region holds what the server makes of all clients'. Visit: it is gone behind the visit, what comes up of it is not.
+/// Who has the memory. Server: the region holds it, and the server's step changes it. Client: its record holds it; if it goes
+/// down, the region holds the server's value, made of all clients'. Visit: it is lost after the visit, except for the part that is sent up.
 enum class MemoryOwner : std::uint32_t { Server, Client, Visit };
 
 /// Trainable: as the model's parameters. Named: the model's tensors that match a pattern. ClassesByFeatures: a row for each class,
@@ -37,8 +37,8 @@ enum class MemoryShape : std::uint32_t { Trainable, Named, Classes, ClassesByFea
 enum class FirstValue : std::uint32_t { Zero, SentModel, Drawn, Number };
 
 /// What happens to a client's memory when its update is accepted. Add: memory += what the visit wrote; Set: memory = that; AddUpdate:
-/// memory += the update's parameters, as they are in the slot then; Mixed: memory = what the server mixes for the client of the
-/// updates of the round (formula_mix.h), and the visit writes nothing.
+/// memory += the update's parameters, as the slot holds them then; Mixed: memory = the server's mixture for the client of the
+/// updates of the round (formula_mix.h); the visit writes nothing.
 enum class MemoryChange : std::uint32_t { Nothing, Add, Set, AddUpdate, Mixed };
 
 /// The sum of a client's accepted updates, for a rule that weighs clients by it.
@@ -169,7 +169,7 @@ public:
         return found == all().end() ? nullptr : &*found;
     }
 
-    /// Floats behind the model in a region or a slot, a multiple of 16; beside a slot; and of a client's record, 0 if clients
+    /// Floats after the model in a region or a slot, a multiple of 16; beside a slot; and of a client's record, 0 if clients
     /// keep nothing.
     std::uint64_t floats_behind() const {
         return padded(end_of([](const Memory& memory) { return memory.travels() ? memory.offset + memory.floats : 0; }));
@@ -182,7 +182,7 @@ public:
         return end_of([](const Memory& memory) { return memory.in_record() ? memory.record_offset + memory.floats : 0; });
     }
 
-    /// The memory's part of `region`: a global region, a slot, or what lies beside a slot. `kModel` gives the model's or the
+    /// The memory's part of `region`: a global region, a slot, or the floats beside a slot. `kModel` gives the model's or the
     /// update's part. Throws Fault for an unknown name or a span that is too short.
     template <typename Span>
     Span of(Span region, std::string_view name) const {
@@ -222,20 +222,20 @@ struct VisitMemories {
     ParamSpan slot;
     ParamSpan beside;  // the slot
 
-    /// What came down; empty if the memory does not go down.
+    /// The value that the server sent; empty if the memory does not go down.
     ConstParamSpan down(std::string_view name) const {
         const Memory* memory = find(name);
         return memory != nullptr && memory->down ? all->of(region, name) : ConstParamSpan();
     }
 
-    /// What the client keeps; empty if that is still what it was at first.
+    /// The value in the client's record; empty if it is still the first value.
     ConstParamSpan own(std::string_view name) const {
         const Memory* memory = find(name);
         return memory != nullptr && record.size > 0 ? record.part(memory->record_offset, memory->floats) : ConstParamSpan();
     }
 
-    /// Where the visit writes what comes up, or what changes the client's memory; empty if it is not wanted. Of a memory that grows
-    /// by the update: the update's parameters.
+    /// Where the visit writes a value that is sent up, or the change of the client's memory; empty if neither is wanted. For a memory
+    /// that adds up updates: the update's parameters.
     ParamSpan written(std::string_view name) const {
         const Memory* memory = find(name);
         if (memory != nullptr && slot.size > 0 && memory->is_of_update()) return all->of(slot, kModel).first(memory->floats);

@@ -38,7 +38,7 @@ const PoisonSpec& poison_spec(const std::string& name);
 /// The examples that a client trains on, by client.
 using TrainedBy = std::function<std::span<const std::uint32_t>(std::size_t client)>;
 
-/// Poisons what the attackers among `num_clients` clients train on, and puts triggered test examples behind the others
+/// Poisons the training examples of the attackers among `num_clients` clients, and puts triggered test examples after the others
 /// (Dataset::num_triggered).
 ///
 /// Order    draws of an example: Stream(seed, Purpose::Poison, 0, example), the same for any partition.

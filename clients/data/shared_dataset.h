@@ -22,7 +22,7 @@ struct DatasetMap {
     std::int64_t num_classes = 0;
     std::uint64_t num_train = 0;
     std::uint64_t num_test = 0;
-    std::uint64_t num_triggered = 0;  // behind the test examples: copies with a backdoor's trigger
+    std::uint64_t num_triggered = 0;  // after the test examples: copies with a backdoor's trigger
     std::uint64_t num_indices = 0;
     std::uint64_t num_clients = 0;
     ValueType type = ValueType::U8;

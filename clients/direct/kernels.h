@@ -317,7 +317,7 @@ const Kernels& kernels();
 /// The kernels called avx512, avx2 or plain; null if this processor or this build has none of that name.
 const Kernels* kernels_by_name(std::string_view name);
 
-/// What a plan prints after the kernels' name: for plain ones, their speed as a share of AVX2's; for others nothing.
+/// Text that a run's plan prints after the kernels' name: for plain ones, their speed as a share of AVX2's; for others nothing.
 std::string remark_on(std::string_view name);
 /// The remark on plain kernels for an x86 processor with or without AVX2 and FMA.
 std::string remark_on_plain(bool has_avx2, bool has_fma);

@@ -30,7 +30,7 @@ struct Range {
 
 class Op;
 
-/// In an offset of a tensor: it is among the frozen parameters, [F], which nobody trains.
+/// Flag in a tensor's offset: the tensor is one of the frozen parameters, [F].
 inline constexpr std::size_t kFrozen = std::size_t{1} << 62;
 inline bool is_frozen(std::size_t offset) { return (offset & kFrozen) != 0; }
 

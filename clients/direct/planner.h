@@ -24,7 +24,7 @@ public:
     void append(Chain& chain, std::span<const PlannedLayer> layers, bool pixels);
 
     Place place_of(const PlannedLayer& layer) const;
-    /// Offset (kFrozen in it, if so) of one of the layer's tensors, which must have it.
+    /// Offset of one of the layer's tensors, with kFrozen set if it is frozen. The layer must have the tensor.
     std::size_t place_of(const PlannedLayer& layer, const std::string& tensor) const;
     Drop next_drop(const PlannedLayer& layer) { return {layer.arguments.number("p"), num_drops_++}; }
     /// Of the key `dropout` of a layer that computes more: the first of `count` adjacent numbers; none is taken for probability 0.
@@ -42,7 +42,7 @@ private:
     std::uint32_t num_drops_ = 0;
 };
 
-/// What an operation is made of.
+/// The arguments from which an operation is made.
 struct Making {
     Planner& planner;
     const PlannedLayer& layer;
@@ -61,7 +61,7 @@ struct Made {
 struct LayerOp {
     LayerKind kind = LayerKind::Linear;
 
-    /// What the engine lacks for a layer of that kind, "layer_norm over images"; empty: nothing. Null: it computes all of them.
+    /// Names what the engine cannot compute of such a layer, "layer_norm over images"; empty: nothing. Null: it computes all of them.
     std::string_view (*lacks)(const PlannedLayer& layer) = nullptr;
     Made (*make)(const Making& making) = nullptr;
 };

@@ -53,7 +53,7 @@ void DirectStep::begin(const ClientStart& start) {
     loss_ = 0.0;
 }
 
-/// Where it is looked at before the first step, it is a copy.
+/// Before the first step it is a copy of the global model.
 aggregation::ParamSpan DirectStep::own_model() {
     if (is_global_) aggregation::copy(local_, start_.global);
     is_global_ = false;

@@ -25,7 +25,7 @@ FormulaLosses::Answers in_f32(FormulaLosses::Answers answers) {
     return answers;
 }
 
-/// What the formula needs besides logits and features of the model that trains.
+/// The formula's inputs besides logits and features of the model that trains.
 struct Rest {
     OutputLoss* loss = nullptr;
     const std::vector<FormulaLosses::Answers>* others = nullptr;

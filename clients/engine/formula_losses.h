@@ -23,7 +23,7 @@ public:
     /// Takes over the other models of the client that trains next. global: [P], whose buffers count where such a model has none.
     void begin(aggregation::ConstParamSpan global);
 
-    /// What a model gives for examples.
+    /// A model's outputs for examples.
     struct Answers {
         at::Tensor logits;    // [B, classes] f32
         at::Tensor features;  // [B, features] f32; undefined if the formula does not read them
@@ -42,7 +42,7 @@ private:
     std::vector<std::unique_ptr<FlatModel>> others_;
 };
 
-/// What the model gives for examples, and what its last layer with parameters gets if `features`.
+/// The model's outputs for examples; with `features`, also the inputs of its last layer with parameters.
 FormulaLosses::Answers answers_of(const Classifier& model, const at::Tensor& examples, bool features);
 
 }  // namespace fedhive::clients

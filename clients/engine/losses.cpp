@@ -18,7 +18,7 @@ namespace fedhive::clients {
 
 namespace {
 
-/// What cross_entropy_loss comes to, without the operators around it, which a small model's step feels.
+/// The value of cross_entropy_loss, from fewer operators: their overhead counts in a small model's step.
 at::Tensor mean_cross_entropy(const at::Tensor& scores, const at::Tensor& classes) {
     return std::get<0>(at::nll_loss_forward(at::_log_softmax(scores, 1, false), classes, {}, at::Reduction::Mean, kIgnored));
 }
@@ -46,7 +46,7 @@ at::Tensor in_examples(const at::Tensor& counted, TargetShape target) {
     return target.width == 1 ? counted : counted.div(static_cast<double>(target.width));
 }
 
-/// scores: [n, classes]; classes: [n]. A sum over nobody is 0, and so is what goes back.
+/// scores: [n, classes]; classes: [n]. Without a target that counts, the sum and its gradient are 0.
 MeanLoss mean_of_counted(const at::Tensor& scores, const at::Tensor& classes, TargetShape target) {
     const at::Tensor counted = classes.ne(kIgnored).sum().to(at::kFloat);
     const at::Tensor sum =

@@ -95,9 +95,9 @@ private:
     std::uint64_t dropout_seed_ = 0;
 };
 
-/// Runs the prepared step a few times and records it: libraries make their handles and choose their ways in the first steps, which must not be
-/// recorded; on the same stream, or autograd would go back to the other. What a step changes is put back, and so is how much of the generator was
-/// drawn. Throws DeviceFault where the recording itself fails: a worker ends with it, and its successor has whole libraries again.
+/// Runs the prepared step a few times, then records it. In the first steps libraries make their handles and choose algorithms, which must not be
+/// recorded. All run on one stream, or autograd would go back to the other. Afterwards the tensors that a step changes, and the generator, are as
+/// before. Throws DeviceFault where the recording itself fails: a worker ends with it, and its successor has whole libraries again.
 RecordedStep::Graph RecordedStep::record() const {
     constexpr int kTimesBefore = 3;
     const std::vector<at::Tensor> changes = step_.what_computing_changes();

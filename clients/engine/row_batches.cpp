@@ -40,7 +40,7 @@ std::size_t RowBatches::words_of(std::size_t rows, std::size_t size) const {
     return rows * ((from_.augmentation.any() ? 3 : 2) * size + 1);
 }
 
-/// What fills a batch up is seen as its first example is.
+/// Padding rows of a batch get the augmentation of its first example.
 void RowBatches::write_looks(std::span<const RowBatch> batches, std::uint32_t* words) {
     if (!from_.augmentation.any()) return;
     for (const RowBatch& batch : batches) {

@@ -20,7 +20,7 @@ struct FoundAttention {
     bool causal = false;
     double dropout = 0.0;
     std::map<std::string, std::string> called;  // its tensors, by the layer's names for them
-    std::set<const exported::Node*> nodes;      // all its operations; nothing else uses what they give, but for `last`
+    std::set<const exported::Node*> nodes;      // all its operations; only the result of `last` is used elsewhere
 };
 
 /// All of a program, in the graph's order. Others, such as attention between two sequences or with a mask that is not causal, are not

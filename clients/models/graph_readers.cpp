@@ -295,7 +295,7 @@ void read_sum(GraphValues& values, GraphCall& call) {
 }
 
 struct ReadOperation {
-    std::string_view target;  // behind "torch.ops.aten."
+    std::string_view target;  // after "torch.ops.aten."
     GraphReader reader;
 };
 

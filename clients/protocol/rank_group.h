@@ -49,7 +49,7 @@ struct RankCell {
     alignas(64) std::atomic<std::uint32_t> asleep{0};
     std::atomic<std::uint32_t> awaits{0};               // 1 + the rank it waits for; 0: it is at work
     std::atomic<std::uint64_t> target{0};               // the progress it waits for
-    alignas(64) std::atomic<std::uint32_t> missing{0};  // of cell 0: 1 + the rank because of which the group was given up
+    alignas(64) std::atomic<std::uint32_t> missing{0};  // of cell 0: 1 + the missing rank, once the group has given up
     alignas(64) boost::interprocess::interprocess_semaphore bell{0};
     alignas(64) std::uint64_t object_bytes = 0;
     std::array<std::byte, kObjectBytes> object{};

@@ -99,7 +99,7 @@ struct Term {
     std::uint64_t client_id = 0;  // of a task with `histories`
 };
 
-/// The values of a run's reports (reports.h), in the order of its list; 0 behind its end.
+/// The values of a run's reports (reports.h), in the order of its list; 0 after its end.
 inline constexpr std::size_t kMostReports = 16;
 using ReportValues = std::array<double, kMostReports>;
 

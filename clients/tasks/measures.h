@@ -24,7 +24,7 @@ inline constexpr std::string_view kGradientNorm = "gradient_norm";
 std::vector<std::string> measures_of(const LearningTask& task);
 std::vector<std::string> measure_names();
 
-/// The report of a measure of `task`, which must have it.
+/// The report of a measure; `task` must have that measure.
 ReportSpec report_of_measure(const LearningTask& task, const std::string& measure);
 
 /// At least one of the reports is a measure, so clients make a pass for it.

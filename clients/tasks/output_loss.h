@@ -15,7 +15,7 @@
 
 namespace fedhive::clients {
 
-/// What the formulas of examples of a method ask of an engine.
+/// The demands of a method's formulas of examples on an engine.
 struct LossNeeds {
     bool formula = false;   // the method has a loss which its keys do not make the cross-entropy
     bool features = false;  // it reads features, of any model, or a memory has a row of them for each class
@@ -45,7 +45,7 @@ public:
     void start() { is_on_ = true; }
     void rest() { is_on_ = false; }
 
-    /// The formula reads or moves the features of the model that trains.
+    /// Whether the formula reads the features of the model that trains.
     bool reads_features() const { return rows_.reads("z"); }
     std::span<Other> others() { return others_; }
     std::span<const Other> others() const { return others_; }

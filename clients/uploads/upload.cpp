@@ -42,7 +42,7 @@ double number_of(const Values& values, const KeySpec& key) {
     return *number;
 }
 
-/// The norm that no update exceeds behind a step that bounds.
+/// The norm that no update exceeds after a step that bounds.
 double bound_behind(const UploadSpec& spec, const UploadStep& step, double clip_norm) {
     return spec.adapts ? clip_norm : step.numbers[0];
 }

@@ -74,17 +74,17 @@ struct UploadSpec {
     std::string name;
     std::string summary;  // effect and source: half a line
     std::vector<KeySpec> keys;
-    bool bounds = false;        // the first key is the norm that no update exceeds behind it
-    bool adapts = false;        // … in the first round; then the server says it with each task
-    bool noise_of_sum = false;  // a share of noise, which in a sum of updates is the first key times that norm; the last step
-    bool leaves_out = false;    // most parameters, so it comes before what rounds those that are left
+    bool bounds = false;        // the first key is a norm that no update exceeds after this step
+    bool adapts = false;        // … in the first round; later the server sends the norm with each task
+    bool noise_of_sum = false;  // a share of noise: a sum of updates has deviation first key * that norm; must be last
+    bool leaves_out = false;    // sends some parameters only, so it comes before steps that round those
     bool rounds = false;        // … and rounds these itself
     bool hides = false;         // noise makes a single update private, for the key `epsilon`
-    bool needs_clip = false;    // takes the norm of a clip before it, which must not adapt
-    /// What a client keeps of one update for its next one: what steps behind take off it; all of them compress.
+    bool needs_clip = false;    // uses the norm of an earlier clip, which must not adapt
+    /// A client's memories from one update to the next: the part that later steps of the chain cut off; all of those compress.
     std::vector<aggregation::MemorySpec> memories{};
     void (*apply)(Upload& upload, const UploadStep& step) = nullptr;  // null: the chain itself does the work
-    /// Length of what leaves an update of this many values, as a multiple of the clip's norm; null: at most that.
+    /// Norm of the step's output for an update of `values` values, as a multiple of the clip's norm; null: at most 1.
     double (*stretch)(const UploadStep& step, std::uint64_t values) = nullptr;
     /// Updates a size for this step; null: the step does not compress.
     void (*shrink)(UploadSize& size, const UploadStep& step) = nullptr;

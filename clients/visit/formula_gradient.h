@@ -81,7 +81,7 @@ private:
     std::vector<VisitVectors::Stepped> stepped_{};
 };
 
-/// w <- the formula of `after` behind each step, and memories that it changes; for an engine with one row. The optimiser's state stays.
+/// w <- the formula of `after`, after each step, and memories that it changes; for an engine with one row. The optimiser's state stays.
 class FormulaAfter final : public FormulaOfSteps {
 public:
     FormulaAfter(const aggregation::formulas::MethodFormulas& method, VisitVectors& vectors,

@@ -106,7 +106,7 @@ bool FormulaVisit::end(const aggregation::VisitMemories& memories, ConstParamSpa
     return !tables_.has_end() || tables_.end(memories, static_cast<double>(result.steps), loss);
 }
 
-/// What steps have made of memories that `end` does not set: the client's as they are, and what comes up without the client's own part.
+/// Stores memories that steps changed and `end` does not set: the client's as they are; those that are sent up without the local part.
 void FormulaVisit::keep_stepped(const aggregation::VisitMemories& memories) {
     for (const VisitVectors::Stepped& memory : vectors_.stepped()) {
         if (method_.sets(Place::End, memory.name)) continue;

@@ -52,9 +52,9 @@ public:
     aggregation::ConstParamSpan begin(const aggregation::VisitMemories& memories, aggregation::ConstParamSpan sent,
                                       const VisitFacts& facts, const LossOfModel& loss_of = {});
 
-    /// After its last step, if has_end(): writes the client's memories and what comes up, where they are wanted, and its reports. False if a
-    /// memory by class is not finite.
-    /// local: [P], the trained model. What the client does not share is 0 in what comes up. loss: of the visit.
+    /// Call it after the last step, if has_end(): writes the client's memories, the values that are sent up, if they are wanted, and its
+    /// reports. Returns false if a memory by class is not finite.
+    /// local: [P], the trained model. Its local part is 0 in the values that are sent up. loss: of the visit.
     ///
     /// Stream   CUDA: waits if a report needs a vector.
     bool end(const aggregation::VisitMemories& memories, aggregation::ConstParamSpan local, const ClientResult& result,

@@ -69,11 +69,11 @@ private:
 
 class LocalStep final : public WrappedStep {
 public:
-    /// Adds the proximal term of each start's objective. clip_norm limits the gradient behind all rules; 0: no limit. A start with
+    /// Adds the proximal term of each start's objective. clip_norm limits the gradient after all rules; 0: no limit. A start with
     /// whole_gradients is not limited.
     explicit LocalStep(TrainingStep& engine, double clip_norm = 0.0);
 
-    /// Appends a rule; the limit stays behind all rules.
+    /// Appends a rule; the limit stays after all rules.
     template <typename Rule, typename... Arguments>
     Rule& add(Arguments&&... arguments) {
         auto rule = std::make_unique<Rule>(std::forward<Arguments>(arguments)...);

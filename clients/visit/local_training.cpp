@@ -14,8 +14,8 @@ namespace fedhive::clients {
 
 namespace {
 
-/// All steps of all clients; who has none left rests. Tells their number and what their batches took; returns the examples that each has seen, as
-/// far as their targets count.
+/// Runs all steps of all clients; a client without steps left rests. Writes the number of steps and the time of their batches to `results`; returns,
+/// for each client, the examples of its steps whose targets count.
 std::vector<double> run_steps(TrainingStep& step, const LocalTraining& plan, ClientStart start, std::uint32_t round,
                               std::span<const RowClient> clients, std::span<ClientResult> results) {
     const std::int64_t start_ns = now_ns();

@@ -84,7 +84,7 @@ void enqueue_clients(TrainingStep& step, const LocalTraining& plan, const Object
 /// mean = Σ_b n_b / n · g_b over the batches b of one pass, with the gradients g_b at the global model after the step's rules, never
 /// clipped, and n_b the batch's examples by their counted targets; step.parameters() is the global model afterwards.
 ///
-/// Shapes   shard: at least one example; global: [P], in the step's memory space; mean: [trainable], or longer and 0 behind it.
+/// Shapes   shard: at least one example; global: [P], in the step's memory space; mean: [trainable], or longer, with 0 after it.
 /// Order    the shard's; dropout by (seed, round, client_id), with other draws than the local steps.
 void mean_gradient(TrainingStep& step, const LocalTraining& plan, const Objective& objective, std::uint32_t round,
                    std::uint32_t client_id, std::span<const std::uint32_t> shard, aggregation::ConstParamSpan global,

@@ -1,4 +1,4 @@
-// What the loss of strategy.file reads of the client that trains next: its examples by class, numbers, and other models.
+// Sets the inputs of strategy.file's loss for the client that trains next: its examples by class, numbers, and other models.
 #pragma once
 
 #include "clients/data/dataset.h"
@@ -16,8 +16,8 @@ namespace fedhive::clients {
 void begin_loss(OutputLoss& loss, const FormulaVisit& visit, const VisitFacts& facts, const ExamplesView& examples,
                 std::span<const std::uint32_t> shard);
 
-/// Tells the loss the number of each local step, if it reads `step`. Call it once for a step, behind FormulaVisit::add_to(): a second gradient
-/// is of the same step.
+/// Tells the loss the number of each local step, if it reads `step`. Call it once a step, after FormulaVisit::add_to(): a second gradient
+/// belongs to the same step.
 void tell_steps(LocalStep& step, OutputLoss& loss);
 
 }  // namespace fedhive::clients

@@ -19,7 +19,7 @@ namespace fedhive::clients {
 using EvaluatePiece = std::function<void(std::span<const std::uint32_t> indices, EvaluationSums& sums)>;
 
 /// The sums of the evaluation's present model over `indices` of `from`, in pieces of `chunk` examples. `after_piece`, if any, is
-/// called behind each. evaluate, if any: in place of the evaluation's own.
+/// called after each. evaluate, if any: in place of the evaluation's own.
 EvaluationSums sums_over(Evaluation& evaluation, const ExamplesView& from, std::span<const std::uint32_t> indices,
                          std::uint64_t chunk, const SumsPlan& plan, const std::function<void()>& after_piece = {},
                          const EvaluatePiece& evaluate = {});
@@ -30,7 +30,7 @@ struct MeasureOptions;
 double mean_loss_of_model(Evaluation& evaluation, const MeasureOptions& options, aggregation::ConstParamSpan model,
                           std::span<const std::uint32_t> examples, const std::function<void()>& after_piece = {});
 
-/// What a pass needs to know of a run.
+/// The settings of a run that a pass needs.
 struct MeasureOptions {
     ExamplesView train;
     SumsPlan sums;

@@ -1,9 +1,9 @@
-// Whole clients by a function of the user's, in Python (strategy.visit). Each worker has one Python process, which runs the visits of
-// the clients that the worker trains; fedhive/visit.py has its side. The worker stays what it is: it claims tasks, is supervised,
+// Clients trained by a user's Python function (strategy.visit). Each worker has one Python process, which runs the visits of
+// the clients that the worker trains; fedhive/visit.py has its side. The worker still claims tasks, is supervised
 // and writes updates; the Python process ends with it.
 //
 //   one segment that both map:
-//     [ taken | vector | memory | x | y | order | ends ]     batches taken; the model, [P]; what the client keeps; its examples, gathered
+//     [ taken | vector | memory | x | y | order | ends ]     batches taken; the model, [P]; the client's memories; its examples, gathered
 //                                                            and normalised; positions of all batches in them; where each batch ends
 #pragma once
 
@@ -34,7 +34,7 @@ struct VisitHandle {
     bool given() const { return descriptor >= 0; }
 };
 
-/// What the visits of a run have in common; the references must outlive the clients.
+/// The settings that all visits of a run share; the references must outlive the clients.
 struct PythonVisits {
     VisitHandle visit;
     const ModelSpec& model;

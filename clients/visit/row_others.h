@@ -1,4 +1,4 @@
-// What other models give for examples that a formula looks at (MethodFormulas::also_at), outside of a local step.
+// Outputs of other models (MethodFormulas::also_at) for a formula's examples, outside of a local step.
 #pragma once
 
 #include "aggregation/formulas/method_formulas.h"
@@ -26,7 +26,7 @@ public:
 
     bool any() const { return !list_.empty(); }
 
-    /// What each gives for the examples, in evaluation mode; valid until the next call. Sets the model of `evaluation`.
+    /// The outputs of each for the examples, in evaluation mode; valid until the next call. Sets the model of `evaluation`.
     std::span<const aggregation::formulas::RowAnswers> answers(Evaluation& evaluation, const ModelAt& model_at,
                                                                const ExamplesView& from,
                                                                std::span<const std::uint32_t> examples);

@@ -1,5 +1,5 @@
-// Memories by class in a client's visit (aggregation/formulas/class_tables.h): what the client reads of them, the measure of its examples
-// at the trained model, and what it keeps and sends of them. All are in host memory.
+// Memories by class in a client's visit (aggregation/formulas/class_tables.h): the client reads them, measures its examples at the
+// trained model, and keeps or sends the results. All are in host memory.
 //
 //   measure   S[c] = Σ formula(logits, z, y, …) over the client's examples of class c, at the trained model in evaluation mode; of a
 //             memory that is a number, the sum over all of them
@@ -45,13 +45,13 @@ public:
     /// The measure looks at other models, too.
     bool measures_others() const { return measure_ && measure_->others.any(); }
 
-    /// A visit begins: takes what the client has. examples: the training set, in host memory; it and the shard must outlive
+    /// Begins a visit: takes over the client's memories. examples: the training set, in host memory; it and the shard must outlive
     /// the visit. numbers: memories that are numbers, by name.
     void begin(const aggregation::VisitMemories& memories, const VisitFacts& facts,
                const std::map<std::string, double>& numbers, const ExamplesView& examples,
                std::span<const std::uint32_t> shard);
 
-    /// What a formula of the client may read, by name; empty: 0.
+    /// Calls take(name, values) for all values that the client's formulas may read; empty: 0.
     template <typename Take>
     void each_read(const Take& take) const {
         for (const auto& [name, values] : read_) take(std::string_view(name), std::span<const float>(values));

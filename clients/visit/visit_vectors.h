@@ -52,7 +52,7 @@ public:
     /// [trainable], where the mean gradient g_t at the model that is sent is written before a visit, for formulas that read it.
     aggregation::ParamSpan mean_gradient();
 
-    /// What a formula reads of the visit: w_t, memories, local, g_t, and the facts.
+    /// Sets the inputs that a formula reads of the visit: w_t, memories, local, g_t, and the facts.
     void set_all(aggregation::formulas::Executor& executor) const;
 
     aggregation::ConstParamSpan sent() const { return sent_; }

@@ -1,4 +1,4 @@
-// The tasks that train nobody's update: models on test examples, on what clients have held out, and on what they train on.
+// Tasks without an update: evaluations on test examples, on clients' held-out examples, and on their training examples.
 #pragma once
 
 #include "aggregation/memory/pinned_array.h"

@@ -43,7 +43,7 @@ void ReplicaTask::run(TaskCell& cell) {
     group.set_deadline(wait_s(task));
     const SumOverRanks sum_over_ranks = [&](aggregation::ParamSpan gradient) {
         aggregation::copy(slot.first(gradient.size), gradient);
-        // Once it is summed, nobody knows any more whose it was.
+        // Checked before the sum, which no longer tells whose gradient was not finite.
         if (!worker_.summary_of(slot.first(gradient.size)).finite) throw worker_.not_finite("a gradient", task.first);
         group.all_reduce(gradient.size, worker_.plan.all_reduce);
         aggregation::copy(gradient, slot.first(gradient.size));

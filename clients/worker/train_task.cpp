@@ -183,7 +183,7 @@ void TrainTask::train_rows(TaskCell& cell, const LocalTraining& training, aggreg
     supervision.fire_in_training([&](std::size_t row) { return clients_.parameters_of(row); });
 }
 
-/// Where the visits of rows_ begin. Several rows share what the formulas read.
+/// Returns the model where the visits of rows_ begin. Several rows share the values that formulas read.
 aggregation::ConstParamSpan TrainTask::begin_formulas(const Task& task, const LocalTraining& training,
                                                       aggregation::ConstParamSpan sent) {
     const RowClient& first = rows_.clients.front();
@@ -244,7 +244,7 @@ bool TrainTask::write_update(const Task& task, std::uint64_t place, aggregation:
     bool within = true;
     if (!worker_.dataset.map().is_root(client_id)) {  // the root client's update never leaves the server
         within = upload_.apply(local, start, training.seed, task.round, client_id, task.num_together, memories, task.clip_norm);
-        if (!upload_.empty()) local_part.hide(local, start);  // noise lies on every value
+        if (!upload_.empty()) local_part.hide(local, start);  // noise was added to every value
     }
     if (task.count > 1)
         slot_sum_.add_update(local, start, worker_.block.members()[member].weight, figures_[place].update);

@@ -1,4 +1,4 @@
-// What a worker's tasks share: its memory, data, model and supervision, and the rules for members that hold in every kind of task.
+// The state that a worker's tasks share: memory, data, model, supervision; and the rules for members in every kind of task.
 #pragma once
 
 #include "aggregation/memory/arena.h"
@@ -49,7 +49,7 @@ public:
 
     bool on_device() const { return arena.space() == aggregation::MemorySpace::Cuda; }
 
-    /// The model that the task starts from, and the model's part of a slot: regions without the channels behind it.
+    /// The model that the task starts from, and the model's part of a slot: regions without the memories after it.
     aggregation::ConstParamSpan global_model(const Task& task) const;
     aggregation::ParamSpan update_of(const Task& task) const;
 

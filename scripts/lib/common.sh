@@ -69,7 +69,7 @@ progress_line() {
     say "$line"
 }
 
-# ticking LABEL FOLDER COMMAND…: runs the command while a line shows how long it has taken and, unless FOLDER is empty, what lies in that folder.
+# ticking LABEL FOLDER COMMAND…: runs the command while a line shows how long it has taken and, unless FOLDER is empty, the size of that folder.
 ticking() {
     local label=$1 folder=$2 every started=$SECONDS ticker status=0
     shift 2

@@ -175,7 +175,7 @@ std::string as_typed(const RunOptions& options) {
                                   : fmt::format("fedhive run --resume {}", options.resume.string());
 }
 
-/// What the strategy decided, and "warning: data.train: …", one line each.
+/// The strategy's choices and the warnings, "warning: data.train: …", one line each.
 std::string lines_below(const Experiment& run) {
     std::string lines;
     for (const std::string& note : run.notes) lines += fmt::format("strategy: {}\n", escaped(note));

@@ -92,7 +92,7 @@ double norm_of(const Vector& vector) {
     return std::sqrt(squares);
 }
 
-/// What the functions of a client read. Memories of the server are positive: a root may stand over them.
+/// Draws values for the names that the functions of a client read. Memories of the server are positive, since a formula may take their root.
 Drawn of_client(const MethodFormulas& method, Draws& draws) {
     Drawn drawn;
     for (const char* name : {"g", "g_2", "w", "w_t", "w_0", "g_t"}) drawn.vectors[name] = draws.vector();

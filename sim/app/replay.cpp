@@ -164,7 +164,7 @@ clients::MeasureOptions measure_options(const Experiment& run, aggregation::Memo
             .training = training_here(run)};
 }
 
-/// What the client measures of the model that it is sent.
+/// The client's measures of the model that it was sent, taken again.
 clients::ReportValues measured_again(const Experiment& run, clients::Trainer& trainer, aggregation::ConstParamSpan sent,
                                      std::uint32_t round, std::uint32_t client_id) {
     clients::ReportValues values{};

@@ -12,7 +12,7 @@ namespace fedhive::sim {
 /// Families with their methods: name, the key that takes it, the first line of what it does, what it needs.
 std::string catalog_text(const std::vector<CatalogedMethod>& methods);
 
-/// What it does, what a config says, its keys with defaults. The box of a method file is method_text()'s (show_method.h).
+/// The method's purpose, the config lines that choose it, its keys with defaults. The box of a method file is method_text()'s (show_method.h).
 std::string cataloged_method_text(const CatalogedMethod& method);
 
 /// A page of docs/methods: a table of a family's methods, then each with what it does, and its box or the names of its keys.

@@ -9,7 +9,7 @@
 
 namespace fedhive::sim {
 
-/// What is accounted for, complete.
+/// All inputs of the accountant.
 struct PrivacyQuestion {
     double multiplier = 1.0;
     double share = 1.0;

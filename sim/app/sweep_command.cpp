@@ -90,7 +90,7 @@ std::string machines_of(const Hosts& hosts) {
     return text;
 }
 
-/// What strategies decided, each once.
+/// The choices of the runs' strategies, each once.
 std::string notes_of(const SweepConfig& sweep) {
     std::vector<std::string> lines;
     for (const SweepRun& run : sweep.runs)

@@ -14,7 +14,7 @@ namespace fedhive::sim {
 
 namespace {
 
-/// What the strategy sends in place of one model for all clients; empty: it sends one.
+/// Says what the strategy sends instead of one model for all clients; empty: it sends one model.
 std::string other_models_of(const RunConfig& run) {
     for (const aggregation::MemorySpec& memory : local_rule_of(parts_of(run.strategy.name, run.strategy.parts)).memories) {
         if (memory.change == aggregation::MemoryChange::Mixed) return "each client a model of its own";

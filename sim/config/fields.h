@@ -107,7 +107,7 @@ public:
     /// A key whose value is read by other code: the blocks of a sweep file.
     virtual void other(const std::string&) {}
 
-    /// The value of this key of the present section cannot be used; what it would have brought is unknown. Called behind its field().
+    /// The value of this key of the present section cannot be used, so the keys that depend on it are unknown. Called after its field().
     virtual void refuse([[maybe_unused]] const std::string& name, const std::string& problem) { throw ConfigError(problem); }
 
     /// True if it also visits sections whose condition does not hold.

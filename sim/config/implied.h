@@ -1,5 +1,5 @@
-// What a config leaves to its strategy: keys that the file gave to another one, and keys whose default follows from it. Every choice
-// is a line for the screen. Private to sim/config.
+// Keys that follow from the strategy: those that the file gave to another strategy are removed, and some defaults depend on it. Every
+// choice is a line for the screen. Private to sim/config.
 #pragma once
 
 #include "sim/config/run_config.h"
@@ -15,7 +15,8 @@ namespace fedhive::sim {
 /// that strategy's; keys that --set or the sweep gives stay. Returns a line that names them, or "".
 std::string leave_former_keys(Node& root);
 
-/// Fills in what the strategy needs and `gives(section, key)` denies; a line for each. `run` is complete but for these.
+/// Sets keys that the strategy needs and the config does not give (`gives(section, key)` is false); returns a line for each. All other keys
+/// of `run` must be set.
 ///   strategy.option 1      with local rule scaffold, where clients do not take plain SGD steps
 ///   data.root_examples     100 with an aggregator that needs them (Cao et al. 2021, arXiv:2012.13995)
 ///   upload                 [{name: clip, norm: 1}] with server dp_ftrl

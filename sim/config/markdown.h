@@ -6,7 +6,7 @@
 
 namespace fedhive::sim {
 
-/// What would end the cell is escaped, a bar, or becomes a blank, a line end.
+/// The text as a cell of a table: bars are escaped, line ends become blanks.
 inline std::string cell_text(std::string text) {
     for (std::size_t at = 0; (at = text.find('|', at)) != std::string::npos; at += 2) text.replace(at, 1, "\\|");
     std::replace(text.begin(), text.end(), '\n', ' ');

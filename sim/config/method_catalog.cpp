@@ -118,7 +118,7 @@ void add_rules(Entries& entries) {
             [](const auto& spec) { return spec.name == "none" ? std::nullopt : std::optional(Family::Robust); });
 }
 
-/// What papers call a method and a config says with several keys.
+/// Adds methods that have one name in papers and take several keys in a config.
 void add_combinations(Entries& entries) {
     const auto add = [&](const char* name, Family family, const char* where, const char* config, const char* says) {
         entries.push_back({.name = name, .family = family, .where = where, .config = config, .says = says});

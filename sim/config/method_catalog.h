@@ -1,5 +1,5 @@
-// The catalog of methods: all that papers compare and fedhive runs, by what it is for, and what a config says to have it. Most of
-// it are entries of other catalogs (strategies, method files, aggregators, samplers, steps of `upload`, attacks, modes).
+// The catalog of methods: everything that papers compare and fedhive runs, by purpose, with the config lines that choose it. Most
+// entries come from other catalogs (strategies, method files, aggregators, samplers, steps of `upload`, attacks, modes).
 #pragma once
 
 #include "aggregation/base/keys.h"

@@ -41,11 +41,11 @@ std::optional<double> number_of(const Node& map, const char* name) {
 /// A memory by class begins as 0, and has a part in what travels or in a client's record.
 void check_by_class(const Node& item, const MethodMemory& memory, const std::string& first) {
     if (memory.owner == MemoryOwner::Server && !memory.down)
-        refuse(item, fmt::format("memory '{}': one by class of the server goes down: add down: true", memory.name));
+        refuse(item, fmt::format("memory '{}': a memory by class of the server must be sent; add down: true", memory.name));
     if (memory.owner == MemoryOwner::Visit && !memory.up)
-        refuse(item, fmt::format("memory '{}': one by class of a visit comes up: add up: true", memory.name));
+        refuse(item, fmt::format("memory '{}': a memory by class of a visit must be sent; add up: true", memory.name));
     if (!first.empty() && first != "0")
-        refuse(item, fmt::format("memory '{}': first: '{}'; one by class begins as 0", memory.name, first));
+        refuse(item, fmt::format("memory '{}': first: '{}'; a memory by class begins as 0", memory.name, first));
     if (std::ranges::find(kOfExamples, memory.name) != kOfExamples.end())
         refuse(item, fmt::format("memory '{}' has a name that a loss reads; choose another", memory.name));
 }
@@ -53,10 +53,12 @@ void check_by_class(const Node& item, const MethodMemory& memory, const std::str
 /// A number is the server's, and goes down, or a client's.
 void check_number(const Node& item, MethodMemory& memory, const std::string& first) {
     if (memory.owner == MemoryOwner::Visit)
-        refuse(item, fmt::format("memory '{}': a number of a visit is a report; allowed with shape: number: server, client",
-                                 memory.name));
+        refuse(item,
+               fmt::format("memory '{}': a number that a visit sends is a report; allowed with shape: number: server, client",
+                           memory.name));
     if (first == "w_t" || first == "drawn")
-        refuse(item, fmt::format("memory '{}': first: '{}'; a number begins as a formula of keys", memory.name, first));
+        refuse(item, fmt::format("memory '{}': first: '{}'; with shape: number, allowed: a number, or a formula of keys",
+                                 memory.name, first));
     if (std::ranges::find(kOfExamples, memory.name) != kOfExamples.end())
         refuse(item, fmt::format("memory '{}' has a name that a loss reads; choose another", memory.name));
     memory.down = memory.owner == MemoryOwner::Server;
@@ -158,7 +160,7 @@ MethodMemory memory_of(const Node& item, Method& method) {
         method.first[memory.name] = first;
     } else {
         refuse(item, fmt::format("memory '{}': first: '{}'; allowed: 0; with owner client or visit also w_t; with owner "
-                                 "server also drawn, if it goes down, else a formula of keys",
+                                 "server also drawn if down: true, else a formula of keys",
                                  memory.name, first));
     }
     return memory;

@@ -46,7 +46,7 @@ Lines lines_of(const Node& node) {
     return lines;
 }
 
-/// What a place's only formula sets.
+/// The name that the only formula of a place sets.
 const char* target_of(Place place) {
     switch (place) {
         case Place::Gradient:
@@ -113,11 +113,13 @@ void check_use(const Method& method, const Node& root) {
             !sets(Place::Measure, memory.name))
             refuse(*root.find("memories"), fmt::format("memory '{}' is never set; `{}` must have a formula '{} = …'",
                                                        memory.name, word_of(place), memory.name));
-        if (!is_read(memory.name)) refuse(*root.find("memories"), fmt::format("memory '{}' is never read", memory.name));
+        if (!is_read(memory.name))
+            refuse(*root.find("memories"), fmt::format("memory '{}' is never read; read it or remove it", memory.name));
     }
     for (const LossAt& loss : method.formulas.losses_at)
         if (!is_read(loss.name))
-            refuse(*root.find("losses_at"), fmt::format("losses_at: '{}', the loss at {}, is never read", loss.name, loss.at));
+            refuse(*root.find("losses_at"),
+                   fmt::format("losses_at: '{}', the loss at {}, is never read; read it or remove it", loss.name, loss.at));
     for (const std::string& report : method.formulas.reports)
         if (!sets(Place::End, report))
             refuse(*root.find("reports"),
@@ -175,7 +177,7 @@ void check_measure(const Method& method, const Node& root) {
         return method.formulas.reads_answers(Place::Measure, other);
     });
     if (!parsed.reads("logits") && !parsed.reads("z") && !reads_others)
-        refuse(*root.find("measure"), "measure: it reads neither logits nor z of a model");
+        refuse(*root.find("measure"), "measure: reads neither logits nor z of a model; read one of them");
 }
 
 /// A place reads what `also_at` gives.
@@ -195,7 +197,7 @@ void check_loss(const Method& method, const Node& root) {
     if (!method.has(Place::Loss)) return;
     const auto parsed = method.formulas.parsed(Place::Loss);
     if (!parsed.reads("logits") && !parsed.reads("z"))
-        refuse(*root.find("loss"), "loss: reads neither logits nor z, so no step changes it");
+        refuse(*root.find("loss"), "loss: reads neither logits nor z, so it has no gradient; read one of them");
     for (const std::string_view given : kOfExamples)
         if (method.formulas.keys.contains(std::string(given)))
             refuse(*root.find("keys"), fmt::format("key '{}': a loss reads a value of this name; choose another", given));
@@ -260,7 +262,7 @@ std::shared_ptr<Method> read_method(const std::string& box, const std::string& o
             if (memory.up && memory.is_model()) up.push_back(memory.name);
         if (std::ranges::find(up, node->text) == up.end())
             refuse(*node,
-                   fmt::format("products_of: '{}' is no memory of the model's shape that comes up; allowed: {}", node->text,
+                   fmt::format("products_of: '{}' is not a memory of the model's shape with up: true; allowed: {}", node->text,
                                up.empty() ? "none, since none does" : fmt::format("{}", fmt::join(up, ", "))));
         method->formulas.products_of = node->text;
     }

@@ -15,7 +15,7 @@ namespace fedhive::sim {
 
 namespace {
 
-/// What a mode has to have for the method.
+/// The method's demands on a mode, in words that follow "because ".
 std::string needs_of(const Method& method) {
     std::vector<std::string> needs;
     if (method.client.client_state()) needs.emplace_back("its clients keep memories");
@@ -27,7 +27,7 @@ std::string needs_of(const Method& method) {
     return fmt::format("{}", fmt::join(needs, " and "));
 }
 
-/// What is by class needs one class for each example.
+/// A memory by class needs one class for each example.
 void check_by_class(const RunConfig& run, const std::string& file, const ConfigSource& source) {
     if (run.task == "classification") return;
     const aggregation::formulas::MethodFormulas& formulas = run.strategy.parts.method->formulas;

@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// What stands in a file and what that means for a run.
+/// Texts in a method file, and the cost for a run that each stands for.
 const std::vector<std::pair<const char*, const char*>>& signs_of_needs() {
     static const std::vector<std::pair<const char*, const char*>> signs = {{"of=\"client\"", "client memory"},
                                                                            {"down=True", "more down"},

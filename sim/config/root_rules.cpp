@@ -13,7 +13,7 @@ namespace fedhive::sim {
 
 namespace {
 
-/// What the root client, which has no state between rounds, cannot take part in.
+/// Refuses parts that keep state for each client: the root client has no state between rounds.
 void check_state(const RunConfig& run, const std::string& rule, const ConfigSource& source) {
     if (run.strategy.parts.method != nullptr && run.strategy.client_state())
         throw source.error(

@@ -134,7 +134,7 @@ struct StrategyConfig {
     bool client_state() const { return local_rule_of(parts_of(name, parts)).client_state(); }
     /// The sum of each client's updates is kept for the aggregator.
     bool histories() const { return aggregation::aggregator_spec(parts_of(name, parts).aggregator.name).histories; }
-    /// That state follows from their steps by plain SGD.
+    /// That state is computed from the steps of plain SGD.
     bool state_of_steps() const {
         const StrategyParts all = parts_of(name, parts);
         const LocalRuleSpec& own = local_rule_of(all);
@@ -216,7 +216,7 @@ struct Seeds {
     std::uint64_t data, partition, model, sampling, training;
 };
 
-/// What the accountant is asked for (sim/privacy); with neither, it is not at work.
+/// The privacy accountant's limits (sim/privacy); without both, nothing is accounted.
 struct PrivacyConfig {
     std::optional<double> epsilon;  // at most this after all rounds
     std::optional<double> delta;
@@ -257,8 +257,8 @@ struct RunConfig {
     /// `seeds`, each as given, or else `seed`.
     Seeds all_seeds() const;
 
-    /// What clients measure of the model that they are sent (clients/tasks/measures.h), each once: training.measure. A part of a run
-    /// that needs a measure adds it here.
+    /// The measures of the sent model that clients take (clients/tasks/measures.h), each once: training.measure, and those that a part
+    /// of the run needs.
     std::vector<std::string> measures() const;
 
     /// Some clients send what `attack` makes of the honest updates.

@@ -42,7 +42,7 @@ void check_adaptive_clip(const RunConfig& run, const std::function<void(const st
     }
 }
 
-/// A step that takes the norm of a clip needs one whose norm nobody is told anything of.
+/// A step that takes the norm of a clip needs a fixed norm: an adaptive clip tells the server something of each update.
 void check_clip_before(const RunConfig& run, const std::function<void(const std::string&)>& refuse) {
     const clients::UploadSpec* clip = nullptr;
     for (std::size_t i = 0; i < run.upload.size(); ++i) {
@@ -87,7 +87,7 @@ void check_noise(const RunConfig& run, const ConfigSource& source, const std::fu
                                                               noise->name, run.strategy.parts.aggregator.name));
 }
 
-/// Where clients and server need the same update, a chain may only delay a part of it. What is sent beside an update has no noise.
+/// If client and server need the same update, the chain may delay parts of it, but not change them. Memories sent beside an update get no noise.
 void check_client_memories(const RunConfig& run, const std::string& keeps_state,
                            const std::function<void(const std::string&)>& refuse) {
     const auto spec_of = [](const Chosen& step) -> const clients::UploadSpec& {

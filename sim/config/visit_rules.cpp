@@ -14,7 +14,7 @@ namespace fedhive::sim {
 
 namespace {
 
-/// What the function has in its own hands.
+/// Refuses keys of local training: the function does that work itself.
 void check_what_a_visit_does(const RunConfig& run, const std::string& visit, const ConfigSource& source) {
     const auto refuse = [&](const std::string& key, const std::string& problem) {
         throw source.error(key, fmt::format("{} {}", visit, problem));

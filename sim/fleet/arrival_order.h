@@ -26,7 +26,7 @@ struct ExpectedArrival {
 
 using Expected = std::vector<ExpectedArrival>;
 
-/// Where a round is when it ranks arrivals.
+/// The progress of a round when it ranks arrivals.
 struct Turn {
     std::int64_t round = 0;   // from 0
     std::size_t arrived = 0;  // flights that have arrived in it

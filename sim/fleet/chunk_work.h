@@ -53,7 +53,7 @@ public:
                                                                const clients::Objective& objective, double deadline_s,
                                                                std::uint64_t most_steps);
 
-    /// What the sampler asks each of these clients for (ascending ids, at most options.most_measured), of the global model, in their
+    /// The sampler's measure of the global model on each of these clients (ascending ids, at most options.most_measured), in their
     /// order. A client's pass takes as long as at most `most_steps` local steps, and may take `deadline_s`. Throws as Fleet::evaluate.
     std::vector<double> measure(const ServerState& server, const clients::DatasetMap& data,
                                 const std::vector<std::uint32_t>& clients, double deadline_s, std::uint64_t most_steps);

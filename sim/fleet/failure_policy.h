@@ -71,7 +71,7 @@ public:
     void tell(const clients::ClientFailure& failure, FailureAction action);
     [[noreturn]] void abort(clients::ClientFailure failure);
 
-    /// Sets who is told of failures; nobody at first.
+    /// Sets the receiver of failures; none at first.
     void on_failure(FailureListener listener) { listener_ = std::move(listener); }
     const FailureCounts& counts() const { return counts_; }
     void restore(const FailureCounts& counts) { counts_ = counts; }

@@ -15,7 +15,7 @@ public:
     FaultSchedule(std::vector<FaultConfig> faults, std::uint64_t seed) : faults_(std::move(faults)), seed_(seed) {}
 
     /// The first matching fault of the list; nullptr if there is none. `round` from 0, `attempt` from 1; `repeat`: how often
-    /// the client had been sent in that round before. only_by_name: items without a client do not mean this one.
+    /// the client had been sent in that round before. only_by_name: skips faults that name no client.
     /// Order: rates are drawn from stream (seed, Faults, round, client), with the repeat's seed, so that no draw depends on the
     /// machine.
     const FaultConfig* at(std::uint32_t round, std::uint32_t client_id, std::uint32_t repeat, std::int64_t attempt,

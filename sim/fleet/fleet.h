@@ -1,6 +1,6 @@
 // The worker processes and their traffic with the coordinator: tasks out, updates back. The round loop speaks to the fleet in
-// rounds; shared memory, bells and processes end here. The fleet itself only decides which arrivals end a wait. Its parts, each
-// of which knows only those before it:
+// rounds; shared memory, bells and processes end here. The fleet itself only decides which arrivals end a wait. Its parts; each
+// knows only those before it:
 //
 //   workforce       the workers that are left                 board       which slot or chunk has which cell
 //   failure_policy  the config's word on failures             order       which flights arrive first
@@ -119,8 +119,8 @@ public:
     }
     std::vector<clients::EvaluationSums> evaluate_personalized(const ServerState& server, const clients::Objective& objective);
 
-    /// What the sampler asks for (SamplerSpec::measure), of the published global model on the training examples of each of these
-    /// clients, at most FleetOptions::most_measured, in their order (ascending ids); empty where that is not finite. Simulated time advances
+    /// The sampler's measure (SamplerSpec::measure) of the published global model on the training examples of each of these clients, at
+    /// most FleetOptions::most_measured, in their order (ascending ids); empty if it is not finite. Simulated time advances
     /// to the answer of the slowest, and the next barrier's traffic includes what they are sent. Call it before pull_down, when
     /// nobody is in flight. Waits, and throws, as evaluate().
     std::vector<std::optional<double>> measure(ServerState& server, const Cohort& clients);
@@ -131,7 +131,7 @@ public:
         if (options_.ranks->is_alone()) workforce_.throw_if_interrupted();
     }
 
-    /// Sets who is told of failures; nobody at first.
+    /// Sets the receiver of failures; none at first.
     void on_failure(FailureListener listener) { policy_.on_failure(std::move(listener)); }
     const FailureCounts& failure_counts() const { return policy_.counts(); }
     void restore(const FailureCounts& counts) { policy_.restore(counts); }

@@ -1,4 +1,4 @@
-// The flights and their slots: handed out, put on the board, sent on for another step, left behind, released. Waits for nobody;
+// The flights and their slots: handed out, put on the board, sent on for another step, left behind, released. It never waits;
 // fleet.h does.
 #pragma once
 

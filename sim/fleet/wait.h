@@ -10,7 +10,7 @@
 
 namespace fedhive::sim {
 
-/// What a wait waits for: `quorum` of `cells`.
+/// The end of a wait: `quorum` of `cells` are done.
 struct Awaited {
     std::vector<std::size_t> cells;
     std::size_t quorum = 0;  // of `cells`

@@ -39,7 +39,7 @@ public:
     std::uint64_t bytes_to(const ServerState& server, std::uint32_t client_id) const {
         return server.sent ? server.sent->bytes_to(client_id, options_.sent_bytes) : options_.model_bytes;
     }
-    /// What a candidate is sent and sends: a model, and its measure.
+    /// A candidate's traffic: the model down, its measure up.
     Traffic traffic_to_measure(const ServerState& server, std::uint32_t client_id) const {
         return {bytes_to(server, client_id), sizeof(double)};
     }

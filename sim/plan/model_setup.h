@@ -30,7 +30,7 @@ struct ModelSetup {
     aggregation::Layout frozen;      // of the frozen parameters
     clients::LocalPart local_part;   // the part of the layout that is each client's own
     aggregation::Memories memories;  // beside the model, those that clients keep among them
-    aggregation::Layout travels;     // of an arena region: the model, and the memories that travel behind it
+    aggregation::Layout travels;     // of an arena region: the model, and the memories that are sent after it
     clients::Cut cut;                // mode split
 
     /// The config's model for such data. Needs no data, only their shape. Throws ConfigError, before the parameters exist, if

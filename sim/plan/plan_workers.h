@@ -1,4 +1,4 @@
-// What each worker is told before its first task.
+// The plan that each worker gets before its first task.
 #pragma once
 
 #include "clients/trainers/worker_plan.h"

@@ -97,7 +97,7 @@ void check_recorded_arrivals(const Experiment& run, const LoadedConfig& loaded) 
         throw loaded.source->error(
             "arrivals", fmt::format("{} records {} rounds, but the run has {}; use a log with at least that number of rounds",
                                     config.arrivals.string(), recorded, config.rounds));
-    // Whom such a sampler sends is known only when the rounds before have been trained.
+    // A sampler that learns chooses clients only after the rounds before have been trained.
     if (sampler_spec(config.sampling.name).learns) return;
     OnTheirWay on_their_way(run);
     for (std::int64_t round = run.server.state.round; round < config.rounds; ++round) {

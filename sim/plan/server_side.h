@@ -62,12 +62,12 @@ struct ServerSide {
     /// region that they got.
     void keep_states(const Arrivals& arrived, aggregation::ConstParamSpan sent);
 
-    /// Call behind keep_states(): each accepted client's memories that the server mixes. sent: the region that they got.
+    /// Call after keep_states(): each accepted client's memories that the server mixes. sent: the region that they got.
     void mix(const Arrivals& arrived, aggregation::ConstParamSpan sent, const TakeProducts& products, const Combine& combine) {
         if (mixing.any()) mixing.mix(arrived, state.round, sent, weighing, products, combine, client_states);
     }
 
-    /// `mean` with the noise that is missing (missing_noise.h), and that of a tree (tree_noise.h). Where a tree begins, the moments
+    /// `mean` plus the missing noise (missing_noise.h) and the noise of a tree (tree_noise.h). In the first round of a tree the moments
     /// of the server's optimiser become 0.
     aggregation::Aggregate noised(const aggregation::Aggregate& mean, const Arrivals& arrived);
 

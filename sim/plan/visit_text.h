@@ -1,4 +1,4 @@
-// strategy.visit on its way to the workers: the file's text in a segment that they inherit, so that a change of the file changes nothing.
+// The text of strategy.visit in a segment that the workers inherit, so that a later change of the file has no effect.
 #pragma once
 
 #include "aggregation/memory/shared_segment.h"

@@ -54,8 +54,8 @@ double log_bracket(double l, double order) {
     return bracket > 0.0 ? std::log(bracket) : kNothing;
 }
 
-/// Where the integrand of A - 1 is not negligible, ascending and apart. It lies between 0 and α. Up to z = 1 it is a sum of normal
-/// densities around 0, 1 and α, but for a factor of at most 2^α, and a gap that is left out holds at most exp(-55) of it.
+/// Disjoint intervals, ascending, outside of which the integrand of A - 1 is negligible. It is largest between 0 and α. Up to z = 1 it is
+/// a sum of normal densities around 0, 1 and α, times at most 2^α; a gap that is left out holds at most exp(-55) of it.
 std::vector<std::pair<double, double>> ranges(double z, double order) {
     if (z > 1.0) return {{-kReach * z, order + kReach * z}};
     std::vector<std::pair<double, double>> found;

@@ -37,7 +37,7 @@ public:
     bool has_extra_row() const { return extra_ != aggregation::ExtraRow::None; }
 
     /// Replaces the model's part of each attacker's update, in its slot if this rank trained it, and its update_norm. What a
-    /// strategy sends behind the update stays, as does all of a round without attackers or without honest updates.
+    /// strategy sends after the update stays, as does all of a round without attackers or without honest updates.
     ///
     /// Shapes   one client a slot.
     /// Process  the coordinator, between the barrier and the weighing; with several ranks, all of them.

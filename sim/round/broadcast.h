@@ -29,8 +29,8 @@ public:
 
     bool any() const { return !chain_.empty(); }
 
-    /// Writes the round's model to server.sent, unless it is there. Memories behind the model are copied. Call it before anybody is
-    /// sent the round's model, when nobody trains.
+    /// Writes the round's model to server.sent, unless it is there. Memories after the model are copied. Call it when no client trains,
+    /// before the first client of the round is sent the model.
     ///
     /// Order    keyed by (seed, round): same bits on every rank and after a resume.
     /// Memory   two vectors of [P], from the first call on.

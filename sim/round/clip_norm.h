@@ -26,7 +26,7 @@ public:
     double first() const { return step_ ? step_->numbers[0] : 0.0; }
 
     /// C exp(-η (b̃ - γ)) with b̃ = (Σ b_k + σ_b z) / n: b_k is 1 if accepted client k's update was within C, n their number, z
-    /// standard normal. C where nobody was accepted.
+    /// standard normal. C if no client was accepted.
     ///
     /// Order    keyed by (seed, round): same bits on every rank and after a resume.
     double next(double norm, const Arrivals& arrived, std::int64_t round) const;

@@ -1,5 +1,5 @@
-// The rows that a rule takes inner products of: a part of each update's slot, and, for a rule that asks, the sum of the client's earlier
-// updates added to it.
+// The rows of a rule's inner products: a part of each update's slot, plus, for a rule with `histories`, the sum of the client's earlier
+// updates.
 #pragma once
 
 #include "aggregation/memory/param_span.h"
@@ -10,12 +10,12 @@
 
 namespace fedhive::sim {
 
-/// Of what. Updates: of the model's part. Method: of the vector that the method names (products_of), or else of the same.
+/// The part of a slot. Updates: the model's. Method: the memory that the method names (products_of); without one, the model's.
 enum class ProductsOf { Updates, Method };
 
 struct ProductRows {
-    std::vector<std::uint32_t> clients{};             // whose sums are added; none: nothing is
-    std::vector<aggregation::ConstParamSpan> sums{};  // h_k in host memory; empty: 0, or with another rank
+    std::vector<std::uint32_t> clients{};             // clients whose sums h_k are added; may be empty
+    std::vector<aggregation::ConstParamSpan> sums{};  // h_k in host memory; empty: 0, or another rank has it
     std::size_t first = 0, columns = 0;               // floats of a slot
 
     bool adds_histories() const { return !clients.empty(); }

@@ -1,4 +1,4 @@
-// A rule of the user's, in Python, as an aggregator. The coordinator starts one process for it, which sees the updates where they are.
+// A user's rule in Python as an aggregator. The coordinator starts one process for it, which maps the memory of the updates.
 //
 //   coordinator                                     python3 -m fedhive.rule FILE --serve
 //     weigh()    notes who sent the updates

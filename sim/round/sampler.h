@@ -18,8 +18,8 @@ std::unique_ptr<Sampler> make_sampler(const RunConfig& run, const clients::Share
 /// The most clients that are asked for a measure at a time; 0 for a sampler that never asks.
 std::uint64_t most_measured(const RunConfig& run, std::uint64_t num_clients);
 
-/// At most `count` of the clients that are available at now_s and not `busy` (ascending ids). If nobody is busy and nobody
-/// whom the sampler asks is available, now_s advances to the next time somebody is; throws Fault if that is never.
+/// At most `count` of the clients that are available at now_s and not `busy` (ascending ids). If no client is busy and
+/// none that the sampler asks is available, now_s advances to the next time that one is; throws Fault if there is none.
 /// ask: how clients tell their measure; empty if they cannot.
 /// Cost: the sampler's; grows with the number of clients if now_s advances.
 Cohort sample_idle(Sampler& sampler, std::uint64_t num_clients, const Cohort& busy, std::size_t count, const Stream& stream,

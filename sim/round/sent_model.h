@@ -1,4 +1,4 @@
-// What clients are sent where the server compresses its model (broadcast.h).
+// The model and the bytes that clients are sent if the server compresses its model (broadcast.h).
 #pragma once
 
 #include <algorithm>
@@ -22,8 +22,8 @@ struct SentModel {
 
     bool by_changes() const { return !heard.empty(); }
 
-    /// What brings the client from what it has to this round's model: with changes, those of all rounds since, or the whole model if
-    /// that is less. A client that has this round's counts as one round behind.
+    /// Bytes that bring the client to this round's model: with changes, those of all rounds since its last one, or the whole model if
+    /// that is less. A client that already has this round's model counts as one round behind.
     std::uint64_t bytes_to(std::uint32_t client, const ModelBytes& bytes) const {
         if (!by_changes()) return bytes.each + bytes.beside;
         if (heard.at(client) == 0) return bytes.whole + bytes.beside;

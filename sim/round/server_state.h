@@ -19,7 +19,7 @@
 namespace fedhive::sim {
 
 struct ServerState {
-    /// taken: a global region that never holds a model; beside: the memories, some behind the model.
+    /// taken: a global region that never holds a model; beside: the memories, some after the model.
     explicit ServerState(const aggregation::Arena& memory, std::optional<std::uint32_t> taken = {},
                          const aggregation::Memories& beside = {})
         : arena(memory), memories(beside), readers(memory.geometry().num_globals, 0) {
@@ -41,7 +41,7 @@ struct ServerState {
     std::vector<InFlight> in_flight;
     std::string sampler;  // Sampler::state()
 
-    /// The published region: the model, and the memories behind it.
+    /// The published region: the model, and the memories after it.
     aggregation::ParamSpan region() const { return arena.global(global_index); }
     aggregation::ParamSpan model() const { return memories.of(region(), aggregation::kModel); }
 

@@ -18,7 +18,7 @@ struct SlotPlan {
     std::uint64_t most = 1;     // most clients of a slot, a power of two, at least `least`
     std::uint64_t workers = 1;  // a slot takes (clients left) / (parts * workers), as a power of two in [least, most]
     std::uint64_t parts = 2;    // 2: half of a worker's share; 1: all of it
-    std::uint64_t root = 0;     // slots behind the cohort's: 1 if the server's root client trains beside it
+    std::uint64_t root = 0;     // slots after the cohort's: 1 if the server's root client trains beside it
 
     /// Every slot has `clients_per_slot` clients.
     static SlotPlan even(std::uint64_t clients_per_slot) { return {clients_per_slot, clients_per_slot}; }

@@ -1,4 +1,4 @@
-// Weights at the barrier: what a strategy's weight rule makes of the updates that have arrived, before they are combined.
+// Weights at the barrier: a strategy's weight rule weighs the updates that have arrived, before they are combined.
 #pragma once
 
 #include "aggregation/cohort/aggregator_catalog.h"
@@ -43,7 +43,7 @@ public:
              std::uint64_t seed = 0);
 
     /// The updates with the rule's coefficients as scales and weights, without those of coefficient 0; the last aggregate comes
-    /// behind them if the rule keeps it. Without a rule: the updates as they arrived. With groups, the rule weighs their means;
+    /// after them if the rule keeps it. Without a rule: the updates as they arrived. With groups, the rule weighs their means;
     /// an aggregator that combines them column by column is told the groups and gets the updates as they arrived. Throws Fault
     /// for a coefficient that is not finite.
     /// sent: the region that the clients got.

@@ -44,7 +44,7 @@ nlohmann::json read_manifest(const fs::path& folder) {
     return manifest;
 }
 
-/// What a resumed run needs of it.
+/// The parts of the manifest that a resumed run needs.
 struct Before {
     std::string exit_status;
     std::string data_fingerprint;

@@ -176,7 +176,7 @@ std::string describe_privacy(const Experiment& run) {
                        mechanism.multiplier, describe_count(run), who);
 }
 
-/// What each update costs a client by itself, towards the server, too; a line a step.
+/// The privacy cost of one update under steps that hide it even from the server; a line for each step.
 std::string describe_local_privacy(const Experiment& run) {
     std::string lines;
     const std::uint64_t values = run.model.layout.without(run.model.local_part.names()).num_values();

@@ -1,4 +1,4 @@
-// The clients that can be asked at a time: neither in training nor away.
+// The clients that can be asked at a given time: idle and available.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,8 @@ using AskMeasure = std::function<std::vector<std::optional<double>>(const Cohort
 
 class Candidates {
 public:
-    /// Of the clients 0 to num_clients - 1, those that are not `busy` (ascending ids) and of whom is_there(client) holds.
-    /// is_there: empty if everybody is there. ask: empty if none of them can be asked for a measure.
+    /// Of the clients 0 to num_clients - 1, those that are not `busy` (ascending ids) and available, is_there(client).
+    /// is_there: empty if all are available. ask: empty if none of them can be asked for a measure.
     explicit Candidates(std::uint64_t num_clients, Cohort busy = {}, std::function<bool(std::uint32_t)> is_there = {},
                         AskMeasure ask = {});
 
@@ -40,7 +40,7 @@ public:
     /// Takes as long as a pass of these clients over their examples. Throws Fault if nobody can be asked.
     std::vector<std::optional<double>> measured(const Cohort& clients) const;
 
-    /// The index-th client that is not busy, there or not; index < num_idle(). Cost: log(busy clients).
+    /// The index-th client that is not busy, available or not; index < num_idle(). Cost: log(busy clients).
     std::uint32_t idle(std::uint32_t index) const;
 
 private:

@@ -24,7 +24,7 @@ namespace {
 
 constexpr double kInfiniteLoss = std::numeric_limits<double>::infinity();
 
-/// Which losses decide: of their last training, as reported, or of the present model, measured.
+/// The losses that decide: those that clients reported from their last training, or those measured of the present model.
 enum class Losses { Reported, Measured };
 constexpr auto all_words(Losses) { return std::array{"reported", "measured"}; }
 

@@ -30,7 +30,7 @@ public:
     /// number: at most what is there.
     void take(std::size_t index, std::uint64_t number) { add(index, ~number + 1); }
 
-    /// The index whose numbers begin at or before `place` and end behind it; place < total().
+    /// The index whose numbers begin at or before `place` and end after it; place < total().
     std::size_t at(std::uint64_t place) const {
         std::size_t index = 0;
         for (std::size_t step = std::bit_floor(tree_.size() - 1); step > 0; step /= 2) {

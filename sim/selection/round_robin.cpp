@@ -1,4 +1,4 @@
-// Clients in turn, by id: a cohort begins behind the last one, and the first client follows the last. Who cannot be asked in its
+// Clients in turn, by id: a cohort begins after the last one, and the first client follows the last. A client that cannot be asked in its
 // turn is passed over until the next one.
 #include "sim/selection/sampler.h"
 

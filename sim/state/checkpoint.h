@@ -37,7 +37,7 @@ namespace fedhive::sim {
 
 inline constexpr int kCheckpointFormat = 4;
 
-/// What the last bits of results depend on, besides the config.
+/// The environment that the last bits of results depend on, besides the config.
 struct BitsEnvironment {
     std::string libtorch;
     std::string cpu_capability;

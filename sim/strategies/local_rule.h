@@ -23,9 +23,9 @@ struct LocalRuleSpec {
     aggregation::formulas::MethodFormulas (*formulas)(const Values& values) = nullptr;
     /// A term that engines know by themselves; null: none.
     void (*set_objective)(clients::Objective& objective, const Values& values) = nullptr;
-    /// Why clients and server have to go by the same update, with its source; empty: a chain may change what is sent.
+    /// Why clients and server need the same update, with its source; empty: a chain may change the update that is sent.
     std::string goes_by_one_update{};
-    /// What clients send beside their updates, with its source; empty: nothing.
+    /// A description of what clients send beside their updates, with its source; empty: nothing.
     std::string sends_beside{};
     /// True if the clients' state follows from their steps by plain SGD; null: it never does.
     bool (*state_of_steps)(const Values& values) = nullptr;

@@ -1,9 +1,9 @@
-// Which runs of a sweep start now, where, and with how many workers: a pure function of free resources, running and waiting
-// runs.
+// Chooses the runs of a sweep that start now, their hosts and their workers: a pure function of free resources, running and
+// waiting runs.
 //
 // Hosts: waiting runs are dealt in turn, to hosts with the most free cores first; a run that does not fit its host is offered
 // to the others. Cores: a run takes workers × threads. With more runs left than cores, each gets one worker; the last runs
-// share the free cores. Memory: what running runs may still grow is reserved. Jobs: that many runs at once, whatever the cores.
+// share the free cores. Memory: the memory that running runs may still take is reserved. Jobs: `jobs` runs at once, however many cores there are.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The folder of a sweep: paths of its files, its lock, and what its runs have left in their folders.
+// The folder of a sweep: paths of its files, its lock, and the state of its runs' folders.
 #pragma once
 
 #include "sim/record/run_lock.h"
@@ -51,7 +51,7 @@ const clients::Metric* read_metric(const std::filesystem::path& run);
 Qualities read_qualities(const std::filesystem::path& run, std::int64_t round);
 std::int64_t count_rounds(const std::filesystem::path& run);
 
-/// What to run: a new run, one from its checkpoint, or one in place of a run with another config.
+/// One run to start: a new one, one from its checkpoint, or one that replaces a run with another config.
 struct RunOrder {
     std::filesystem::path sweep;
     std::string id;

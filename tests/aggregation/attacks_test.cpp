@@ -18,7 +18,7 @@ using testing::Floats;
 
 namespace {
 
-/// What every attacker sends, from the coefficients and the rows in double.
+/// The vector that every attacker sends, from the coefficients and the rows in double.
 class Sent {
 public:
     Sent(const std::string& name, const Values& values) : spec_(attack_spec(name)), values_(completed(values, spec_.keys)) {}

@@ -33,7 +33,7 @@ struct Round {
     double ended_s = 0.0;
 };
 
-/// Two hundred devices by Zipf's law, of which `cohort` are on their way.
+/// Two hundred devices by Zipf's law; `cohort` of them are in flight.
 LoadedConfig config(std::size_t clients, std::size_t cohort, std::size_t quorum, const std::string& at_end = "drop") {
     const testing::TemporaryFolder folder;
     const auto file = folder.path() / "buffered.yaml";
@@ -151,7 +151,7 @@ TEST_SUITE("BufferedRounds") {
     }
 
     TEST_CASE("MeanStalenessIsOthersOnTheirWayOverTheBuffer") {
-        // Between its sending and its arrival a client is overtaken by M - 1 others on average, K of which make a step.
+        // Between its sending and its arrival M - 1 others arrive on average; each K of them make a step.
         CHECK(mean_staleness(simulated(config(200, 10, 10)), 10) == doctest::Approx(0.9).epsilon(0.1));
         CHECK(mean_staleness(simulated(config(200, 12, 8)), 10) == doctest::Approx(11.0 / 8.0).epsilon(0.1));
         CHECK(mean_staleness(simulated(config(4, 4, 4)), 10) == doctest::Approx(0.75).epsilon(0.1));

@@ -83,7 +83,7 @@ std::string bits_with(const Options& options) {
     return bits_of(run);
 }
 
-/// Whatever kills, retries, workers and where records lie: the same bits, for a run that goes on as well, and for a client that is
+/// The same bits with any kills, retries, number of workers and place of the records, for a resumed run, and for a client that is
 /// trained once more.
 void same_bits_whoever_trains(const Options& options) {
     Finished run(set(options + Options{"workers=3"}));
@@ -126,7 +126,7 @@ TEST_SUITE("MemoriesRun") {
                 std::vector<double> mean = sum_of(records, 0, kTrainable);
                 for (double& value : mean) value /= 13.0;
                 check_near(known_to_the_server(run, 3, "model.c."), mean);
-                // What a client has for itself is not corrected, and nothing of it waits to be sent.
+                // A client's own part is not corrected, and none of it waits to be sent.
                 CHECK(all_zero(sum_of(records, kHeadsAt, kTrainable - kHeadsAt)));
                 if (three) CHECK(all_zero(sum_of(records, kTrainable + kHeadsAt, kTrainable - kHeadsAt)));
                 if (three) CHECK_FALSE(all_zero(sum_of(records, kTrainable, kHeadsAt)));
@@ -191,7 +191,7 @@ TEST_SUITE("MemoriesRun") {
         content.replace(digits, 64, hash.hex_digest());
         std::ofstream(file, std::ios::binary) << content;
         run.refuses(set({"rounds=5"}),
-                    {"the memories of clients differ: contral ", " in the checkpoint, " + record + " in this fedhive"});
+                    {"the memories of clients differ: g_l ", " in the checkpoint, " + record + " in this fedhive"});
         Finished one(set(kPlain + Options{"strategy={name: feddyn}"}));
         CHECK(sim::read_checkpoint(sim::checkpoint_path(one.out(), 3)).checkpoint.record.empty());
     }

@@ -110,9 +110,10 @@ TEST_SUITE("NumberMemories") {
     TEST_CASE("WhatIsNoNumberIsRefusedBeforeTheRun") {
         for (const auto& [text, says] : std::vector<std::pair<std::string, std::string>>{
                  {"memories:\n - {name: a, owner: visit, up: true, shape: number}\ngradient: g\n",
-                  "method.yaml:2: memory 'a': a number of a visit is a report; allowed with shape: number: server, client"},
+                  "method.yaml:2: memory 'a': a number that a visit sends is a report; allowed with shape: number: server, "
+                  "client"},
                  {"memories:\n - {name: a, owner: client, shape: number, first: w_t}\ngradient: g\n",
-                  "method.yaml:2: memory 'a': first: 'w_t'; a number begins as a formula of keys"},
+                  "method.yaml:2: memory 'a': first: 'w_t'; with shape: number, allowed: a number, or a formula of keys"},
                  {"memories: [{name: a, owner: client, shape: number}]\ngradient: [g = g, a = 1]\n",
                   "method.yaml:2: gradient: "},
                  {"memories: [{name: a, owner: client, shape: number}]\nend: a = w\n", "method.yaml:2: end: "},
@@ -122,7 +123,7 @@ TEST_SUITE("NumberMemories") {
                  {"answer: cross_entropy(logits, y) * logits\n", "method.yaml:1: answer: 'y' has no value here"},
                  {"cohort: by_3 = k.n\nserver: w = w + u\n", "method.yaml:1: cohort: sets 'by_3', but not 'by_2'"},
                  {"products_of: u\ngradient: g\n",
-                  "method.yaml:1: products_of: 'u' is no memory of the model's shape that comes up"},
+                  "method.yaml:1: products_of: 'u' is not a memory of the model's shape with up: true"},
                  {"also_at: {sent: w_t}\nanswer: logits\n", "method.yaml:1: also_at: 'sent' is never read"}}) {
             CAPTURE(text);
             const MethodFile method(text);

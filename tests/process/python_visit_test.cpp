@@ -238,7 +238,7 @@ TEST_SUITE("PythonVisit") {
         check("def visit(weights)\n", "own.py:3: SyntaxError");
         check("import nothing_of_that_name\n", "own.py:3: ModuleNotFoundError");
         check("MEMORY = {'m': 'vector'}\n" + good, "MEMORY['m'] is 'vector'; allowed: model, classes, scalar");
-        check("MEMORY = {'control': 'model'}\n" + good, "MEMORY: 'control' is no name of a memory");
+        check("MEMORY = {'control': 'model'}\n" + good, "MEMORY: 'control' is not a name for a memory");
         check("MEMORY = ['m']\n" + good, "MEMORY is ['m']; allowed: a dict");
         check(good, "has changed since", {"strategy.visit_sha256=00"});
         check(good, "local rule 'prox' of strategy 'fedprox' would do nothing", {"strategy.name=fedprox"});

@@ -151,7 +151,7 @@ END
     says "did you mean 'ended'?"
 }
 
-# Bash's completions for these words, the last of which is unfinished.
+# Bash's completions for these words; the last one is unfinished.
 complete_words() {
     COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
     _fedhive

@@ -24,7 +24,7 @@
 
 namespace fedhive::testing {
 
-/// What stands for the parts of a message that differ between runs and machines: text, and the word in its place.
+/// Parts of a message that differ between runs and machines: the text, and the word that replaces it.
 using Masks = std::vector<std::pair<std::string, std::string>>;
 
 /// `text` with the masks applied in their order; then folders of tests become {folder}, the source folder
@@ -102,7 +102,7 @@ std::string message_of(Call call) {
 /// That `actual`, masked, is the entry `name` of this test case in tests/golden/messages/`area`.txt.
 #define CHECK_MESSAGE_IS(area, name, actual) ::fedhive::testing::check_message_is(__FILE__, __LINE__, area, name, actual)
 
-/// That an expression throws an `error` whose text has `part`, such as a file, a line or a key, and is the next entry without a name.
+/// Checks that an expression throws an `error` whose text has `part`, such as a file, a line or a key, and is the next entry without a name.
 #define CHECK_THROWN_MESSAGE(area, part, error, ...)                         \
     ::fedhive::testing::check_thrown_message(__FILE__, __LINE__, area, part, \
                                              ::fedhive::testing::message_of<error>([&] { static_cast<void>(__VA_ARGS__); }))

@@ -98,7 +98,7 @@ MAY_PRINT = re.compile(r"^sim/app/(cli|commands|main|doctor)|^sim/run/(reporter|
 
 
 def level_of(name):
-    """Of the room that a file of a floor lies in, from 0; None where there is no such room."""
+    """The level, from 0, of the room that holds a floor's file; None if no room holds it."""
     floor, room = name.split("/")[:2]
     return next((level for level, rooms in enumerate(ROOMS[floor]) if room in rooms), None)
 

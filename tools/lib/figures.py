@@ -274,7 +274,7 @@ def code_of(root):
 
 
 def manifest_of(root, file):
-    """That of the file's folder, or of the nearest one above it."""
+    """The manifest of the file's folder, or of the nearest folder above it."""
     for folder in (root / file).parents:
         if (folder / "manifest.json").is_file():
             return json.loads((folder / "manifest.json").read_text(encoding="utf-8"))

@@ -37,7 +37,7 @@ find_peers_torch() {
     return 1
 }
 
-# Refers to what lies in the folder of PyTorch, so that .deps/peers alone is to be searched for modules.
+# Links the contents of PyTorch's folder, so that Python searches .deps/peers alone for modules.
 link_torch() {
     local entry
     for entry in "$1"/torch "$1"/torchgen "$1"/functorch "$1"/torch-*.dist-info; do

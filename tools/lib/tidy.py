@@ -90,13 +90,13 @@ def compile_flags(tree):
 
 
 def sources(tree, name):
-    """What is compiled when this file is: itself, or what a unity build put together in it."""
+    """The sources that this file compiles: itself, or those that a unity build includes in it."""
     if not UNITY.search(name):
         return [name]
     return [os.path.relpath(target, tree.root) for target in re.findall(r'^#include "(.*)"', (tree.root / name).read_text(), flags=re.MULTILINE)]
 
 
-# What other builds leave out, in whole or in part. Those of a line are compiled as one, since LibTorch's headers are most of the work; the two
+# Files that other builds leave out, in whole or in part. Those of a line are compiled as one, since LibTorch's headers are most of the work; the two
 # tests use the same names.
 CUDA_ONLY = (("clients/engine/recorded_step.cpp", "clients/trainers/libtorch_info.cpp", "tests/bench/ideal_gpu.cpp",
               "tests/clients/engine/recorded_step_test.cpp"),
@@ -207,7 +207,7 @@ def findings(tree, everything):
         ran, clean = lint(name)
         if clean:
             return True
-        # What does not compile makes the checks report nonsense about everything after it.
+        # Code that does not compile makes the checks report nonsense about everything after it.
         errors = [line for line in ran.stdout.splitlines() if "[clang-diagnostic-error" in line]
         found.append("\n".join(errors).replace(str(tree.root) + "/", "") or ran.stdout.replace(str(tree.root) + "/", "").strip() or ran.stderr.strip())
         return False

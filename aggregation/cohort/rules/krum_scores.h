@@ -9,7 +9,8 @@
 
 namespace fedhive::aggregation {
 
-/// score(i) = Σ |u_i − u_j|² over the n − f − 2 rows j of `rows` closest to i, at least one; rows: [n] different rows.
+/// score(i) = Σ |u_i − u_j|² over the n − f − 2 rows j closest to i, at least one, with f = byzantine; i and j are in `rows`, [n]
+/// different rows of the products.
 ///
 /// Source   Blanchard et al. 2017 (arXiv:1703.02757), section 3.
 std::vector<double> krum_scores(const InnerProducts& products, std::span<const std::size_t> rows, std::size_t byzantine);

@@ -39,7 +39,7 @@ struct DeviceLayer {
     LayerKind kind = LayerKind::Linear;
     Append append = nullptr;
 
-    /// What blocks lack for a layer of that kind; empty: nothing. Null: they compute all that the host does.
+    /// Names what blocks cannot compute of such a layer; empty: nothing. Null: they compute all that the host does.
     std::string_view (*lacks)(const PlannedLayer& layer) = nullptr;
 };
 const LayerTable<DeviceLayer>& device_layers();
@@ -219,7 +219,7 @@ std::uint64_t bytes_of(std::uint32_t floats) { return (std::uint64_t{floats} + 3
 
 std::uint64_t row_bytes(const Network& network) { return std::uint64_t{network.row} * sizeof(float) + sizeof(RowOutcome); }
 
-/// What blocks lack for the first layer that they cannot compute, also in residuals: "batch_norm on a GPU (layer 1)"; empty: nothing.
+/// The first layer that blocks cannot compute, also in residuals, and why: "batch_norm on a GPU (layer 1)"; empty: they compute all.
 std::string first_lack(const Layers& layers) {
     for (const PlannedLayer& layer : layers) {
         const DeviceLayer* line = device_layers().find(layer.kind);

@@ -1,4 +1,4 @@
-// Batch norm over the pixels of a whole batch, or over its examples where features lie in a row, with a fused ReLU.
+// Batch norm over the pixels of a whole batch, or over its examples for flat features, with a fused ReLU.
 //
 //   y = (x − mean) / sqrt(variance + ε) · weight + bias, per channel
 //

@@ -31,7 +31,7 @@ public:
     /// Writes the weights' gradient, or steps them if the pass has a descent; after input_gradient(). Nothing for frozen ones.
     void weight_gradient(const Pass& pass, const float* x, const float* y_gradient, std::size_t rows);
 
-    /// What weight_gradient() steps.
+    /// Appends the parameters that weight_gradient() updates itself.
     void fused_parameters(std::vector<Range>& ranges) const;
 
 private:

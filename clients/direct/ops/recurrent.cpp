@@ -206,7 +206,7 @@ public:
 private:
     std::size_t of_example() const { return positions_ * ways_ * hidden_; }
 
-    /// Whether values are dropped behind a level.
+    /// Whether dropout acts on the outputs of a level.
     bool drops(const Pass& pass, std::size_t level) const {
         return drop_.p > 0.0 && pass.training && level + 1 < levels_.size();
     }
@@ -217,7 +217,7 @@ private:
         drop_values(pass, x, y, rows.count * of_example(), of_level, rows.first * of_example());
     }
 
-    /// Where example r's state after the last step of a way begins, among all positions'.
+    /// Offset, among the states of all positions, of example r's state after the last step of direction `way`.
     std::size_t last_of(std::size_t r, std::size_t way) const {
         return r * of_example() + (way == 0 ? positions_ - 1 : 0) * ways_ * hidden_ + way * hidden_;
     }

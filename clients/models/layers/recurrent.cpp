@@ -6,7 +6,7 @@
 //   i, f, g, o = W_ih x_t + b_ih + W_hh h_(t-1) + b_hh           c_t = σ(f) c_(t-1) + σ(i) tanh(g)
 //                                                                h_t = σ(o) tanh(c_t)
 //
-// gru    gated recurrent unit (Cho et al. 2014, arXiv:1406.1078), as nn.GRU, with the reset gate behind the product:
+// gru    gated recurrent unit (Cho et al. 2014, arXiv:1406.1078), as nn.GRU, with the reset gate after the product:
 //
 //   r, z, n = W_ih x_t + b_ih                                    h_t = (1 − σ(z + z')) n' + σ(z + z') h_(t-1)
 //   r', z', m = W_hh h_(t-1) + b_hh                              n' = tanh(n + σ(r + r') m)

@@ -1,4 +1,4 @@
-// The loss of one target that is a class, whichever it is: a line for each. For host and device. C++17.
+// The loss of one target that is a class, by its kind; a line for each kind. For host and device. C++17.
 #pragma once
 
 #include "clients/tasks/losses/cross_entropy.h"

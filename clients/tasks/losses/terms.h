@@ -14,12 +14,12 @@ struct LossTerms {
     LossKind kind = LossKind::CrossEntropy;  // SquaredError if and only if the targets are numbers
     float smoothing = 0.0F;                  // cross-entropy: label smoothing, in [0, 1)
     float gamma = 0.0F;                      // focal, >= 0
-    const float* class_weights = nullptr;    // [classes], >= 0, in the memory of who computes; null: all are 1
+    const float* class_weights = nullptr;    // [classes], >= 0, in the memory that the kernel reads; null: all are 1
 
     FEDHIVE_HOST_DEVICE float weight_of(std::uint32_t label) const {
         return class_weights == nullptr ? 1.0F : class_weights[label];
     }
-    /// What a target adds to the denominator of a batch's mean loss.
+    /// A target's share of the denominator of a batch's mean loss.
     FEDHIVE_HOST_DEVICE float share_of(std::uint32_t label) const {
         return kind == LossKind::CrossEntropy ? weight_of(label) : 1.0F;
     }

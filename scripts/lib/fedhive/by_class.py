@@ -27,13 +27,13 @@ def shape(operation, arguments):
     """Returns the shape of an operation on values by class, as Symbol.shape. Raises MethodError if they do not fit."""
     spoken = ", ".join(a.spoken() for a in arguments)
     if operation in OF_VECTORS:
-        fail(f"fh.{operation} of {spoken}: a memory by class is computed element by element; there is no number of all its elements")
+        fail(f"fh.{operation} of {spoken}: formulas of a memory by class go element by element; no function takes all of it")
     if operation == "%":
-        fail("% is of numbers, not of values by class")
+        fail("% takes numbers, not values by class")
     if operation == "^" and arguments[1].is_vector:
-        fail(f"a power whose exponent is {arguments[1].spoken()}: an exponent is a number. fh.exp takes vectors.")
+        fail(f"the exponent of a power is {arguments[1].spoken()}; it must be a number. fh.exp takes vectors.")
     kinds = {a.is_vector for a in arguments if a.is_vector}
     tables = kinds - {SHAPES["classes"]}
     if True in kinds or len(tables) > 1:
-        fail(f"{operation} of {spoken}: values by class meet numbers, and values by class of their own shape")
+        fail(f"{operation} of {spoken}: values by class go with numbers, and with values by class of the same shape")
     return any(a.per_client for a in arguments), tables.pop() if tables else SHAPES["classes"]

@@ -39,9 +39,9 @@ class Declarations:
     def declare(self, name):
         """Takes a name. Raises MethodError if it is none, or somebody has it."""
         if not isinstance(name, str) or not NAME.fullmatch(name) or len(name) > MOST_LETTERS:
-            fail(f"{name!r} is not a name: a letter of English or _, then letters, digits and _ are allowed, {MOST_LETTERS} at most")
+            fail(f"{name!r} is not a name; allowed: an English letter or _, then letters, digits and _, {MOST_LETTERS} at most")
         if name in GIVEN:
-            fail(f"'{name}' is a name that fedhive gives; choose another")
+            fail(f"'{name}' is a name of fedhive's own; choose another")
         if name in self.lines:
             fail(f"'{name}' is declared twice, first in line {self.lines[name]}")
         self.lines[name] = user_line()
@@ -51,22 +51,22 @@ class Declarations:
         self.declare(name)
         for what, number in {"default": default, **bounds}.items():
             if number is not None and not is_finite_number(number):
-                fail(f"key '{name}': {what}={number!r} is no finite number")
+                fail(f"key '{name}': {what}={number!r} is not a finite number")
         for one, other in (("least", "above"), ("most", "below")):
             if bounds[one] is not None and bounds[other] is not None:
-                fail(f"key '{name}': {one}={bounds[one]} and {other}={bounds[other]}; give one of them")
+                fail(f"key '{name}': {one}={bounds[one]} and {other}={bounds[other]} are both given; give one of them")
         keeps = {"least": lambda bound: default >= bound, "above": lambda bound: default > bound,
                  "most": lambda bound: default <= bound, "below": lambda bound: default < bound}
         for what, bound in bounds.items():
             if bound is not None and not keeps[what](bound):
-                fail(f"key '{name}': its default {default} breaks {what}={bound}")
+                fail(f"key '{name}': its default {default} is outside {what}={bound}")
         if integer and default != int(default):
-            fail(f"key '{name}': its default {default} is no whole number, and integer=True")
+            fail(f"key '{name}': its default {default} is not a whole number, but integer=True")
         if static:
             self.constants[name] = default
             return default
         if not isinstance(doc, str):
-            fail(f"key '{name}': doc={doc!r} is no text")
+            fail(f"key '{name}': doc={doc!r} is not a string")
         self.keys[name] = _without_empty(name=name, default=default, **bounds, integer=bool(integer), doc=doc)
         return self.value(name, False)
 
@@ -76,9 +76,9 @@ class Declarations:
         if of not in _OWNERS:
             fail(unknown(f"memory '{name}': owner", str(of), _OWNERS))
         if up and of != "visit":
-            fail(f"memory '{name}': what comes up is a memory of='visit'; a memory of the {of} stays there")
+            fail(f"memory '{name}': up=True is for a memory of='visit'; a memory of='{of}' is not sent up")
         if down and of != "server":
-            fail(f"memory '{name}': only what the server keeps goes down, not a memory of='{of}'")
+            fail(f"memory '{name}': down=True is for a memory of='server'; a memory of='{of}' is not sent down")
         first = self.first_value(name, first)
         if first == "w_t" and of == "server":
             fail(f"memory '{name}': first=\"w_t\" is for a memory of='client' or of='visit', not of='{of}'")
@@ -89,8 +89,8 @@ class Declarations:
         elif shape != "model":
             self._check_by_class(name, shape, of, first, down, up)
         elif first not in (0, "w_t", "drawn") and (of != "server" or down):
-            fail(f"memory '{name}': first={first} is for a memory of='server' that does not go down, or for a number; others begin as 0, a client's "
-                 "or a visit's also as \"w_t\", and the server's also as \"drawn\"")
+            fail(f"memory '{name}': first={first} is for a number, or for a memory of='server' without down=True. Other memories begin as 0; "
+                 "those of a client or a visit may have first=\"w_t\", those of the server first=\"drawn\"")
         self.memories[name] = {"name": name, "owner": of, "first": first,
                                **_without_empty(down=bool(down), up=bool(up), shape="" if shape == "model" else shape)}
         return self.value(name, self.shape_of(name))
@@ -99,16 +99,16 @@ class Declarations:
         if shape not in SHAPES:
             fail(unknown(f"memory '{name}': shape", str(shape), ("model", *SHAPES, "number")))
         if of == "server" and not down or of == "visit" and not up:
-            fail(f"memory '{name}': shape=\"{shape}\" of='{of}' travels: add {'down' if of == 'server' else 'up'}=True")
+            fail(f"memory '{name}': shape=\"{shape}\" of='{of}' must be sent; add {'down' if of == 'server' else 'up'}=True")
         if first != 0:
-            fail(f"memory '{name}': first={first}; one by class begins as 0")
+            fail(f"memory '{name}': first={first} is not allowed; a memory by class begins as 0")
 
     def _check_number(self, name, of, first):
         """Returns whether it goes down: the server's does. Raises MethodError."""
         if of == "visit":
-            fail(f"memory '{name}': a number of a visit is a report: fh.report('{name}')")
+            fail(f"memory '{name}': a number that a visit sends is a report; write fh.report('{name}')")
         if first in ("w_t", "drawn"):
-            fail(f"memory '{name}': first=\"{first}\"; a number begins as a number, or as a formula of keys")
+            fail(f"memory '{name}': first=\"{first}\" is not allowed for shape=\"number\"; allowed: a number, or a formula of keys")
         return of == "server"
 
     def shape_of(self, name):
@@ -141,16 +141,16 @@ class Declarations:
         """Declares a number that a client sends beside its update."""
         self.declare(name)
         if not isinstance(doc, str):
-            fail(f"report '{name}': doc={doc!r} is no text")
+            fail(f"report '{name}': doc={doc!r} is not a string")
         self.reports[name] = _without_empty(name=name, doc=doc)
         return self.value(name, False)
 
     def add_function(self, place, function):
         """Takes a function for a place. Raises MethodError if there is one already."""
         if not inspect.isfunction(function):
-            fail(f"@fh.{place} stands before a function, not before {function!r}")
+            fail(f"@fh.{place} decorates {function!r}; it decorates functions only")
         if place in self.functions:
-            fail(f"two functions @fh.{place}: '{self.functions[place].__name__}' and '{function.__name__}'", function.__code__.co_firstlineno)
+            fail(f"two functions have @fh.{place}: '{self.functions[place].__name__}' and '{function.__name__}'", function.__code__.co_firstlineno)
         self.functions[place] = function
         return function
 
@@ -213,7 +213,7 @@ class Cohort:
         if name in known:
             return self._file.cohort_value(name, known[name])
         if name in self._file.memories:
-            fail(f"k.{name}: memory '{name}' does not come up; declare a memory of='visit' with up=True, and return it from @fh.end")
+            fail(f"k.{name}: memory '{name}' is not sent up; declare a memory of='visit' with up=True, and return it from @fh.end")
         return fail(unknown("k's", name, [*known, "count"]))
 
     def __iter__(self):
@@ -268,9 +268,9 @@ def report(name, doc=""):
 def _decorator(place, function, options):
     file = current()
     if "python" in options:
-        fail(f"@fh.{place}(python=True): not yet in a method file")
+        fail(f"@fh.{place}(python=True) is not supported; strategy.rule takes a Python function over the updates")
     if options:
-        fail(f"@fh.{place} takes no options, not {', '.join(options)}")
+        fail(f"@fh.{place} takes no such option: {', '.join(options)}")
     if function is not None:
         return file.add_function(place, function)
     return lambda later: file.add_function(place, later)
@@ -282,14 +282,14 @@ def gradient(function=None, **options):
 
 
 def after(function=None, **options):
-    """Marks the function that changes the model behind each local step: it returns w, or {"w": w, memory of a client or a visit: its value now}."""
+    """Marks the function that changes the model after each local step: it returns w, or {"w": w, memory of a client or a visit: its value now}."""
     return _decorator("after", function, options)
 
 
 def second(function=None, batch="same", **options):
     """Marks the function that says where a step's second gradient, g_2, is taken: it returns w_2. batch: "same", or "next", the next step's."""
     if batch not in ("same", "next"):
-        fail(f"@fh.second(batch={batch!r}): allowed are \"same\" and \"next\"")
+        fail(f"@fh.second(batch={batch!r}): allowed: \"same\", \"next\"")
     current().second_batch = "" if batch == "same" else batch
     return _decorator("second", function, options)
 
@@ -312,10 +312,10 @@ def loss(function=None, also_at=None, **options):
 def _other_models(place, also_at):
     file = current()
     if also_at is not None and not isinstance(also_at, dict):
-        fail(f"@fh.{place}: also_at={also_at!r}; it is a dict {{name: \"w_t\", \"w_0\" or a memory}}")
+        fail(f"@fh.{place}: also_at={also_at!r}; allowed: a dict {{name: \"w_t\", \"w_0\" or a memory}}")
     for name, at in (also_at or {}).items():
         if name in file.also_at and file.also_at[name] is not at and file.also_at[name] != at:
-            fail(f"@fh.{place}: also_at names '{name}', which another function has for another vector; choose another name")
+            fail(f"@fh.{place}: also_at names '{name}', which another function uses for another vector; choose another name")
         file.also_at[name] = at
 
 
@@ -328,7 +328,7 @@ def measure(function=None, also_at=None, **options):
 
 
 def answer(function=None, also_at=None, **options):
-    """Marks the function that gives a client's own answer to an example, a number for each class as logits have it, from out, which is at
+    """Marks the function that gives a client's own answer to an example, a number for each class, as in logits, from out, which is at
     @fh.judge's model, and numbers. also_at: as of @fh.loss."""
     _other_models("answer", also_at)
     return _decorator("answer", function, options)

@@ -13,7 +13,7 @@ MOST_DEEP = 64      # operations of one line, one in the other
 MOST_BYTES = 4096   # of all formulas of a file
 MOST_LETTERS = 16   # of a declared name
 MOST_SUMS = 8       # over the cohort, by different weights
-FURTHER = tuple(f"by_{i}" for i in range(2, MOST_SUMS + 1))  # the weights behind the first
+FURTHER = tuple(f"by_{i}" for i in range(2, MOST_SUMS + 1))  # the weights after the first
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 ELEMENTWISE = {"sqrt": 1, "abs": 1, "sign": 1, "exp": 1, "log": 1, "tanh": 1, "sigmoid": 1, "relu": 1, "floor": 1,

@@ -48,7 +48,7 @@ class _RowTrace:
         vectors = [*MODELS, *(m for m in self._file.at_client() if self._file.is_model(m))]
         text = at.value if isinstance(at, Symbol) and at.operation == "name" else at
         if not isinstance(name, str) or not NAME.fullmatch(name) or name in (*NAMES, "out"):
-            fail(f"{self._at}: also_at names {name!r}, which is no new name", self._line)
+            fail(f"{self._at}: also_at names {name!r}, which is not a free name; choose another", self._line)
         if not isinstance(text, str) or text not in vectors:
             fail(unknown(f"{self._at}: also_at={{\"{name}\": …}}: the vector", text if isinstance(text, str) else repr(text), vectors), self._line)
         return text
@@ -59,7 +59,7 @@ class _RowTrace:
     def _check_declared(self):
         for name in (*NAMES, "out", *self.also_at):
             if name in self._file.lines:
-                fail(f"'{name}' is declared here, and is what {self._at} reads; choose another name", self._file.lines[name])
+                fail(f"'{name}' is declared here, but in {self._at} it means something else; choose another name", self._file.lines[name])
 
     def _argument(self, name):
         parts = {part: self._values[f"{name}.{part}"] for part in ("logits", "z")} if name in self.also_at else \
@@ -79,7 +79,7 @@ class _RowTrace:
         if self._file.is_by_class(name):
             self._file.refuse_name(name, self.place, "argument", line)
         if name in self._file.memories or name in MODELS:
-            fail(f"{self._at}'s argument '{name}' is a vector of the model's shape; what the model at it gives for an example has a name by "
+            fail(f"{self._at} cannot read '{name}', a vector of the model's shape; to read what the model answers there, name it: "
                  f"@fh.{self.place}(also_at={{\"NAME\": {name if name in self._file.memories else repr(name)}}})", line)
         return fail(unknown(f"{self._at}'s argument", name, ["out", *(n for n in ("y", "counts") if n in self.known), *self.also_at, *self._by_class, *numbers]), line)
 
@@ -88,7 +88,7 @@ class _RowTrace:
         names = {leaf.value for leaf in leaves(value) if leaf.operation == "name"}
         known = {*self._values, *PLACES[self.place].numbers, *self._file.keys, *self._numbers}
         for name in sorted(names - known):
-            fail(f"{self._at} reads '{name}', which belongs to another function; it has out, {'' if self.place == 'answer' else 'y, counts, '}what also_at names, "
+            fail(f"{self._at} reads '{name}', an argument of another function; allowed: out, {'' if self.place == 'answer' else 'y, counts, '}names of also_at, "
                  f"keys and {', '.join([*self._by_class, *self._numbers, *PLACES[self.place].numbers])}", line)
         self.read |= {name.split(".")[0] for name in names if "." in name}
         return names
@@ -105,14 +105,14 @@ class LossTrace(_RowTrace):
 
     def _checked(self, returned):
         if isinstance(returned, (dict, tuple, list, Answers)):
-            fail(f"@fh.loss returns the loss of an example, one number, not a {type(returned).__name__}", self._line)
+            fail(f"@fh.loss returns a {type(returned).__name__}; return one number, the loss of an example", self._line)
         value = self._file.symbols.lift(returned)
         line = (not value.is_leaf and value.line) or self._line
         if value.per_client or value.is_vector not in (False, "row"):
-            fail(f"loss = {value.spoken()}: the loss is a number for each example, as fh.cross_entropy, fh.sum, fh.mean and fh.dot give it", line)
+            fail(f"loss = {value.spoken()}: the loss must be a number for each example; fh.cross_entropy, fh.sum, fh.mean and fh.dot give one", line)
         names = self._check_names(value, line)
         if not names & {"logits", "z"}:
-            fail("@fh.loss reads neither out.logits nor out.z, so that no step changes it", line)
+            fail("@fh.loss reads neither out.logits nor out.z, so it has no gradient; read one of them", line)
         return {"loss": value}
 
 
@@ -124,18 +124,18 @@ class AnswerTrace(_RowTrace):
 
     def _checked(self, returned):
         if isinstance(returned, (dict, tuple, list, Answers)):
-            fail(f"@fh.answer returns a number for each class, as out.logits is, not a {type(returned).__name__}", self._line)
+            fail(f"@fh.answer returns a {type(returned).__name__}; return a number for each class, such as out.logits", self._line)
         value = self._file.symbols.lift(returned)
         line = (not value.is_leaf and value.line) or self._line
         refuse_batch(value, self._at, line)
         if value.is_vector != CLASSES:
-            fail(f"answer = {value.spoken()}: an answer is a number for each class, as out.logits and fh.softmax give it", line)
+            fail(f"answer = {value.spoken()}: an answer must be a number for each class, such as out.logits or fh.softmax(out.logits)", line)
         self._check_names(value, line)
         return {"answer": value}
 
 
 class MeasureTrace(_RowTrace):
-    """What a client measures of its examples. Its targets are memories by class that come up, and numbers that clients keep."""
+    """Traces @fh.measure. Its targets are memories by class with up=True, and clients' numbers."""
 
     place = "measure"
 
@@ -143,15 +143,15 @@ class MeasureTrace(_RowTrace):
         own = [name for name in self._file.memories_of("client") if self._file.is_number(name)]
         allowed = [name for name in self._file.sent_up() if self._file.is_by_class(name)] + own
         if not isinstance(returned, dict) or not returned:
-            fail("@fh.measure returns a dict {memory by class that comes up, or a client's number: value of an example}", self._line)
+            fail("@fh.measure returns no dict; return {memory by class with up=True, or a client's number: value of an example}", self._line)
         results = {}
         for given, value in returned.items():
             name = given.value if isinstance(given, Symbol) and given.operation == "name" else given
             if name in self._file.memories and name not in allowed:
-                fail(f"@fh.measure returns '{name}', which is no memory by class that comes up, and no number of a client: declare it with of='visit', up=True and a "
-                     "shape, or of='client' and shape=\"number\"", self._line)
+                fail(f"@fh.measure returns '{name}', which is neither a memory by class with up=True nor a client's number; declare it with of='visit', up=True and a "
+                     "shape, or with of='client' and shape=\"number\"", self._line)
             if name not in allowed:
-                fail(unknown("what @fh.measure returns:", str(name), allowed), self._line)
+                fail(unknown("@fh.measure's result", str(name), allowed), self._line)
             results[name] = self._of_example(name, self._file.symbols.lift(value))
         return results
 
@@ -159,8 +159,8 @@ class MeasureTrace(_RowTrace):
         line, shape = (not value.is_leaf and value.line) or self._line, self._file.memories[name]["shape"]
         refuse_batch(value, self._at, line)
         if value.is_vector != SUMMANDS[shape]:
-            fail(f"{name} = {value.spoken()}: a memory of shape=\"{shape}\" is the sum of {SPOKEN[SUMMANDS[shape]]}. "
-                 "How many examples of each class there are, @fh.end reads as counts.", line)
+            fail(f"{name} = {value.spoken()}: a memory of shape=\"{shape}\" sums {SPOKEN[SUMMANDS[shape]]}. "
+                 "@fh.end reads the number of examples of each class as counts.", line)
         if not self._check_names(value, line) & {"logits", "z"} and not self.read:
-            fail(f"{name} = {value.spoken()}: it reads neither logits nor z of a model", line)
+            fail(f"{name} = {value.spoken()}: it reads neither logits nor z of a model; read one of them", line)
         return value

@@ -1,7 +1,7 @@
 """Makes formulas of the server and of the cohort from what @fh.server, @fh.cohort and @fh.weight return; and so of @fh.mix.
 
 @fh.server speaks of clients' vectors, as fh.sum(p * k.u); the box says "weight = p" of the cohort, and the server reads u, the sum by these
-weights. Where a server has sums by several weights, the others are "by_2 = q", and by_2.u is their sum; so are those beside the argument u, which
+weights. If a server has sums by several weights, the others are "by_2 = q", and by_2.u is their sum; so are those beside the argument u, which
 is the sum by the run's weights.
 """
 from . import products
@@ -38,7 +38,7 @@ class Lowering:
         equal = self._build("/", self._symbols.number(1), self._symbols.name("received"))
         for name, _, e in self._weights.values():
             if name != "weight":
-                fail(f"'{short_text(e)}': all sums over the cohort in @fh.mix have the same weights", e.line)
+                fail(f"'{short_text(e)}': all sums over the cohort in @fh.mix must have the same weights", e.line)
         weight = self.cohort.get("weight", equal)
         return {**self.cohort, "weight": products.without_sums(self._symbols, weight)}
 
@@ -86,8 +86,8 @@ class Lowering:
         readable = self._file.readable("cohort")
         for leaf in leaves(e):
             if leaf.operation == "name" and not leaf.value.startswith("k.") and leaf.value not in readable:
-                fail(f"'{short_text(e)}' reads '{leaf.value}', which is not known where clients are weighed: k.…, {', '.join(sorted(readable))} "
-                     "are. Write it outside of fh.sum and fh.mean.", e.line)
+                fail(f"'{short_text(e)}' reads '{leaf.value}', which no weight of clients may read; allowed: k.…, {', '.join(sorted(readable))}. "
+                     "Write it outside of fh.sum and fh.mean.", e.line)
 
     def _aggregate(self, e):
         """Returns fh.sum or fh.mean of clients' vectors by the names of their aggregates, and notes the weights."""
@@ -123,8 +123,8 @@ class Lowering:
             one = self._symbols.number(1)
             return {v: right if c is None and e.operation == "*" else self._build(e.operation, one if c is None else c, right)
                     for v, c in self._terms(left, whole).items()}
-        return fail(f"'{short_text(whole)}': over the cohort there are sums of numbers times k.u, or times what else comes up, as "
-                    f"fh.sum(k.n * k.u). '{short_text(e)}' is none. Compute it in @fh.end and send it as a memory of='visit', up=True.", whole.line)
+        return fail(f"'{short_text(whole)}': a sum over the cohort is of numbers times k.u, or times a memory with up=True, such as "
+                    f"fh.sum(k.n * k.u). '{short_text(e)}' is not. Compute it in @fh.end and send it as a memory of='visit', up=True.", whole.line)
 
     def _both(self, operation, left, right):
         one, terms = self._symbols.number(1), dict(left)
@@ -145,6 +145,6 @@ class Lowering:
         if key not in self._weights:
             count = len(self._weights) + 1
             if count > MOST_SUMS:
-                fail(f"'{short_text(e)}': sums over the cohort by more than {MOST_SUMS} different weights", e.line)
+                fail(f"'{short_text(e)}': the sums over the cohort have more than {MOST_SUMS} different weights", e.line)
             self._weights[key] = "weight" if count == 1 else f"by_{count}", weight, e
         return self._weights[key][0]

@@ -65,7 +65,7 @@ class _Box:
         for place, results in in_steps:
             self.file.check_read_in_steps(place, results)
         if "second" in self.lines and "g_2" not in self.readers:
-            fail("@fh.second says where g_2 is taken, and no @fh.gradient reads g_2", self.file.line_of(self.file.functions["second"]))
+            fail("@fh.second says where g_2 is taken, but no @fh.gradient reads g_2; read it there or remove @fh.second", self.file.line_of(self.file.functions["second"]))
         for place, kind in (("loss", LossTrace), ("answer", AnswerTrace)):
             if place in self.file.functions:
                 self.of_examples(kind(self.file))
@@ -79,7 +79,7 @@ class _Box:
         formulas = [line for lines in self.lines.values() for line in lines] + [str(memory["first"]) for memory in memories]
         size = len("\n".join(formulas).encode())
         if size > MOST_BYTES:
-            fail(f"the text of its formulas takes {size} bytes; {MOST_BYTES} are allowed. Loops over constants repeat their formulas: fewer steps.")
+            fail(f"its formulas have {size} bytes; allowed: {MOST_BYTES}. Loops over constants are unrolled; use fewer steps.")
         box = {"version": BOX_VERSION, "method": Path(self.file.path).stem, "doc": _doc(self.file.tree, source),
                "weighting": "uniform" if self.uniform else "", "keys": list(self.file.keys.values()), "memories": memories,
                "reports": list(self.file.reports.values()), "second_batch": self.file.second_batch, "products_of": "" if self.file.products_of == "u" else self.file.products_of, "also_at": self.also_at, "losses_at": self.file.losses_at,
@@ -108,7 +108,7 @@ class _Box:
                 if place == "cohort":
                     self.file.numbers = {name: e for name, e in results[place].items() if name != "weight"}
         if "weight" in results.get("cohort", {}) and "weight" in results:
-            fail("@fh.cohort returns 'weight', and there is @fh.weight; one of them gives it", self.file.line_of(self.file.functions["weight"]))
+            fail("@fh.cohort and @fh.weight both return the weight; only one of them may", self.file.line_of(self.file.functions["weight"]))
         lowering = Lowering(self.file, results, hints)
         self.uniform = lowering.is_uniform
         self.file.numbers = {name: e for name, e in lowering.cohort.items() if name != "weight" and name not in FURTHER}
@@ -120,7 +120,7 @@ class _Box:
             lowering = Lowering(self.file, {"server": results}, hints)
             for name in results:
                 if name in self.given:
-                    fail(f"memory '{name}' is given by @fh.mix and by its client's visit; one of them gives it", self.file.line_of(self.file.functions["mix"]))
+                    fail(f"@fh.mix and the client's visit both return memory '{name}'; only one of them may", self.file.line_of(self.file.functions["mix"]))
             self.put("peers", lowering.peers(), hints)
             self.put("mix", lowering.server, lowering.server_hints())
 
@@ -145,29 +145,29 @@ class _Box:
             if name not in self.given:
                 place = "server" if memory["owner"] == "server" else "gradient" if memory["owner"] == "visit" and not memory.get("up") else "end"
                 place += " or @fh.measure" if self.file.is_by_class(name) and memory.get("up") else ""
-                fail(f"memory '{name}' is never given a value: return {{{name}: …}} from @fh.{place}", line)
+                fail(f"memory '{name}' never gets a value; return {{{name}: …}} from @fh.{place}", line)
             if not self.readers.get(name, set()) - {name}:
-                fail(f"memory '{name}' is never read, except for its own next value; nothing depends on it", line)
+                fail(f"memory '{name}' is read for its own next value at most, so nothing depends on it; read it or remove it", line)
             if memory.get("down") and not self.file.is_number(name) and name not in self.at_client:
-                fail(f"memory '{name}' goes down, and no function of the client reads it: leave out down=True", line)
+                fail(f"memory '{name}' goes down, but no function of the client reads it; leave out down=True", line)
 
     def check_others(self):
         """Raises MethodError for a report that nothing gives, and for a key or a number of the cohort that nothing reads."""
         for name in self.file.reports:
             if name not in self.given:
-                fail(f"report '{name}' is never given a value: return {{{name}: …}} from @fh.end", self.file.lines[name])
+                fail(f"report '{name}' never gets a value; return {{{name}: …}} from @fh.end", self.file.lines[name])
         for name in self.file.also_at:
             if name not in self.also_at:
-                fail(f"also_at names '{name}', and nothing reads {name}.logits or {name}.z", self.file.line_of_also_at(name))
+                fail(f"also_at names '{name}', but nothing reads {name}.logits or {name}.z", self.file.line_of_also_at(name))
         for name in self.file.losses_at:
             if name not in self.readers:
-                fail(f"'{name}', the loss at {self.file.losses_at[name]}, is never read", self.file.lines[name])
+                fail(f"'{name}', the loss at {self.file.losses_at[name]}, is never read; read it or remove it", self.file.lines[name])
         for name in self.file.keys:
             if name not in self.readers and name not in self.file.in_first_values:
-                fail(f"key '{name}' is never read", self.file.lines[name])
+                fail(f"key '{name}' is never read; read it or remove it", self.file.lines[name])
         for name in self.file.numbers:
             if "server" not in self.lines or name not in self.readers:
-                fail(f"@fh.cohort gives '{name}', which @fh.server never reads", self.file.line_of(self.file.functions["cohort"]))
+                fail(f"@fh.cohort returns '{name}', but @fh.server never reads it", self.file.line_of(self.file.functions["cohort"]))
 
 
 def _doc(tree, source):
@@ -186,7 +186,7 @@ def _doc(tree, source):
 
 
 def main(arguments):
-    """Prints the box of the file that the command line names, or writes it to the file behind --out. Returns the exit status."""
+    """Prints the box of the file that the command line names, or writes it to the file after --out. Returns the exit status."""
     to_file = len(arguments) == 3 and arguments[1] == "--out"
     if not (len(arguments) == 1 or to_file) or arguments[0].startswith("-"):
         asked = arguments in (["-h"], ["--help"])

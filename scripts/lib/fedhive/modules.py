@@ -143,7 +143,7 @@ class Model(nn.Module):
         return module
 
     def forward(self, x):
-        """x: [B, …], an example's shape behind. Returns the last layer's output."""
+        """x: [B, …], then an example's shape. Returns the last layer's output."""
         return _run(self._steps, x)
 
 

@@ -84,7 +84,7 @@ def write_text(folder: Path, name: str, suffix: str, text: str) -> Path:
 def arrays_of(data: Sequence[Any]) -> dict[str, Any]:
     """Returns x, y, x_test and y_test as arrays that the program reads: in C order, of the machine's byte order, without objects.
 
-    Raises ConfigError for what is no such array, other lengths, labels from 1; ImportError without NumPy. What a closer look at the values finds,
+    Raises ConfigError for other arrays, other lengths, labels from 1; ImportError without NumPy. What a closer look at the values finds,
     such as NaN, the program says.
     """
     numpy = _numpy("data")

@@ -69,7 +69,7 @@ def _taken(e):
     """Returns the vector's name, whose products the file takes from now on. Raises MethodError if it takes another's."""
     file, name = current(), e.value[2:]
     if file.products_of not in ("", name):
-        fail(f"products of k.{name} and of k.{file.products_of}: a file takes those of one vector")
+        fail(f"inner products of k.{name} and of k.{file.products_of}; a file may take those of one vector only")
     file.products_of = name
     return e.value
 
@@ -78,7 +78,7 @@ def _scaled(symbols, e, of):
     """Returns x of a vector times a number, or divided by one."""
     vector, number = e.arguments if e.arguments[0].is_vector else reversed(e.arguments)
     if e.operation == "/" and number is e.arguments[0]:
-        fail(f"'{short_text(e)}' divides by a vector of clients", e.line)
+        fail(f"'{short_text(e)}' divides by a vector of clients; divide by a number", e.line)
     x = _coefficients(symbols, vector, of)
     return number if e.operation == "*" and x is symbols.number(1) else symbols.build(e.operation, x, number)
 
@@ -99,5 +99,5 @@ def _coefficients(symbols, e, of=None):
         return build(e.operation, *(_coefficients(symbols, a, of) for a in e.arguments))
     if e.operation in ("*", "/") and not all(a.is_vector for a in e.arguments):
         return _scaled(symbols, e, of)
-    return fail(f"products of {of or 'k.u'} and '{short_text(e)}': they are of sums over the cohort of one vector, as fh.mean(k.u) or "
-                "fh.sum(k.n * k.u), and of no other. Compute it in @fh.end and send a report.", e.line)
+    return fail(f"inner products of {of or 'k.u'} and '{short_text(e)}'; allowed: with a sum over the cohort of the same vector, such as fh.mean(k.u) or "
+                "fh.sum(k.n * k.u). Compute others in @fh.end and send a report.", e.line)

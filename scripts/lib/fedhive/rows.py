@@ -27,31 +27,31 @@ def shape(operation, arguments):
     spoken = f"fh.{operation} of {', '.join(a.spoken() for a in arguments)}"
     for a in arguments:
         if a.per_client or a.is_vector is True:
-            fail(f"{a.spoken()} in the loss of an example. It reads out, y, counts, keys and numbers; what a model at another vector gives, "
-                 "@fh.loss(also_at={\"sent\": \"w_t\"}) names.")
+            fail(f"{a.spoken()} in the loss of an example; allowed: out, y, counts, keys and numbers. "
+                 "@fh.loss(also_at={\"sent\": \"w_t\"}) names what a model at another vector answers.")
     kinds = [a.is_vector for a in arguments]
     if any(kind in ROWS for kind in kinds):
         return _of_table(operation, arguments, kinds, spoken)
     if operation == "one_hot" or operation in ("pick", "cross_entropy"):
         label = arguments[-1]
         if label.operation != "name" or label.value != LABEL or (operation != "one_hot" and kinds[0] != CLASSES):
-            fail(f"{spoken}: it takes {'' if operation == 'one_hot' else 'a number for each class, as out.logits, and '}the label y")
+            fail(f"{spoken}: it takes {'' if operation == 'one_hot' else 'a number for each class, such as out.logits, and '}the label y")
         return CLASSES if operation == "one_hot" else ROW
     if operation == "batch_mean":
         return kinds[0]
     if operation in OF_VECTOR:
         for a in arguments:
             if a.is_vector not in (CLASSES, FEATURES):
-                fail(f"{spoken}: it is of a vector, as out.logits or out.z")
+                fail(f"{spoken}: it takes a vector, out.logits or out.z")
         if len(set(kinds)) > 1:
-            fail(f"{spoken}: its vectors are of one kind")
+            fail(f"{spoken}: its vectors must be of the same kind")
         return kinds[0] if operation in ("softmax", "log_softmax") else ROW
     if CLASSES in kinds and FEATURES in kinds:
-        fail(f"{operation} of {', '.join(a.spoken() for a in arguments)}: fh.sum, fh.mean or fh.dot make one number of a vector")
+        fail(f"{operation} of {', '.join(a.spoken() for a in arguments)}: their shapes differ; fh.sum, fh.mean or fh.dot make one number of a vector")
     if operation == "%":
-        fail("% is of numbers, not of an example's values")
+        fail("% takes numbers, not an example's values")
     if operation == "^" and kinds[1]:
-        fail(f"a power whose exponent is {arguments[1].spoken()}: an exponent is a number. fh.exp takes vectors.")
+        fail(f"the exponent of a power is {arguments[1].spoken()}; it must be a number. fh.exp takes vectors.")
     return CLASSES if CLASSES in kinds else FEATURES if FEATURES in kinds else ROW if ROW in kinds else False
 
 
@@ -62,14 +62,14 @@ def _of_table(operation, arguments, kinds, spoken):
     if operation in ("dot", "cos") and kinds[0] in (CLASSES, FEATURES) and ROWS.get(kinds[1]) == kinds[0] or operation == "norm":
         return CLASSES
     spoken = spoken if operation.isidentifier() else spoken.removeprefix("fh.")
-    return fail(f"{spoken}: a table P by class has P[y], its row of the label, and, for all its rows, fh.dot(out.z, P), fh.cos(out.z, P) and fh.norm(P); "
-                "logits meet a table of logits")
+    return fail(f"{spoken}: of a table P by class, allowed: P[y], the label's row, and for all rows fh.dot(out.z, P), fh.cos(out.z, P) and fh.norm(P); "
+                "out.logits goes with a table of logits")
 
 
 def refuse_batch(value, at, line):
     """Raises MethodError where a value needs other examples of the batch."""
     if value.operation in OVER_BATCH:
-        fail(f"fh.{value.operation} in {at}: it is over the examples of a batch, in @fh.loss", value.line or line)
+        fail(f"fh.{value.operation} in {at}: it goes over the examples of a batch; allowed in @fh.loss", value.line or line)
     for argument in value.arguments:
         refuse_batch(argument, at, line)
 
@@ -95,4 +95,4 @@ class Answers:
 def refuse_elsewhere(operation, arguments):
     """Raises MethodError for a function of examples on other values."""
     if operation in ROW_FUNCTIONS and any(a.is_vector or a.per_client for a in arguments) or operation in ROW_FUNCTIONS - {"log_sigmoid"}:
-        fail(f"fh.{operation} of {', '.join(a.spoken() for a in arguments)}: it is of out.logits and out.z, in @fh.loss")
+        fail(f"fh.{operation} of {', '.join(a.spoken() for a in arguments)}: it takes out.logits or out.z; allowed in @fh.loss")

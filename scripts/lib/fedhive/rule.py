@@ -19,8 +19,8 @@ from types import SimpleNamespace
 try:
     import numpy as np
 except ModuleNotFoundError:
-    sys.exit(f"{sys.executable} has no NumPy, as whose arrays a rule gets the updates; install it (pip install numpy), or name another Python by "
-             "FEDHIVE_PYTHON")
+    sys.exit(f"{sys.executable} has no NumPy, and a rule gets the updates as NumPy arrays; install it (pip install numpy), or set FEDHIVE_PYTHON "
+             "to another Python")
 
 ARGUMENTS = ("updates", "clients", "state", "tensors", "round", "num_clients")
 
@@ -41,7 +41,7 @@ class Rule:
         exec(compile(Path(path).read_bytes(), self.path, "exec", dont_inherit=True), names)
         self._aggregate = names.get("aggregate")
         if not callable(self._aggregate):
-            raise Refused(f"{path}: no function `aggregate`; a rule is: def aggregate(updates, clients, state): return one update")
+            raise Refused(f"{path}: the file has no function `aggregate`; write def aggregate(updates, clients, state): …, which returns one update")
         self.arguments = list(inspect.signature(self._aggregate).parameters)
         line = self._aggregate.__code__.co_firstlineno if inspect.isfunction(self._aggregate) else 1
         for name in self.arguments:
@@ -63,7 +63,7 @@ class Rule:
             raise Refused(f"{self.path}: aggregate returns an array of shape {list(array.shape)}; one update has shape [{size}]")
         if not np.isfinite(array).all():
             first = int(np.flatnonzero(~np.isfinite(array))[0])
-            raise Refused(f"{self.path}: aggregate returns {array[first]} at position {first}; all numbers have to be finite")
+            raise Refused(f"{self.path}: aggregate returns {array[first]} at position {first}; all numbers must be finite")
         return array
 
     def state_text(self):
@@ -74,7 +74,7 @@ class Rule:
         for name, value in self.state.items():
             array = np.asarray(value)
             if not isinstance(name, str) or array.dtype.kind not in "biufU":
-                raise Refused(f"{self.path}: state[{name!r}] is {type(value).__name__}; a checkpoint keeps numbers, texts, and arrays of them, by text")
+                raise Refused(f"{self.path}: state[{name!r}] is {type(value).__name__}; allowed: numbers, strings and arrays of them, with a string as name")
             arrays[name] = array
         file = io.BytesIO()
         np.savez_compressed(file, **arrays)

@@ -50,12 +50,12 @@ class Symbol(Arithmetic):
         return f"'{short_text(self)}' ({shape_text(*self.shape)})"
 
     def _refuse(self, what, instead):
-        fail(f"{what}: {self.spoken()} is a symbol here, its value is known only during a run. {instead}")
+        fail(f"{what}: {self.spoken()} is a symbol here; its value is known only during a run. {instead}")
 
     def __bool__(self):
         self._refuse("`if`, `while`, `and`, `or`, `not`, max() or min() needs a value",
                      "Write fh.where(condition, then, otherwise), `*` for and, fh.maximum and fh.minimum. "
-                     "What is decided before the run is fh.key(…, static=True), a Python number.")
+                     "For a choice before the run, fh.key(…, static=True) gives a Python number.")
 
     def __float__(self):
         self._refuse("float() or a function of Python's math needs a value", ALLOWED)
@@ -63,7 +63,7 @@ class Symbol(Arithmetic):
     __int__ = __index__ = __complex__ = __float__
 
     def __iter__(self):
-        self._refuse("a loop needs values", "Formulas are elementwise; over the cohort there are fh.sum, fh.mean, fh.max, fh.softmax.")
+        self._refuse("a loop needs values", "Formulas are elementwise; for the cohort use fh.sum, fh.mean, fh.max, fh.softmax.")
 
     def __len__(self):
         self._refuse("len() needs a value", "The cohort's size is k.count.")
@@ -72,9 +72,9 @@ class Symbol(Arithmetic):
         if rows.is_row_kind(self.is_vector) and isinstance(index, Symbol) and index.value == rows.LABEL:
             return self.symbols.call("pick", self, index)
         if self.is_vector in rows.ROWS:
-            fail(f"{self.spoken()}: it is read by the label, as P[y], and whole by fh.dot(out.z, P), fh.cos(out.z, P) and fh.norm(P)")
+            fail(f"{self.spoken()}: its only index is the label: P[y]; fh.dot(out.z, P), fh.cos(out.z, P) and fh.norm(P) read all rows")
         if self.operation == "name" and isinstance(index, Symbol) and index.value == rows.LABEL:
-            fail(f"'{self.value}' is read by the label where it is an argument: def loss(…, {self.value}), then {self.value}[y]")
+            fail(f"'{self.value}' is no argument of the function, so it has no row of the label; write def loss(…, {self.value}), then {self.value}[y]")
         self._refuse("an index needs a value", "Formulas treat all elements of a vector alike. " + ALLOWED)
 
     def __setitem__(self, *_):
@@ -135,7 +135,7 @@ class Symbols:
         symbol = self._intern(operation, arguments, *shape)
         symbol.line = line or user_line() or symbol.line
         if symbol.depth > MOST_OPERATIONS_DEEP:
-            fail(f"more than {MOST_OPERATIONS_DEEP} operations, one in the other; a loop over constants repeats its formulas. Make it shorter.")
+            fail(f"more than {MOST_OPERATIONS_DEEP} nested operations; a loop over constants is unrolled. Use fewer steps.")
         return symbol
 
     def lift(self, value):
@@ -149,7 +149,7 @@ class Symbols:
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             fail(f"{' '.join(repr(value).split())[:60]} in a formula. Allowed are numbers, names, operators and fh's functions.")
         if not is_finite_number(value):
-            fail(f"{repr(value)[:40]} in a formula. Numbers have to be finite.")
+            fail(f"{repr(value)[:40]} in a formula. Numbers must be finite.")
         return self.number(value)
 
     def foreign(self, name, arguments):
@@ -159,7 +159,7 @@ class Symbols:
         if arguments is not None and function in PYTHON_FUNCTIONS + ["negative", *OPERATORS, *ROW_FUNCTIONS] and function != "clip":
             return self.call(function, *arguments)
         if name in PYTHON_FUNCTIONS:
-            fail(f"'{name}' of NumPy or PyTorch with arguments that a formula lacks: write fh.{name}(…). {ALLOWED}")
+            fail(f"'{name}' of NumPy or PyTorch has arguments that formulas do not know; write fh.{name}(…). {ALLOWED}")
         fail(unknown("NumPy or PyTorch on a traced value: function", name, PYTHON_FUNCTIONS))
 
     def _intern(self, operation, arguments, per_client, is_vector, value=None):
@@ -176,10 +176,10 @@ class Symbols:
         first, spoken = arguments[0], f"fh.{operation[:-2] if operation.endswith('_k') else operation} of "
         if operation in OVER_COHORT or operation in IN_COHORT:
             if not first.per_client:
-                fail(f"{spoken}{first.spoken()}: it is over the cohort, one value a client, as k.n or k.u")
+                fail(f"{spoken}{first.spoken()}: it takes one value for each client, such as k.n or k.u")
             if first.is_vector and operation not in ("sum_k", "mean_k"):
-                fail(f"{spoken}{first.spoken()}: it is over the cohort's numbers. Of vectors there are fh.sum and fh.mean; "
-                     "rules column by column are the run's (aggregator: median).")
+                fail(f"{spoken}{first.spoken()}: it takes one number for each client. Vectors have fh.sum and fh.mean; "
+                     "for a rule by column set the aggregator of the run (aggregator: median).")
             return operation in IN_COHORT, first.is_vector
         if operation in OF_PRODUCTS:
             if first.is_vector or (operation == "nearest_k" and first.per_client):
@@ -189,15 +189,15 @@ class Symbols:
             return by_class.shape(operation, arguments)
         if operation in OF_VECTORS:
             if operation == "threshold" and (arguments[1].is_vector or arguments[1].per_client):
-                fail(f"{spoken}…, {arguments[1].spoken()}: the share is a number")
+                fail(f"{spoken}…, {arguments[1].spoken()}: the share must be a number")
             for a in arguments[:1] if operation == "threshold" else arguments:
                 if not a.is_vector:
-                    over = "over the cohort (k.…) or over a vector's elements" if operation in ("sum", "mean") else "of vectors"
-                    fail(f"{spoken}{a.spoken()}: it is {over}")
+                    over = "numbers of the cohort (k.…) or a vector" if operation in ("sum", "mean") else "vectors"
+                    fail(f"{spoken}{a.spoken()}: it takes {over}")
                 if a.per_client:
-                    fail(f"{spoken}{a.spoken()}: of the cohort's vectors there are fh.norm(k.u), and fh.dot, fh.cos and fh.norm of k.u and a "
+                    fail(f"{spoken}{a.spoken()}: the cohort's vectors have only fh.norm(k.u), and fh.dot, fh.cos and fh.norm of k.u and a "
                          "sum over the cohort. Compute it in @fh.end and send a report.")
             return False, False
         if operation == "^" and arguments[1].is_vector:
-            fail(f"a power whose exponent is {arguments[1].spoken()}: an exponent is a number. fh.exp takes vectors.")
+            fail(f"the exponent of a power is {arguments[1].spoken()}; it must be a number. fh.exp takes vectors.")
         return any(a.per_client for a in arguments), any(a.is_vector for a in arguments)

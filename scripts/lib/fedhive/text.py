@@ -11,7 +11,7 @@ _TOKEN = re.compile(r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P
 
 
 def text_of(symbol, names=None, most_deep=None):
-    """Returns a symbol as an expression. names: {id of a symbol: its name} of what has a line of its own; most_deep: what lies deeper is "…"."""
+    """Returns a symbol as an expression. names: {id of a symbol: its name} for symbols with a line of their own; most_deep: deeper parts become "…"."""
     return _text(symbol, names or {}, most_deep, 0)
 
 
@@ -112,7 +112,7 @@ def parse(text, symbols, lookup):
     """Returns the expression `text` as a symbol. lookup: a function from a name to its symbol; it raises MethodError for what is not known.
     Raises MethodError where the text does not follow the grammar, is longer than MOST_BYTES or deeper than MOST_DEEP."""
     if len(text.encode()) > MOST_BYTES:
-        fail(f"a formula of {len(text.encode())} bytes; {MOST_BYTES} are allowed")
+        fail(f"a formula of {len(text.encode())} bytes; allowed: {MOST_BYTES}")
     return _Parser(text, symbols, lookup).whole()
 
 
@@ -152,7 +152,7 @@ class _Parser:
     def nested(self, part):
         self.depth += 1
         if self.depth > MOST_DEEP:
-            fail(f"a formula of more than {MOST_DEEP} brackets or signs, one in the other")
+            fail(f"a formula with more than {MOST_DEEP} nested brackets or signs")
         result = part()
         self.depth -= 1
         return result

@@ -1,4 +1,4 @@
-"""Runs the functions of a method file once on symbols. What they return are formulas; text.py and lowering.py make lines of them."""
+"""Runs the functions of a method file once on symbols. They return formulas; text.py and lowering.py write these as lines."""
 import ast
 import contextlib
 import inspect
@@ -41,7 +41,7 @@ class Tracer(Declarations):
             if leaf.operation != "name":
                 continue
             if leaf.value not in self.keys:
-                fail(f"memory '{name}': first={text_of(value)} reads '{leaf.value}'; a first value is a number, \"w_t\", or a formula of keys")
+                fail(f"memory '{name}': first={text_of(value)} reads '{leaf.value}', which is no key; allowed: a number, \"w_t\", or a formula of keys")
             self.in_first_values.add(leaf.value)
         return value.value if value.operation == "number" and value.value == 0 else text_of(value)
 
@@ -56,7 +56,7 @@ class Tracer(Declarations):
             exec(code, {"__name__": "method", "__file__": self.filename})
         self.guarded(run)
         if not self.functions:
-            fail(f"declares nothing: no function stands under one of {', '.join('@fh.' + place for place in PLACES)}")
+            fail(f"the file declares no method: write a function under one of {', '.join('@fh.' + place for place in PLACES)}")
 
     def guarded(self, call):
         """Returns call(). Raises MethodError with the file's line for whatever Python raises in it."""
@@ -69,9 +69,9 @@ class Tracer(Declarations):
         except (Exception, SystemExit) as error:
             hint = f". {ALLOWED}" if isinstance(error, TypeError) and "Symbol" in str(error) else ""
             if isinstance(error, ModuleNotFoundError):
-                hint = f". A method file needs no module but fedhive. {ALLOWED}"
+                hint = f". A method file needs no module besides fedhive. {ALLOWED}"
             if isinstance(error, TypeError) and "unexpected keyword" in str(error) and "key()" in str(error):
-                hint = ". Bounds of a key are least, above, most and below."
+                hint = ". The bounds of a key are called least, above, most and below."
             fail(f"{type(error).__name__}: {error}{hint}", self._line_of(error))
 
     def _line_of(self, error):
@@ -149,7 +149,7 @@ class Tracer(Declarations):
         line, target = self.line_of(self.functions[place]), PLACES[place].target
         for name, where in (pair for value in results.values() for pair in _names_with_lines(value, line)):
             if name in self.memories_of("visit") and name not in self.in_steps:
-                fail(f"@fh.{place} reads '{name}', a memory of='visit', which it does not change: return {{\"{target}\": …, {name}: …}}", where)
+                fail(f"@fh.{place} reads '{name}', a memory of='visit', which no step changes; return {{\"{target}\": …, {name}: …}}", where)
 
     def _refuse_mean_of_u(self, value):
         """Raises MethodError for fh.mean(u), which is one number and never what a server means."""
@@ -162,38 +162,38 @@ class Tracer(Declarations):
         """Raises MethodError for a name that a place's functions do not know."""
         memory, at = self.memories.get(name), f"@fh.{place}"
         if name.startswith("k."):
-            fail(f"{at} reads '{name}', a vector for each client; what weighs clients is made of numbers, as k.n, fh.norm(k.u) and reports", line)
+            fail(f"{at} reads '{name}', a vector for each client; weights are made of numbers: k.n, fh.norm(k.u), reports", line)
         if name == "k":
-            fail(f"{at}'s argument 'k': the cohort is known in @fh.server, @fh.cohort, @fh.weight and @fh.mix", line)
+            fail(f"{at} cannot read 'k', the cohort; allowed in @fh.server, @fh.cohort, @fh.weight and @fh.mix", line)
         if name in self.reports:
-            fail(f"{at} reads report '{name}': @fh.end gives it, and the cohort has it as k.{name} at the server", line)
+            fail(f"{at} reads report '{name}', which @fh.end returns; at the server it is k.{name}", line)
         if memory and place == "mix":
-            fail(f"@fh.mix reads '{name}'; it reads what its client keeps, w_t, and sums of what comes up, as fh.sum(p * k.u)", line)
+            fail(f"@fh.mix cannot read '{name}'; allowed: w_t, memories of its client, and sums over the cohort such as fh.sum(p * k.u)", line)
         if self.is_by_class(name) and name in self.at_client() and not PLACES[place].at_server:
-            fail(f"{at} reads '{name}', a memory by class, which is known in @fh.loss, @fh.measure, @fh.end and @fh.server", line)
+            fail(f"{at} cannot read '{name}', a memory by class; allowed in @fh.loss, @fh.measure, @fh.end and @fh.server", line)
         if memory and place in ("cohort", "weight"):
-            fail(f"{at} reads '{name}', a vector; what weighs clients is made of numbers of the cohort, as k.n and reports", line)
+            fail(f"{at} reads '{name}', a vector; weights are made of the cohort's numbers: k.n, reports", line)
         if memory and PLACES[place].at_server:
-            fail(f"{at} reads '{name}', which belongs to a client; what comes up is a memory of='visit' with up=True, and is k.NAME there", line)
+            fail(f"{at} reads '{name}', which stays with a client; a memory of='visit' with up=True is sent, and the server reads it as k.NAME", line)
         if memory and memory["owner"] == "server":
-            fail(f"{at} reads '{name}', which stays at the server: declare it with down=True", line)
+            fail(f"{at} reads '{name}', which stays at the server; declare it with down=True", line)
         if memory and not memory.get("up"):
-            fail(f"{at} reads '{name}', a memory of='visit', which is known in @fh.gradient, @fh.after, @fh.second and @fh.end", line)
+            fail(f"{at} cannot read '{name}', a memory of='visit'; allowed in @fh.gradient, @fh.after, @fh.second and @fh.end", line)
         if memory:
-            fail(f"{at} reads '{name}', which is what a visit sends; use the value that is returned for it", line)
+            fail(f"{at} reads '{name}', which the client only sends; use the value that you return for it", line)
         known = [*self.readable(place), *(["k"] if PLACES[place].has_cohort and what == "argument" else [])]
         fail(unknown(f"{at}'s {what}", name, known), line)
 
     def _results(self, place, returned, line):
         target = PLACES[place].target
         if returned is None:
-            fail(f"@fh.{place} returns nothing", line)
+            fail(f"@fh.{place} returns nothing; return one value, or a dict {{name: value}}", line)
         if isinstance(returned, (tuple, list)):
-            fail(f"@fh.{place} returns a {type(returned).__name__}: return one value, or a dict {{name: value}}", line)
+            fail(f"@fh.{place} returns a {type(returned).__name__}; return one value, or a dict {{name: value}}", line)
         if not isinstance(returned, dict):
             if target is None:
                 kinds = {"cohort": "name", "mix": "memory of a client"}.get(place, "memory or report")
-                fail(f"@fh.{place} returns a dict {{{kinds}: value}}, not {self._spoken(returned)}", line)
+                fail(f"@fh.{place} returns {self._spoken(returned)}; return a dict {{{kinds}: value}}", line)
             returned = {target: returned}
         results = {}
         for given, value in returned.items():
@@ -201,13 +201,13 @@ class Tracer(Declarations):
             self._check_target(place, name, line)
             results[name] = self.symbols.lift(value)
         if place == "server" and "w" not in results:
-            fail("@fh.server gives no 'w': return {\"w\": the next model, …}. Without @fh.server the run's own server optimiser steps.", line)
+            fail("@fh.server returns no 'w'; return {\"w\": the next model, …}. Without @fh.server the run's own server optimiser steps.", line)
         if place == "gradient" and "g" not in results:
-            fail("@fh.gradient gives no 'g': return {\"g\": the gradient of the step, …}", line)
+            fail("@fh.gradient returns no 'g'; return {\"g\": the gradient of the step, …}", line)
         if place == "after" and "w" not in results:
-            fail("@fh.after gives no 'w': return {\"w\": the model behind the step, …}", line)
+            fail("@fh.after returns no 'w'; return {\"w\": the model after the step, …}", line)
         if place == "weight" and len(results) != 1:
-            fail("@fh.weight returns one number for each client", line)
+            fail("@fh.weight returns several values; return one number for each client", line)
         return results
 
     def _spoken(self, value):
@@ -216,10 +216,10 @@ class Tracer(Declarations):
     def _check_target(self, place, name, line):
         """Raises MethodError if a place's function may not give `name`."""
         if not isinstance(name, str):
-            fail(f"@fh.{place} returns {self._spoken(name)} as a name: names are strings, memories and reports", line)
+            fail(f"@fh.{place} returns {self._spoken(name)} as a name; a name is a string, a memory or a report", line)
         if place == "cohort":
             if name != "weight" and (name in GIVEN or name in self.lines or not NAME.fullmatch(name)):
-                fail(f"@fh.cohort returns '{name}', which is no new name; allowed are \"weight\" and names that nobody has", line)
+                fail(f"@fh.cohort returns '{name}', which is not a free name; allowed: \"weight\" and new names", line)
             return
         allowed = [PLACES[place].target] if PLACES[place].target else []
         if place == "server":
@@ -231,17 +231,17 @@ class Tracer(Declarations):
         if place == "end":
             allowed += [memory for memory in self.memories_of("client") + self.sent_up() if memory not in self.measured] + list(self.reports)
             if name in self.measured:
-                fail(f"@fh.end returns '{name}', which @fh.measure gives; one of them does", line)
+                fail(f"@fh.end and @fh.measure both return '{name}'; only one of them may", line)
             if name in self.memories_of("visit") and name not in allowed:
-                fail(f"@fh.end returns '{name}', a memory of='visit', which is gone when the visit ends; declare it with up=True", line)
+                fail(f"@fh.end returns '{name}', a memory of='visit', which is lost when the visit ends; declare it with up=True", line)
         if name not in allowed:
-            fail(unknown(f"what @fh.{place} returns:", name, allowed), line)
+            fail(unknown(f"@fh.{place}'s result", name, allowed), line)
 
     def _check_shape(self, target, value, line):
         expected = (target == "weight", self.shape_of(target) if target in self.memories else target in ("g", "w", "w_2"))
         if value.shape != expected:
-            reduced = ". One value a client becomes one by fh.sum or fh.mean" if value.per_client and not expected[0] else ""
-            fail(f"{target} = {value.spoken()}: '{target}' is {shape_text(*expected)}{reduced}", (not value.is_leaf and value.line) or line)
+            reduced = ". fh.sum or fh.mean makes one value of those of all clients" if value.per_client and not expected[0] else ""
+            fail(f"{target} = {value.spoken()}: '{target}' must be {shape_text(*expected)}{reduced}", (not value.is_leaf and value.line) or line)
 
 
 @contextlib.contextmanager

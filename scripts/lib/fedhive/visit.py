@@ -34,7 +34,7 @@ class Visit:
         exec(compile(source, self.path, "exec", dont_inherit=True), names)
         self.function = names.get("visit")
         if not callable(self.function):
-            raise Refused(f"{path}: no function `visit`; a visit is: def visit(model, batches, client): train the model, return nothing")
+            raise Refused(f"{path}: the file has no function `visit`; write def visit(model, batches, client): …, which trains the model and returns nothing")
         self.arguments = list(inspect.signature(self.function).parameters)
         line = self.function.__code__.co_firstlineno if inspect.isfunction(self.function) else 1
         for name in self.arguments:
@@ -50,7 +50,7 @@ def _memory(path, declared):
         raise Refused(f"{path}: MEMORY is {declared!r}; allowed: a dict of at most {_MOST_MEMORIES} names, {{'name': {' | '.join(map(repr, MEMORY_SHAPES))}}}")
     for name, shape in declared.items():
         if not isinstance(name, str) or not name.isidentifier() or not name.isascii() or len(name) > _LONGEST_NAME or name in _TAKEN:
-            raise Refused(f"{path}: MEMORY: {name!r} is no name of a memory; allowed: letters, digits and _, {_LONGEST_NAME} at most, none of {', '.join(_TAKEN)}")
+            raise Refused(f"{path}: MEMORY: {name!r} is not a name for a memory; allowed: letters, digits and _, {_LONGEST_NAME} at most, and none of {', '.join(_TAKEN)}")
         if shape not in MEMORY_SHAPES:
             raise Refused(f"{path}: MEMORY[{name!r}] is {shape!r}; allowed: {', '.join(MEMORY_SHAPES)}")
     return declared
@@ -124,14 +124,14 @@ class Worker:
         missing = modules.kinds_without_module(request["layers"])
         if missing or not request["layers"]:
             raise Refused(f"{self.visit.path}: visit's argument 'model': " + (
-                f"layer '{missing[0]}' has no module of PyTorch" if missing else "the model is a graph") + "; take 'weights' in its place")
+                f"layer '{missing[0]}' has no module of PyTorch" if missing else "the model is a graph") + "; take the argument 'weights' instead")
         self._torch, self._modules, self._layers = torch, modules, request["layers"]
         torch.set_num_threads(request["threads"])
         self._tensors = {name: torch.from_numpy(array) for name, array in self._weights.items()}
         model = modules.over_vector(self._layers, self._tensors)
         names = {name for name, _ in model.named_parameters()} | {name for name, _ in model.named_buffers() if not name.endswith("num_batches_tracked")}
         if names != set(self._tensors):
-            raise Refused(f"{self.visit.path}: the module has the tensors {sorted(names)}, the model {sorted(self._tensors)}; take 'weights' in its place")
+            raise Refused(f"{self.visit.path}: the module has the tensors {sorted(names)}, the model {sorted(self._tensors)}; take the argument 'weights' instead")
 
     def _examples(self, n):
         """Returns x and y of the client's examples."""
@@ -242,8 +242,8 @@ def check(path, result):
         if missing.name != "torch":
             print(own_error(path, missing), file=sys.stderr)
         else:
-            print(f"{path}: {sys.executable} has no PyTorch, as whose module a visit gets the `model`; install it (pip install torch), name another Python "
-                  "by FEDHIVE_PYTHON, or take `weights`, NumPy's arrays", file=sys.stderr)
+            print(f"{path}: {sys.executable} has no PyTorch, and a visit gets the `model` as a PyTorch module; install it (pip install torch), set FEDHIVE_PYTHON "
+                  "to another Python, or take `weights`, NumPy arrays", file=sys.stderr)
         return 2
     except Exception as error:  # the file's own
         print(own_error(path, error), file=sys.stderr)

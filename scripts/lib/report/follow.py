@@ -12,7 +12,7 @@ EVERY_S = 1.0
 
 
 def is_going_on(folder):
-    """Whether somebody holds the lock of a run or a sweep; where the system does not say, whether it says of itself that it runs."""
+    """Whether a process holds the lock of a run or a sweep; if the system cannot tell, whether its file says that it runs."""
     holder = lock_holder(folder)
     if holder is not None:
         return holder != 0

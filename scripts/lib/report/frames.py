@@ -59,7 +59,7 @@ IN_PRINT = ("final_test_accuracy", "best_test_accuracy", "final_test_mse", "best
 
 @dataclass
 class Shown:
-    """What the caller asked the tables to look like."""
+    """The look of the tables, as the caller asked for it."""
     columns: list | None = None                  # names of measures; None: those that say something
     chosen: bool = False                         # the caller chose the columns
     percent: bool = False
@@ -71,7 +71,7 @@ class Shown:
         return self if self.chosen else replace(self, columns=list(IN_PRINT))
 
     def on_page(self):
-        """The same where nobody reads LaTeX."""
+        """The same with labels in Unicode in place of LaTeX."""
         return replace(self, labels={text: in_unicode(label) for text, label in self.labels.items()})
 
     def formulas(self):
@@ -140,7 +140,7 @@ def rounds_to(target, run):
 
 
 def wall_seconds(run):
-    """What the manifest says; more, where it is that of the start and rounds were finished since."""
+    """The manifest's wall time, or the rounds' if that is more: rounds may have finished since the manifest was written."""
     wall = run.manifest.get("wall_s")
     total = wall.get("total") if isinstance(wall, dict) else None
     return max(total if isinstance(total, (int, float)) else 0.0, np.nansum(column(run.rounds, "wall_s"))) or np.nan

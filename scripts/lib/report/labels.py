@@ -27,7 +27,7 @@ def scripts(text):
 
 
 def plain_words(text, words=r"\1"):
-    """LaTeX outside formulas: what is escaped stands for itself, and a command around words is left out."""
+    """LaTeX outside formulas as plain text: escapes become their characters, and commands around words are left out."""
     text = re.sub(r"\\(?:textbf|textit|textsc|texttt|textrm|text|emph|mathrm|mathbf|mathit|mathcal|mathsf|operatorname)\s*\{([^{}]*)\}", words, text)
     return re.sub(r"\\([%$&#_{}])", r"\1", text).replace("~", " ")
 

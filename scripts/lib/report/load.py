@@ -164,7 +164,7 @@ def setting_keys(sweep, entries):
 
 
 def with_cases(keys, rows):
-    """`rows`: (name of the case or "", settings) of each run. Where cases have names, `case` stands for the keys that the case decides."""
+    """`rows`: (name of the case or "", settings) of each run. If cases have names, `case` replaces the keys that the case sets."""
     cases = {case for case, _ in rows}
     if not any(cases):
         return list(keys)
@@ -197,7 +197,7 @@ def ran_side_by_side(runs, sweep):
 
 
 def judge_by_sweep(run, entry, folder):
-    """What only the sweep knows: that it gave a run up, or that its process never came so far as to write a manifest."""
+    """Facts that only the sweep knows: that it gave up a run, or that the run's process ended before it wrote a manifest."""
     said = entry.get("status")
     if said in ("stopped", "failed"):
         run.status, run.reason = said, entry.get("reason") or run.reason

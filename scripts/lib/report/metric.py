@@ -1,4 +1,4 @@
-"""The metric that runs are compared by: the main one of their task, whose column stands behind test_loss in rounds.csv."""
+"""The metric that runs are compared by: the main one of their task, whose column comes after test_loss in rounds.csv."""
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,10 +31,10 @@ METRICS = (Metric("accuracy", "accuracy", "fraction of the test examples that ar
 
 
 def metric_of_columns(columns):
-    """That of the first column that is a metric's; accuracy where there is none."""
+    """The metric of the first column that has one; accuracy if none has."""
     return next((metric for column in columns for metric in METRICS if metric.column == column), METRICS[0])
 
 
 def metric_of_runs(runs):
-    """That of the first run with rounds: runs of several tasks are compared by its one."""
+    """The metric of the first run with rounds; runs of other tasks are compared by it, too."""
     return next((run.metric for run in runs if len(run.rounds)), METRICS[0])

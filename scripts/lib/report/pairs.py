@@ -153,7 +153,7 @@ def comparisons(report, given):
 
 
 def left_out_words(report, given):
-    """What somebody who asked for a baseline has to know; empty where all groups have a row."""
+    """A note for a reader who asked for a baseline; empty if all groups have a row."""
     return comparisons(report, given)[2].strip() if given is not None else ""
 
 

@@ -16,7 +16,7 @@ PACKED = "Runs ran side by side and shared the machine, so their wall times do n
 
 @dataclass
 class Table:
-    """What stands on a page: texts, and beside each what it is sorted by."""
+    """Cells of a table on the page: texts, each with the value that sorts it."""
     name: str
     title: str
     note: str

@@ -1,4 +1,4 @@
-// A method's server and weights: what they keep from step to step, where memories lie, and what the cohort's numbers are.
+// A method's server and weights: memories from step to step, where they are stored, and the cohort's numbers.
 #include "aggregation/formulas/formula_server.h"
 
 #include "tests/aggregation/spans.h"

@@ -3,6 +3,7 @@
 
 #include "aggregation/formulas/elements.h"
 #include "tests/aggregation/spans.h"
+#include "tests/support/skip.h"
 
 #include <doctest/doctest.h>
 

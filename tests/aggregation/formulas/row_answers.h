@@ -115,7 +115,7 @@ inline void check_gradient(const std::vector<float>& found, const std::vector<do
     CHECK_MESSAGE(apart <= 4e-3 * std::max(largest, 0.05), what, ": ", apart, " apart of ", largest);
 }
 
-/// That the gradients of `loss` are those of its value.
+/// Checks that the gradients of `loss` are those of its value.
 inline void check_gradients(const std::string& loss) {
     Answers answers;
     const Answers::Result found = answers.run(loss);

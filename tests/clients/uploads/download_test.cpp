@@ -12,7 +12,7 @@ using clients::testing::Trained;
 
 namespace {
 
-/// What clients that have `before` get of `model`.
+/// The model that clients decompress from `model` if they have `before`.
 std::vector<float> sent_of(const std::vector<UploadStep>& steps, const std::vector<float>& model,
                            const std::vector<float>& before, std::uint32_t round = 2, std::uint64_t seed = 7) {
     const Trained any(steps);

@@ -159,7 +159,7 @@ TEST_SUITE("UploadPapers") {
             const Trained trained({upload_step("eden", {{"bits", bits}})});
             double error = 0.0;
             for (std::uint32_t client = 0; client < 60; ++client) error += squared_error(trained, client) / 60;
-            const double in_all = 3005.0 / 4096.0;  // the rest of the error lies in the zeros at the end
+            const double in_all = 3005.0 / 4096.0;  // the rest of the error is in the zeros at the end
             CHECK(error == doctest::Approx(in_all * expected[static_cast<std::size_t>(bits) - 1]).epsilon(0.03).scale(0));
         }
         CHECK(error_of_mean(Trained({upload_step("drive", {})}), 1500) == doctest::Approx(1.0).epsilon(0.2));

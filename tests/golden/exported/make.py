@@ -339,7 +339,7 @@ def vendor_of_processor():
 
 
 def write_script(file):
-    """TorchScript, which is to be refused: some of its members are compressed. Without those that say where on this machine PyTorch lies."""
+    """TorchScript, which is to be refused: some of its members are compressed. Without those that name this machine's folder of PyTorch."""
     torch.manual_seed(1)
     with tempfile.TemporaryDirectory() as folder:
         torch.jit.save(torch.jit.script(nn.Linear(2, 2)), f"{folder}/script.pt")

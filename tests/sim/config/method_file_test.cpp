@@ -319,7 +319,7 @@ TEST_CASE("PythonIsTracedOnceAndItsMistakesHaveItsLines") {
     CHECK_EQ(method->formulas.lines.at(aggregation::formulas::Place::Gradient),
              std::vector<std::string>{"g = g + mu * (w - w_t)"});
     CHECK_EQ(method->keys.front().name, "mu");
-    // What a file prints is not its method.
+    // The output of a file's print() is not part of its method.
     CHECK_EQ(load_method(folder.file("print('w = 1')\n" + head + "def gradient(g):\n    return (1 + mu) * g\n", "m.py"))
                  ->formulas.lines.size(),
              1);

@@ -125,7 +125,7 @@ TEST_SUITE("Workload") {
         FourClients four;
         four.flight.arrives_s = 5.0;
         CHECK(four.workload().due_of(four.flight) == DueKey::largest_first(20));
-        four.options.mode.quorum = 2;  // whoever is first decides, and nobody knows who that is
+        four.options.mode.quorum = 2;  // the first to arrive decide, and they are not known before
         CHECK(four.workload().due_of(four.flight) == DueKey::as_put());
         four.options.mode.late_join = true;
         CHECK(four.workload().due_of(four.flight) == DueKey::earliest_first(5.0));

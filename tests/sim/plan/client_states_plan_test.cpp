@@ -1,4 +1,4 @@
-// Where what clients keep will lie, and what is refused before round 1.
+// Where clients' memories will be stored, and what is refused before round 1.
 #include "sim/plan/client_states_plan.h"
 #include "aggregation/memory/unnamed_file.h"
 #include "sim/config/load_config.h"

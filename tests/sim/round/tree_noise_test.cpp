@@ -34,7 +34,7 @@ TreeNoise tree_of(const aggregation::Layout& layout, std::uint64_t restart_every
     return {NoiseTree{kTreeMultiplier, restart_every}, clipped_chain(), seed, layout, {}};
 }
 
-/// What the noise adds to the sum of updates in `round`, as doubles.
+/// The noise in the sum of updates in `round`, as doubles.
 std::vector<double> added_by(TreeNoise& noise, const aggregation::Layout& layout, std::int64_t round, std::int64_t last_step) {
     const std::vector<float> zeros(layout.num_floats(), 0.0F);
     const aggregation::Aggregate with = noise.completed({zeros, kTreeWeight, 3}, round, last_step);

@@ -1,4 +1,4 @@
-// What comes of an evaluation of clients, against each step of it done by hand.
+// The results of an evaluation of clients, against each of its steps done by hand.
 #include "sim/run/evaluate.h"
 #include "sim/config/load_config.h"
 

@@ -59,7 +59,7 @@ def targets(given):
 
 
 def command_of(given):
-    """As it was called, but for what says where."""
+    """The command that repeats the bench, without output paths."""
     flags = [f"--{name}" for name in ("gpu", "peers", "quick") if getattr(given, name)]
     rounds = [] if given.rounds is None else ["--rounds", str(given.rounds)]
     return shlex.join(["fedhive", "bench", *flags, "--repeats", str(given.repeats), *rounds, *given.workloads])

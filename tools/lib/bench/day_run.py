@@ -127,7 +127,7 @@ class DeviceMemory:
             pass
 
     def mib(self):
-        """None where nobody tells."""
+        """Used memory of the device, MiB; None if NVML does not tell."""
         total_free_used = (ctypes.c_ulonglong * 3)()
         if self.device is None or self.nvml.nvmlDeviceGetMemoryInfo(self.device, total_free_used) != 0:
             return None

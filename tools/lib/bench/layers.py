@@ -58,7 +58,7 @@ def row_of(name, group, found):
 
 
 def step_flops(found):
-    """If all products were made: a forward pass, and a gradient for the weights and for what comes in, where somebody asks for it."""
+    """FLOPs of a step that skips no product: forward, weight gradients, and input gradients of layers that pass one on."""
     return sum(2.0 * found["batch_size"] * layer["products"] * (3 if layer["input_gradient"] else 2) for layer in found["layers"])
 
 
@@ -73,7 +73,7 @@ def rows_of(found):
 
 
 def summary_of(found):
-    """What is said below the table, and stands in manifest.json."""
+    """The text below the table and in manifest.json."""
     return {"peak_gflops": 1e-9 * found["peak_flops"], "step_ms": 1e3 * found["step_s"], "libtorch_step_ms": 1e3 * found["libtorch_step_s"],
             "step_gflops": 1e-9 * step_flops(found) / found["step_s"], "of_peak": step_flops(found) / found["step_s"] / found["peak_flops"],
             "ratio": found["libtorch_step_s"] / found["step_s"]}

@@ -47,7 +47,7 @@ def folder_name(manifest):
 
 
 def _ticks():
-    """(of all processors together, of which idle) since the machine started."""
+    """(time of all processors together, their idle time) since the machine started."""
     times = [int(value) for value in Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
     return sum(times), times[3] + times[4]
 

@@ -31,7 +31,7 @@ class PeerSide:
         return (self.installed / "installed").read_text().splitlines()[0]
 
     def environment(self):
-        """What is added to the environment: their modules, one thread a process, compiled modules kept, nothing reported to anybody."""
+        """Additions to the environment: their modules, one thread a process, compiled modules kept, nothing reported to anybody."""
         return {
             "PYTHONPATH": str(self.installed),
             "LD_LIBRARY_PATH": str(self.installed / "stubs"),

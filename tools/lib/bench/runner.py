@@ -5,7 +5,7 @@ from bench import measure, parts
 
 
 def _memory(side, workload):
-    """Of two rounds, so that looking at memory disturbs nothing that is timed; and the files lie in memory when the clock starts."""
+    """Peak memory, MiB, in an extra run of two rounds: watching memory disturbs no timed run, and the files are in the page cache afterwards."""
     try:
         return side.run({**workload, "rounds": min(2, workload["rounds"])}, watch_memory=True)["peak_mib"]
     except measure.Failed as error:

@@ -32,7 +32,7 @@ class Program:
 class Fedhive:
     def __init__(self, name, program, device="cpu", settings=None, together=1, supports=lambda workload: True, note="", missing=False):
         self.name, self.note, self.program, self.device, self.settings, self.supports = name, note, program, device, settings or {}, supports
-        self.together = together  # clients in one step, as far as a round has so many
+        self.together = together  # clients in one step, at most those of a round
         self.missing = missing  # this program cannot do it: a row with its note, and no figures
 
     def settings_for(self, workload):

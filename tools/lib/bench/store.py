@@ -33,7 +33,7 @@ class Store:
         return {name: found for name, found in kept.items() if found.get("repeats") or found.get("rows")}
 
     def save(self, name, how, found):
-        """Without the folder that data lie in, which is this machine's own."""
+        """Without the data's folder, which differs between machines."""
         self.folder.mkdir(parents=True, exist_ok=True)
         if "workload" in found:
             found = {**found, "workload": {key: value for key, value in found["workload"].items() if key != "root"}}

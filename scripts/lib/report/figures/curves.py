@@ -51,7 +51,7 @@ def points(run, axis, name):
 
 
 def mean_curve(runs, axis, name):
-    """(x, mean, half an interval, n) over runs; None where they have nothing in common. Where their x differ in the rounds, values in
+    """(x, mean, half an interval, n) over runs; None if they share no x. If their x differ in the rounds, values in
     between are interpolated linearly, from where the last run begins to where the first one ends: n is the same all along."""
     curves = [curve for curve in (points(run, axis, name) for run in runs) if len(curve[0])]
     if not curves:

@@ -40,7 +40,7 @@ def seed_keys(runs):
 
 
 def seed_of(run, keys):
-    """What runs of different groups are paired by, and repetitions in one group are told apart by. A run without any is nobody's pair."""
+    """The seeds that pair runs of different groups and tell repetitions in one group apart. A run without seeds has no pair."""
     return tuple(run.seed_of(key) for key in keys) if run.seed is not None or run.seeds else (id(run),)
 
 

@@ -75,7 +75,7 @@ def colour_of(index):
 
 
 def dashes_of(index):
-    """Neighbours in the palette differ in their dashes too: for black and white prints. Where colours come again, dashes are others: 32 lines
+    """Neighbours in the palette also differ in their dashes, for black and white prints. When colours repeat, dashes differ: 32 lines
     can be told apart."""
     return DASHES[(index + index // len(PALETTE)) % len(DASHES)]
 
@@ -88,7 +88,7 @@ def width_of(figure, text, size):
 
 
 def broken(text, fits=lambda line: len(line) <= 30):
-    """The text on as many lines as it takes, broken behind signs between words, within words only where one alone is too long, and never in
+    """The text on as many lines as it takes, broken after signs between words, within words only where one alone is too long, and never in
     a formula."""
     lines = []
     for line in text.split("\n"):
