@@ -74,6 +74,9 @@ struct LossAt {
     std::string at;
 };
 
+/// What `peers` reads of the client in turn beside numbers of the cohort: the mean loss of each update's model on its examples.
+inline constexpr std::string_view kTheirLoss = "k.their_loss";
+
 /// The weights of further sums, by_2 to by_8: `cohort` sets them, and `server` reads by_2.u and what comes up, by_2.NAME.
 inline constexpr std::size_t kMostFurther = 7;
 std::string further_name(std::size_t index);  // of 0, 1, …: by_2, by_3, …

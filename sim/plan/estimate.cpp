@@ -88,7 +88,8 @@ double measured_per_round(const Experiment& run) {
     const auto trained = static_cast<double>(run.mode.late_join ? run.mode.quorum : run.mode.in_flight);
     const auto of_method = static_cast<double>(run.worker_plan.loss_passes + run.worker_plan.measure_passes);
     const double passes = candidates * forward_passes(run.worker_plan.of_candidates) +
-                          trained * (forward_passes(run.worker_plan.reports) + of_method);
+                          trained * (forward_passes(run.worker_plan.reports) + of_method) +
+                          (run.config.reads_cross_losses() ? trained * trained : 0.0);
     return passes * of_all / static_cast<double>(num_clients);
 }
 

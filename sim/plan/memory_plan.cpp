@@ -35,6 +35,7 @@ std::uint64_t vectors_of_method(const Method& method) {
     if (method.has(aggregation::formulas::Place::Second)) vectors += 2;  // the first gradient, and the model
     if (method.has(aggregation::formulas::Place::Judge)) vectors += 1;
     if (!method.formulas.losses_at.empty()) vectors += 1;
+    if (method.reads_cross_losses()) vectors += 2;            // another client's model, and that with the client's own part
     if (method.formulas.measure_passes() > 1) vectors += 2;   // another model, and the trained one
     for (const auto& [place, lines] : method.formulas.lines)  // the magnitudes of each threshold
         vectors += static_cast<std::uint64_t>(std::ranges::count(

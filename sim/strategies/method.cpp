@@ -76,6 +76,8 @@ bool Method::reads_sent_loss() const {
     return place_reads(formulas, Place::Cohort, "k.sent_loss") || place_reads(formulas, Place::Peers, "k.sent_loss");
 }
 
+bool Method::reads_cross_losses() const { return place_reads(formulas, Place::Peers, aggregation::formulas::kTheirLoss); }
+
 bool Method::takes_products() const {
     const auto takes = [&](Place place) { return has(place) && formulas.parsed(place).takes_products(); };
     return takes(Place::Cohort) || takes(Place::Peers);

@@ -50,6 +50,8 @@ struct Method {
     bool trains_alone() const;
     bool changes_memories_in_steps() const;
     bool reads_sent_loss() const;
+    /// `mix` reads the losses of the updates on the examples of each other's clients.
+    bool reads_cross_losses() const;
     /// Its cohort formulas need the inner products of the updates.
     bool takes_products() const;
     /// A formula of any place reads that name.

@@ -90,6 +90,8 @@ class Inputs:
             self.server["w_t"] = self.client["w_t"]
             self.server.update({name: memories[name] for name, m in vectors.items() if m["owner"] == "client"})
             self.cohort.update(me=np.eye(K)[2], id=np.array([1, 4, 5, 6, 9]))
+            if any("their_loss" in line for line in box["peers"]):
+                self.cohort["their_loss"] = np.array([2.5, 0.75, 1.25, 1.5, 0.5])
         self.cohort["norm"] = np.linalg.norm(self.cohort["u"], axis=1)
         self.cohort.update({report["name"]: draws.integers(8, 64, K) / 32 for report in box.get("reports", [])})
         self.cohort.update({name: self.of_classes(draws, name, K) if name in self.by_class else grid(draws, K, P)
