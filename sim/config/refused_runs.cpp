@@ -33,7 +33,8 @@ std::string RefusedRuns::text(std::size_t all) const {
         mistakes.add(fmt::format("{} (in run '{}'{})", line, runs.front(), others));
     }
     if (runs_.size() == 1) return mistakes.text();
-    const std::vector<std::string> named(runs_.begin(), runs_.begin() + static_cast<std::ptrdiff_t>(std::min(runs_.size(), kMostNamed)));
+    const std::vector<std::string> named(runs_.begin(),
+                                         runs_.begin() + static_cast<std::ptrdiff_t>(std::min(runs_.size(), kMostNamed)));
     const std::string more = runs_.size() > kMostNamed ? fmt::format(" and {} more", runs_.size() - kMostNamed) : "";
     return fmt::format("{}\nrefused: {} of {} runs, so none begins: {}{}", mistakes.text(), runs_.size(), all,
                        fmt::join(named, ", "), more);

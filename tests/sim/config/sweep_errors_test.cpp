@@ -50,7 +50,8 @@ TEST_CASE("KeysOfTheSweepFile") {
 
 TEST_CASE("EveryRunThatIsRefusedIsNamed") {
     const SweepFolder folder;
-    const std::string told = folder.error_of("grid: {strategy.name: [fedavg, fedprox, fedrep, fltrust, ditto], mode.name: [synchronous, async]}\n");
+    const std::string told =
+        folder.error_of("grid: {strategy.name: [fedavg, fedprox, fedrep, fltrust, ditto], mode.name: [synchronous, async]}\n");
     CAPTURE(told);
     CHECK(told.find("(in run 'strategy-fedrep+mode-synchronous' and 1 more)") != std::string::npos);
     CHECK(told.find("ditto.py does not run in mode 'async'") != std::string::npos);
