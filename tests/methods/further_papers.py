@@ -130,6 +130,11 @@ def mr_mtl(h, c, s, k):  # Liu et al. 2022: gradient of F_k(w) + lambda/2 |w - m
             "server": {"w": (s.w + k.u).mean(0)}, "judge": {"w": c.own}}
 
 
+def fedphp(h, c, s, k):  # Li et al. 2021: the weight of the inherited model grows with the visits
+    a = h.mu * min(1, c.visits / h.rounds)
+    return {"end": {"own": a * c.own + (1 - a) * c.w, "visits": c.visits + 1}, "judge": {"w": c.own}}
+
+
 def fedsoft(h, c, s, k):  # Ruan and Joe-Wong 2022: gradient of F_k(w) + lambda / 2 * sum of u_s |w - c_s|^2; c_s = sum of v_sk w_k, v_sk ~ u_sk n_k
     u = [max(h.sigma, share) for share in (c.share_1, c.share_2, c.share_3)]
     slopes = getattr(h, "lambda") * sum(u_s * (c.w - c_s) for u_s, c_s in zip(u, (c.c_1, c.c_2, c.c_3)))
@@ -270,4 +275,4 @@ def cfl(h, c, s, k):  # Sattler et al. 2021, Algorithm 2: by search, all biparti
 
 FURTHER_PAPERS = {function.__name__: function for function in (
     fedasam, fednag, fedac, fedmom, fedgate, iiadmm, iceadmm, fedsmoo, adabest, fedprox_adaptive, delta_sgd, scaffold_m, local_amsgrad, fedsplit, feddr, fedlin, meta_sgd,
-    l2gd, mr_mtl, fedrecon, fedsoft, fedhkd, ef21, ef21_sgdm, ef21_hb, signum, rsa, delta_fl, gifair, fedcostwavg, fedlesam_s, fedlesam_d, fedproto, fd, fedproc, fedala, fedem, cfl)}
+    l2gd, mr_mtl, fedrecon, fedphp, fedsoft, fedhkd, ef21, ef21_sgdm, ef21_hb, signum, rsa, delta_fl, gifair, fedcostwavg, fedlesam_s, fedlesam_d, fedproto, fd, fedproc, fedala, fedem, cfl)}
