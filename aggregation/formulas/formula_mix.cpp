@@ -22,6 +22,7 @@ FormulaMix::FormulaMix(const MethodFormulas& method, const ServerScene& scene)
         changes_.push_back(
             {scene_.memories.find(memory.name)->record_offset, {&numbers_.back().second, 1, MemorySpace::Host}, false});
     }
+    reads_losses_ = peers_.reads(kTheirLoss);
     takes_sum_ = mix_.reads("u") || std::ranges::any_of(came_up_, [&](const std::string& name) { return mix_.reads(name); });
     for (const std::string& name : mix_.program().stored) {
         const Memory& memory = *scene_.memories.find(name);
@@ -31,7 +32,7 @@ FormulaMix::FormulaMix(const MethodFormulas& method, const ServerScene& scene)
     }
 }
 
-Coefficients FormulaMix::weigh(const RoundUpdates& updates, std::size_t own) {
+Coefficients FormulaMix::weigh(const RoundUpdates& updates, std::size_t own, std::span<const double> losses) {
     set_cohort(peers_, names_, updates);
     Numbers is_me, ids;
     for (std::size_t k = 0; k < updates.size(); ++k) {
@@ -40,6 +41,7 @@ Coefficients FormulaMix::weigh(const RoundUpdates& updates, std::size_t own) {
     }
     peers_.set("k.me", is_me);
     peers_.set("k.id", ids);
+    if (reads_losses_) peers_.set(kTheirLoss, Numbers(losses.begin(), losses.end()));
     peers_.run({});
     round_ = static_cast<double>(updates.round);
     received_ = static_cast<double>(updates.size());

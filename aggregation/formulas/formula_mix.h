@@ -1,7 +1,8 @@
 // Mixes a round's updates for each client separately, by a method's formulas `peers` and `mix`. The results are start points of
 // personal models (FedAMP, pFedGraph) in the clients' records.
 //
-//   peers   weight = …       K numbers for client i, which k.me marks; k.id are the clients' ids
+//   peers   weight = …       K numbers for client i, which k.me marks; k.id are the clients' ids,
+//                           k.their_loss the losses of all updates' models on client i's examples
 //   mix     memory = …       of u = Σ_j weight_j u_j, the model w_t that was sent, and what client i keeps
 #pragma once
 
@@ -12,6 +13,7 @@
 
 #include <cstddef>
 #include <deque>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,8 +25,9 @@ public:
     /// method   has Place::Peers and Place::Mix.
     FormulaMix(const MethodFormulas& method, const ServerScene& scene);
 
-    /// The weights of all updates for the client of update `own`.
-    Coefficients weigh(const RoundUpdates& updates, std::size_t own);
+    /// The weights of all updates for the client of update `own`. losses: of each update's model on that client's examples, if
+    /// reads_losses(); else empty.
+    Coefficients weigh(const RoundUpdates& updates, std::size_t own, std::span<const double> losses = {});
 
     /// The changes of the record of the last weigh()'s client: one for each memory that `mix` sets, valid until the next call.
     ///
@@ -33,6 +36,8 @@ public:
     /// Memory   P floats for each memory.
     const std::vector<RecordChange>& mixed(ConstParamSpan sent, ConstParamSpan sum, ConstParamSpan record);
 
+    /// weigh() reads `losses`.
+    bool reads_losses() const { return reads_losses_; }
     /// mixed() reads `sum`.
     bool takes_sum() const { return takes_sum_; }
 
@@ -46,7 +51,7 @@ private:
     std::deque<std::pair<std::string, float>> numbers_{};  // memories that `mix` sets; a deque: changes_ has their places
     std::vector<RecordChange> changes_{};
     double round_ = 0.0, received_ = 0.0;
-    bool takes_sum_ = false;
+    bool takes_sum_ = false, reads_losses_ = false;
 };
 
 }  // namespace fedhive::aggregation::formulas

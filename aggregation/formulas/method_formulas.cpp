@@ -112,7 +112,7 @@ Scope MethodFormulas::scope(Place place) const {
     for (const auto& [name, value] : keys) scope.given.emplace(name, Shape::Number);
     if (place == Place::Cohort || place == Place::Peers) {
         add(scope.given, Shape::Cohort, {"k.n", "k.steps", "k.loss", "k.norm", "k.sent_loss"});
-        if (place == Place::Peers) add(scope.given, Shape::Cohort, {"k.me", "k.id"});
+        if (place == Place::Peers) add(scope.given, Shape::Cohort, {"k.me", "k.id", kTheirLoss.data()});
         for (const std::string& report : reports) scope.given.emplace("k." + report, Shape::Cohort);
         add(scope.given, Shape::Number, {"round", "clients", "received"});
         add_server_numbers(scope);

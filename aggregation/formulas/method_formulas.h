@@ -74,6 +74,9 @@ struct LossAt {
     std::string at;
 };
 
+/// What `peers` reads of the client in turn beside numbers of the cohort: the mean loss of each update's model on its examples.
+inline constexpr std::string_view kTheirLoss = "k.their_loss";
+
 /// The weights of further sums, by_2 to by_8: `cohort` sets them, and `server` reads by_2.u, and by_2.NAME of memories that are sent up.
 inline constexpr std::size_t kMostFurther = 7;
 std::string further_name(std::size_t index);  // of 0, 1, …: by_2, by_3, …
@@ -120,6 +123,8 @@ struct MethodFormulas {
     bool keeps_memories() const;
     bool changes_memories_in_steps() const;
     bool reads_sent_loss() const;
+    /// `mix` reads the losses of the updates on the examples of each other's clients.
+    bool reads_cross_losses() const;
     /// Its cohort formulas need the inner products of the updates.
     bool takes_products() const;
     /// A formula of any place reads that name.

@@ -34,6 +34,8 @@ bool MethodFormulas::reads_sent_loss() const {
     return place_reads(*this, Place::Cohort, "k.sent_loss") || place_reads(*this, Place::Peers, "k.sent_loss");
 }
 
+bool MethodFormulas::reads_cross_losses() const { return place_reads(*this, Place::Peers, kTheirLoss); }
+
 bool MethodFormulas::takes_products() const {
     const auto takes = [&](Place place) { return has(place) && parsed(place).takes_products(); };
     return takes(Place::Cohort) || takes(Place::Peers);

@@ -11,7 +11,7 @@ namespace fedhive::clients {
 
 namespace {
 
-constexpr std::uint64_t kMagic = 0x66656468'69766538;  // "fedhive8": the last digit is the version of this memory map
+constexpr std::uint64_t kMagic = 0x66656468'69766539;  // "fedhive9": the last digit is the version of this memory map
 
 constexpr std::size_t kAlignment = 64;
 
@@ -32,8 +32,10 @@ struct Map {
           groups(terms + align(geometry.max_terms * sizeof(Term))),
           sums(groups + align(geometry.max_groups * sizeof(std::uint32_t))),
           client_sums(sums + align(geometry.max_tasks * geometry.num_sums * sizeof(double))),
-          total(client_sums + align(geometry.num_evaluated * geometry.num_client_sums * sizeof(double))) {}
-    std::size_t plan, workers, tasks, queue, ranks, members, results, evaluated, terms, groups, sums, client_sums, total;
+          losses(client_sums + align(geometry.num_evaluated * geometry.num_client_sums * sizeof(double))),
+          total(losses + align(geometry.num_losses * sizeof(double))) {}
+    std::size_t plan, workers, tasks, queue, ranks, members, results, evaluated, terms, groups, sums, client_sums, losses,
+        total;
 };
 
 /// Whether sizes are below limits that no machine reaches. Keeps Map's arithmetic from overflowing on a damaged header.
@@ -41,7 +43,8 @@ bool plausible(const ControlGeometry& geometry) {
     return geometry.num_workers >= 1 && geometry.num_workers <= 1U << 20 && geometry.max_tasks <= 1U << 30 &&
            geometry.num_ranks <= 1U << 24 && geometry.max_terms <= 1U << 30 && geometry.max_groups <= std::uint64_t{1} << 34 &&
            geometry.max_members <= std::uint64_t{1} << 34 && geometry.num_evaluated <= std::uint64_t{1} << 34 &&
-           geometry.num_sums <= 1U << 24 && geometry.num_client_sums <= 1U << 24;
+           geometry.num_sums <= 1U << 24 && geometry.num_client_sums <= 1U << 24 &&
+           geometry.num_losses <= std::uint64_t{1} << 34;
 }
 
 }  // namespace
@@ -127,6 +130,10 @@ std::span<double> ControlBlock::client_sums(std::size_t evaluated) const {
     FEDHIVE_CHECK(evaluated < geometry().num_evaluated, "client {} of {}", evaluated, geometry().num_evaluated);
     const std::uint64_t size = geometry().num_client_sums;
     return {reinterpret_cast<double*>(base_ + Map(geometry()).client_sums) + evaluated * size, size};
+}
+
+std::span<double> ControlBlock::losses() const {
+    return {reinterpret_cast<double*>(base_ + Map(geometry()).losses), geometry().num_losses};
 }
 
 std::span<Term> ControlBlock::terms() const {

@@ -2,7 +2,7 @@
 //
 //   [ Header | plan bytes | WorkerCell 0 … W-1 | TaskCell 0 … T-1 | queue 0 … T-1 | RankCell 0 … R-1 | Member 0 … M-1 |
 //     ClientResult 0 … M-1 | evaluated clients 0 … E-1 | Term 0 … U-1 | groups of terms [V] | sums of tasks [T][S] |
-//     sums of clients [E][S'] ]
+//     sums of clients [E][S'] | losses [L] ]
 //
 //   Field                         Who writes it
 //   Header.ticket, num_tasks, …   coordinator                  Header.cursor, finished   all processes (hints, never the truth)
@@ -14,7 +14,8 @@
 //   TaskCell.withdrawn            coordinator
 //   the rest of TaskCell,         the worker that holds the claim
 //   ClientResult of its members,
-//   its sums, those of its clients
+//   its sums, those of its clients,
+//   its losses
 //   RankCell                      see rank_group.h; reset by the coordinator while no rank is at work
 //
 // There is no lock: a process killed at any instruction leaves nothing held. A task's state word carries a ticket that grows
@@ -86,6 +87,7 @@ struct ControlGeometry {
     std::uint64_t num_evaluated = 0;    // E: clients evaluated on their own examples
     std::uint64_t num_sums = 0;         // S: doubles that an evaluation of test examples gives
     std::uint64_t num_client_sums = 0;  // S': and one of a client's examples
+    std::uint64_t num_losses = 0;       // L: of updates on the examples of each other's clients
 };
 
 /// A mapped control block: the coordinator maps its own segment, a worker the inherited one.
@@ -110,6 +112,7 @@ public:
     std::span<std::uint32_t> evaluated() const;  // ids of clients
     std::span<double> sums(std::size_t task) const;
     std::span<double> client_sums(std::size_t evaluated) const;
+    std::span<double> losses() const;  // of update j on the examples of update i's client: at i K + j, for K updates
     std::span<Term> terms() const;
     std::span<std::uint32_t> groups() const;  // of each group of terms: its size, then their indices
 

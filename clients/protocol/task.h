@@ -30,13 +30,15 @@ enum class TaskKind : std::uint32_t {
     Measure,               // what a sampler asks a range of clients for; result: the first of the sums of each
     Aggregate,             // one range of the parameters of the round's aggregate; result: that range of the arena's aggregate
     Products,              // inner products of the updates over one range; result: in the arena's products
-    Empty,                 // no work: measures what a round costs by itself
+    CrossLosses,  // the models of all updates on the examples of a range of their clients; result: in the block's losses
+    Empty,        // no work: measures what a round costs by itself
 };
 
 /// Whether a task of this kind has clients as members; a failure of any other kind is reported without a client.
 constexpr bool has_members(TaskKind kind) {
     return kind != TaskKind::Evaluate && kind != TaskKind::EvaluateClients && kind != TaskKind::EvaluatePersonalized &&
-           kind != TaskKind::Measure && kind != TaskKind::Aggregate && kind != TaskKind::Products && kind != TaskKind::Empty;
+           kind != TaskKind::Measure && kind != TaskKind::Aggregate && kind != TaskKind::Products &&
+           kind != TaskKind::CrossLosses && kind != TaskKind::Empty;
 }
 
 /// A failure to inject into a client's training (`faults:` in the config).
@@ -63,15 +65,15 @@ struct Task {
     Payload payload = Payload::Update;
     std::uint32_t slot = 0;   // Train: index of the slot for the update
     std::uint64_t first = 0;  // Train: first member on the board; Evaluate: first example; Aggregate, Products: first float;
-                              // EvaluateClients, EvaluatePersonalized, Measure: first evaluated client
-    std::uint64_t count = 0;  // members, examples, floats or clients
+                              // EvaluateClients, EvaluatePersonalized, Measure: first evaluated client; CrossLosses: first term
+    std::uint64_t count = 0;  // members, examples, floats, clients or terms
     std::uint64_t num_together = 1;    // Train: number of updates in the server step that takes this one
     std::uint64_t step = 0;            // Gradient: index of the client's local step, from 0
     std::uint32_t num_ranks = 1;       // Replica: ranks of the group; `slot` is this task's rank
     std::uint32_t velocity_index = 0;  // Replica: index of the global region with the initial momentum
     aggregation::ColumnRule rule{};    // Aggregate: the rule …
     double rule_number = 0.0;          // … and its number
-    std::uint32_t num_terms = 0;       // Aggregate, Products: number of updates
+    std::uint32_t num_terms = 0;       // Aggregate, Products, CrossLosses: number of updates
     std::uint32_t num_groups = 0;      // Aggregate: the rule combines the means of this many groups of them; 0: the updates
     std::uint32_t base = 0;            // Products: the update that is taken off the others
     double clip_norm = 0.0;            // Train: of the round, for an upload chain that adapts it
@@ -96,7 +98,7 @@ struct Term {
     double scale = 1.0;
     double weight = 1.0;
     std::uint64_t clients = 1;
-    std::uint64_t client_id = 0;  // of a task with `histories`
+    std::uint64_t client_id = 0;  // of a task with `histories`, and of CrossLosses
 };
 
 /// The values of a run's reports (reports.h), in the order of its list; 0 after its end.

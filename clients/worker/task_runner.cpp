@@ -3,6 +3,7 @@
 #include "aggregation/base/clock.h"
 #include "aggregation/base/error.h"
 #include "aggregation/math/vector_ops.h"
+#include "clients/worker/cross_losses_task.h"
 #include "clients/worker/in_place_task.h"
 #include "clients/worker/products_task.h"
 
@@ -103,6 +104,8 @@ void TaskRunner::run(TaskCell& cell) {
             return aggregate_.run(cell.task);
         case TaskKind::Products:
             return take_products(worker_, cell.task);
+        case TaskKind::CrossLosses:
+            return take_losses(worker_, cell.task);
         case TaskKind::Empty:
             return;
     }

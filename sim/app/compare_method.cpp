@@ -123,6 +123,7 @@ Drawn of_server(const MethodFormulas& method, Draws& draws) {
         drawn.vectors["w_t"] = draws.vector();
         drawn.numbers["k.me"] = {0, 0, 1, 0, 0};
         drawn.numbers["k.id"] = {1, 4, 5, 6, 9};
+        drawn.numbers[std::string(aggregation::formulas::kTheirLoss)] = {2.5, 0.75, 1.25, 1.5, 0.5};
     }
     for (const MethodMemory& memory : method.memories) {
         if (memory.is_number()) {

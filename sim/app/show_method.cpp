@@ -88,6 +88,9 @@ std::string method_text(const Method& method) {
                                             : fmt::format(", {} memories by class down, {} up", tables_down, tables_up),
                                         numbers_down == 0 ? "" : fmt::format(", {} numbers down", numbers_down),
                                         method.reports.empty() ? "" : fmt::format(", {} numbers up", method.reports.size())));
+    if (method.formulas.reads_cross_losses())
+        text +=
+            line("losses", "of the K updates of a round on each client's examples: K - 1 models more down, K passes forward");
     text += line("weights", method.formulas.sets_weights() ? "its own: u is the sum of weight_k u_k"
                             : method.equal_weights         ? "equal, which its server's formulas need"
                                                            : "strategy.weighting");

@@ -38,6 +38,12 @@ std::vector<LoadedConfig> configs_of(const SweepConfig& sweep) {
     return configs;
 }
 
+std::vector<std::string> ids_of(const SweepConfig& sweep) {
+    std::vector<std::string> ids;
+    for (const SweepRun& run : sweep.runs) ids.push_back(run.id);
+    return ids;
+}
+
 /// "0.01, 0.03, 0.1": distinct values in the order of the runs.
 std::string values_of(const std::vector<std::string>& all) {
     std::vector<std::string> values;
@@ -146,7 +152,7 @@ std::string as_typed(const SweepCommand& command) {
 int run_here(const SweepCommand& command, Ranks& ranks, Host& own) {
     SweepConfig sweep = load(command);
     resolve_devices(sweep);
-    const Estimates estimates = estimate(configs_of(sweep));
+    const Estimates estimates = estimate(configs_of(sweep), ids_of(sweep));
     clients::throw_if_interrupted();
     Hosts hosts(ranks, own);
     Terminal terminal;

@@ -21,8 +21,11 @@ public:
     explicit TreeSource(Node root) : root_(std::move(root)) {}
 
     ConfigError error(const std::string& key_path, const std::string& problem) const override {
+        // A method file that strategy.name has found is no key of the user's.
+        const bool by_name = key_path == "strategy.file" && !gives("strategy", "file") && gives("strategy", "name");
+        const std::string path = by_name ? "strategy.name" : key_path;
         const Node* node = &root_;
-        std::string rest = key_path;
+        std::string rest = path;
         while (!rest.empty()) {
             const std::size_t end = rest.find_first_of(".[", 1);
             const Node* child = rest[0] == '[' ? item_of(*node, rest) : node->find(rest.substr(0, end));
@@ -32,7 +35,7 @@ public:
         }
         // A key missing in a section that --set or a sweep replaced is reported there; any other at the file.
         const std::string where = rest.empty() || node->grafted ? node->where() : root_.origin;
-        return ConfigError(fmt::format("{}: {}: {}", where, key_path, problem));
+        return ConfigError(fmt::format("{}: {}: {}", where, path, problem));
     }
 
     /// The item of "[3]…", the fourth of a list; null if it does not exist.

@@ -7,6 +7,7 @@
 #include "aggregation/server/catalog.h"
 #include "clients/data/poison.h"
 #include "clients/uploads/upload.h"
+#include "sim/config/missing_methods.h"
 #include "sim/config/named_methods.h"
 #include "sim/config/suggest.h"
 #include "sim/modes/mode_spec.h"
@@ -125,6 +126,8 @@ void add_combinations(Entries& entries) {
     };
     add("fedsgd", Family::Optimisation, "training", "training: {local_steps: 1, batch_size: 100000}",
         "FedSGD: McMahan et al. 2017 (arXiv:1602.05629): one step on all examples of a client");
+    add("centralized", Family::Optimisation, "data.partition", "data: {partition: {clients: 1}}, training: {cohort: 1}",
+        "centralised training: one client has all examples; the baseline that methods are measured by");
     add("fine_tuning", Family::Personal, "evaluation.clients", "evaluation: {clients: {every: 1, personalized: true}}",
         "FedAvg with fine-tuning: Wang et al. 2019 (arXiv:1910.10252): each client's model after a local epoch is judged");
     add("fedper", Family::Personal, "model.local", R"(model: {local: ["fc*"]})",
@@ -200,6 +203,7 @@ const std::map<std::string, std::string>& other_names() {
     static const std::map<std::string, std::string> names = {{"active_fl", "active"},
                                                              {"backdoor", "trigger"},
                                                              {"boosting", "scaled_update"},
+                                                             {"d_psgd", "dpsgd"},
                                                              {"ef", "error_feedback"},
                                                              {"fedalt", "fedrep"},
                                                              {"fedavg_ft", "fine_tuning"},
@@ -207,7 +211,9 @@ const std::map<std::string, std::string>& other_names() {
                                                              {"fedmgda+", "fedmgda_plus"},
                                                              {"fedopt", "fedadam"},
                                                              {"geometric_median", "rfa"},
+                                                             {"hypcluster", "ifca"},
                                                              {"ipm", "inner_product"},
+                                                             {"local", "local_only"},
                                                              {"majority_vote", "sign_majority"},
                                                              {"meamed", "mean_around_median"},
                                                              {"model_replacement", "scaled_update"},
@@ -235,6 +241,9 @@ std::vector<CatalogedMethod> methods_called(const std::string& name) {
     for (const CatalogedMethod& method : method_catalog())
         if (method.name == wanted) found.push_back(method);
     if (!found.empty()) return found;
+    if (const auto missing = missing_methods().find(wanted); missing != missing_methods().end())
+        throw ConfigError(fmt::format("methods {}: {} is not among fedhive's methods: {}; 'fedhive methods' lists all", name,
+                                      missing->second.title, missing->second.why));
     const std::string near = nearest_word(plain_name(name), names_of(method_catalog()));
     throw ConfigError(fmt::format("methods {}: no such method{}; 'fedhive methods' lists all", name,
                                   near.empty() ? "" : fmt::format("; did you mean '{}'?", near)));

@@ -44,7 +44,8 @@ struct CatalogedMethod {
 /// In the order of families, then of places. Throws Fault for a strategy or a file without a family.
 const std::vector<CatalogedMethod>& method_catalog();
 
-/// Those of that name, in any case and with - for _, or of another name that a method has. Throws ConfigError if there is none, with the nearest name.
+/// Those of that name, in any case and with - for _, or of another name that a method has. Throws ConfigError if there is none, with why
+/// fedhive does not have it (missing_methods.h), or the nearest name.
 std::vector<CatalogedMethod> methods_called(const std::string& name);
 
 }  // namespace fedhive::sim

@@ -46,10 +46,4 @@ std::string Mistakes::text() const {
     return text;
 }
 
-std::string on_every_line(const std::string& text, const std::string& suffix) {
-    std::string result;
-    for (const char c : text) result += c == '\n' ? suffix + c : std::string(1, c);
-    return result + suffix;
-}
-
 }  // namespace fedhive::sim

@@ -33,7 +33,4 @@ private:
     std::vector<Mistake> all_;
 };
 
-/// Appends `suffix` to each line of an error's text.
-std::string on_every_line(const std::string& text, const std::string& suffix);
-
 }  // namespace fedhive::sim

@@ -30,6 +30,7 @@ const std::vector<std::pair<const char*, const char*>>& signs_of_needs() {
                                                                            {"shape=\"classes\"", "memories by class"},
                                                                            {"@fh.answer", "an answer"},
                                                                            {"@fh.mix", "mixtures by client"},
+                                                                           {"their_loss", "losses of others' models"},
                                                                            {"nearest", "inner products"},
                                                                            {"bipartition", "inner products"},
                                                                            {"fh.norm(k.u -", "inner products"},

@@ -279,6 +279,9 @@ struct RunConfig {
                model.has_local_part();
     }
 
+    /// The server mixes updates by their losses on the examples of each other's clients.
+    bool reads_cross_losses() const { return strategy.formulas().reads_cross_losses(); }
+
     /// Number of clients; if it is known only from data not yet read, an upper bound.
     std::int64_t num_clients() const;
 

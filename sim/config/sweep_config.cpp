@@ -3,8 +3,9 @@
 #include "sim/config/fields.h"
 #include "sim/config/load_config.h"
 #include "sim/config/load_tree.h"
-#include "sim/config/mistakes.h"
+#include "sim/config/named_methods.h"
 #include "sim/config/reader.h"
+#include "sim/config/refused_runs.h"
 #include "sim/config/run_keys.h"
 #include "sim/config/sweep_axes.h"
 #include "sim/config/sweep_ids.h"
@@ -15,7 +16,9 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <optional>
 #include <set>
+#include <utility>
 
 namespace fedhive::sim {
 
@@ -96,6 +99,9 @@ Texts values_of(const RunConfig& run) {
             text = fmt::format("{}{{{}}}]", text.empty() ? "[" : text.substr(0, text.size() - 1) + ", ", entry);
         last_item = item;
     }
+    if (const auto& method = run.strategy.parts.method; method != nullptr)
+        if (const NamedMethod* named = named_method(method->name); named != nullptr && named->file == run.strategy.file)
+            values["strategy.name"] = named->name;  // that the resolved config has as a file
     return values;
 }
 
@@ -125,7 +131,10 @@ public:
 
     /// Fills keys and runs.
     void expand(std::uint64_t count, SweepConfig& sweep) {
-        for (std::uint64_t i = 0; i < count; ++i) sweep.runs.push_back(load(choices_of(options_, i)));
+        RefusedRuns refused;
+        for (std::uint64_t i = 0; i < count; ++i)
+            if (std::optional<SweepRun> run = load(choices_of(options_, i), refused)) sweep.runs.push_back(std::move(*run));
+        if (!refused.none()) throw ConfigError(refused.text(count));
         sweep.keys = without_sections(keys_, sweep.runs);
         const std::vector<std::string> names = short_names(sweep.keys);
         for (SweepRun& run : sweep.runs) {
@@ -137,7 +146,8 @@ public:
     }
 
 private:
-    SweepRun load(const std::vector<std::size_t>& choices) const {
+    /// Empty for a run that is refused.
+    std::optional<SweepRun> load(const std::vector<std::size_t>& choices, RefusedRuns& refused) const {
         Node root = base_;
         for (std::size_t a = 0; a < choices.size(); ++a)
             for (const Change& change : options_[a][choices[a]]) graft(root, change.key, change.value);
@@ -160,7 +170,8 @@ private:
         } catch (const KeyError&) {
             throw;
         } catch (const ConfigError& error) {
-            throw ConfigError(on_every_line(error.what(), fmt::format(" (in run '{}')", provisional_id(texts, case_name))));
+            refused.add(provisional_id(texts, case_name), error.what());
+            return std::nullopt;
         }
     }
 

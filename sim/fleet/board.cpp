@@ -13,6 +13,10 @@ clients::ControlGeometry board_geometry(const FleetOptions& options, std::uint64
     geometry.num_workers = std::max(1U, options.workers);
     geometry.max_tasks = static_cast<std::uint32_t>(slot_tasks + num_chunks);
     geometry.max_terms = static_cast<std::uint32_t>(arena.num_aggregates * arena.num_slots);
+    if (options.cross_losses) {
+        geometry.max_terms = std::max(geometry.max_terms, static_cast<std::uint32_t>(slots));
+        geometry.num_losses = slots * slots;
+    }
     if (options.groups_updates) geometry.max_groups = std::uint64_t{geometry.max_terms} * (geometry.max_terms + 1);
     geometry.num_evaluated = std::max<std::uint64_t>(options.evaluated_clients.size(), options.most_measured);
     geometry.num_sums = sums.size();

@@ -81,6 +81,7 @@ public:
     void set_result(std::size_t index, const clients::ClientResult& result) { block_.results()[index] = result; }
     std::span<std::uint32_t> evaluated() { return block_.evaluated(); }
     std::span<const double> client_sums(std::size_t evaluated) const { return block_.client_sums(evaluated); }
+    std::span<const double> losses() const { return block_.losses(); }
     std::span<clients::Term> terms() { return block_.terms(); }
     std::span<std::uint32_t> groups() { return block_.groups(); }
 

@@ -37,7 +37,8 @@ std::uint64_t most_chunks(const FleetOptions& options, const clients::DatasetMap
     return std::max({divide_up(data.num_test, options.test_chunk), divide_up(data.num_triggered, options.test_chunk),
                      num_ranges(arena), divide_up(clients, clients_per_chunk(options, data)),
                      options.personalized ? divide_up(clients, one_per_chunk(clients)) : 0,
-                     divide_up(options.most_measured, one_per_chunk(options.most_measured))});
+                     divide_up(options.most_measured, one_per_chunk(options.most_measured)),
+                     options.cross_losses ? options.slots.num_slots(options.mode) : 0});
 }
 
 /// This rank's range of [0, total).
@@ -252,6 +253,22 @@ aggregation::InnerProducts ChunkWork::products(std::span<const aggregation::Upda
     for (std::uint64_t range = 0; range < divide_up(columns, kRangeFloats); ++range)
         products.add(arena_.products().subspan(range * values, values));
     return products;
+}
+
+std::vector<double> ChunkWork::cross_losses(std::span<const aggregation::Update> updates,
+                                            const std::vector<std::uint32_t>& clients, std::uint32_t sent, std::int64_t round,
+                                            double deadline_s) {
+    FEDHIVE_CHECK_EQ(updates.size(), clients.size());
+    Task task;
+    task.kind = TaskKind::CrossLosses;
+    task.round = told_round(round);
+    task.global_index = sent;
+    task.num_terms = place_terms(updates);
+    for (std::size_t k = 0; k < clients.size(); ++k) board_.terms()[k].client_id = clients[k];
+    task.deadline_s = deadline_s;
+    run(task, {0, updates.size(), 1});
+    const std::span<const double> losses = board_.losses().first(updates.size() * updates.size());
+    return {losses.begin(), losses.end()};
 }
 
 }  // namespace fedhive::sim

@@ -67,6 +67,12 @@ public:
     aggregation::InnerProducts products(std::span<const aggregation::Update> updates, std::size_t base,
                                         const ProductRows& rows_of, bool by_workers, std::int64_t round);
 
+    /// For K updates and their clients, in one order: the mean loss of update j's model on the examples of update i's client, at i K + j
+    /// (clients/worker/cross_losses_task.h). sent: the region that the updates began from. A client may take `deadline_s`. Throws as
+    /// Fleet::evaluate.
+    std::vector<double> cross_losses(std::span<const aggregation::Update> updates, const std::vector<std::uint32_t>& clients,
+                                     std::uint32_t sent, std::int64_t round, double deadline_s);
+
 private:
     /// A range of [0, total) in chunks of `size`; the last chunk may be smaller.
     struct Part {

@@ -201,6 +201,23 @@ std::vector<std::optional<double>> Fleet::measure(ServerState& server, const Coh
     return told;
 }
 
+std::vector<double> Fleet::cross_losses(ServerState& server, Arrivals& arrived, std::uint32_t sent) {
+    std::vector<std::uint32_t> clients;
+    for (const aggregation::Update& update : arrived.updates)
+        clients.push_back(arrived.clients[arrived.sender_of(update)].client_id);
+    std::uint64_t steps = 1;
+    double longest_s = 0.0;
+    const Traffic traffic{(clients.size() - 1) * options_.model_bytes, 0};
+    for (const std::uint32_t client : clients) {
+        const std::uint64_t examples = workload_.examples_of_passes(client, clients.size());
+        steps = std::max(steps, divide_up(examples, plan_.training.batch_size));
+        longest_s = std::max(longest_s, order_->trip_s(client, examples, traffic).value_or(0.0));
+        arrived.traffic += traffic;
+    }
+    server.now_s += longest_s;
+    return chunk_work_.cross_losses(arrived.updates, clients, sent, flights_.turn().round, deadlines_.of_client(steps));
+}
+
 void Fleet::empty_round(std::size_t count) {
     std::vector<std::size_t> cells(count);
     std::iota(cells.begin(), cells.end(), std::size_t{0});

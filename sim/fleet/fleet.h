@@ -101,6 +101,12 @@ public:
     aggregation::InnerProducts inner_products(std::span<const aggregation::Update> updates, std::size_t base,
                                               const ProductRows& rows_of);
 
+    /// For the K updates of `arrived`: the mean loss of update j's model on the examples of update i's client, at i K + j. sent: the global
+    /// region that they began from. Every client is sent the K - 1 models that are not its own, and passes over its examples K
+    /// times; simulated time advances by the slowest, and the traffic of `arrived` includes the models. Only with
+    /// FleetOptions::cross_losses, and one rank. Waits, and throws, as evaluate().
+    std::vector<double> cross_losses(ServerState& server, Arrivals& arrived, std::uint32_t sent);
+
     /// The global model's sums over the test examples, one result a chunk, in order. Waits; throws as barrier(), but goes on
     /// for ChunkWork::kGrace after a first signal, since the round's model exists already.
     std::vector<clients::EvaluationSums> evaluate(const ServerState& server) {

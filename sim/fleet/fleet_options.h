@@ -26,13 +26,14 @@ struct FleetOptions {
     std::uint64_t test_chunk = 500;                  // examples in one evaluation task
     std::vector<std::uint32_t> evaluated_clients{};  // clients on whose held-out examples models are evaluated, too
     std::uint64_t most_measured = 0;                 // clients that Fleet::measure is asked for at a time
-    bool groups_updates = false;                     // the server's rule combines means of groups of updates
-    bool personalized = false;                       // each of these clients' own model as well
-    std::uint64_t model_bytes = 0;                   // of its parameters, without padding
-    ModelBytes sent_bytes;                           // of what is sent in its place, if the server compresses it
-    std::uint64_t update_bytes = 0;                  // of an update on its way up, after the upload chain
-    std::uint64_t report_bytes = 0;                  // of a client's reports, which come up beside its update
-    std::uint64_t activation_bytes = 0;              // of an example, at the cut of a split model
+    bool cross_losses = false;           // the server asks for losses of updates on the examples of each other's clients
+    bool groups_updates = false;         // the server's rule combines means of groups of updates
+    bool personalized = false;           // each of these clients' own model as well
+    std::uint64_t model_bytes = 0;       // of its parameters, without padding
+    ModelBytes sent_bytes;               // of what is sent in its place, if the server compresses it
+    std::uint64_t update_bytes = 0;      // of an update on its way up, after the upload chain
+    std::uint64_t report_bytes = 0;      // of a client's reports, which come up beside its update
+    std::uint64_t activation_bytes = 0;  // of an example, at the cut of a split model
     /// Round trip in simulated seconds; empty: the wall clock decides.
     std::function<double(std::uint32_t client_id, std::uint64_t examples, const Traffic& traffic)> round_trip_s;
     std::vector<std::vector<std::uint32_t>>

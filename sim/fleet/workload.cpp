@@ -43,6 +43,11 @@ std::uint64_t Workload::examples_to_measure(const clients::Reports& measures, st
     return divide_up(passes * examples, kPassesOfAStep) + (clients::place_of_gradient_norm(measures) ? examples : 0);
 }
 
+std::uint64_t Workload::examples_of_passes(std::uint32_t client_id, std::uint64_t passes) const {
+    const std::uint64_t held_out = dataset_.held_out(client_id).size();
+    return divide_up(passes * (held_out > 0 ? held_out : num_examples(client_id)), kPassesOfAStep);
+}
+
 std::uint64_t Workload::examples_in_time(const Flight& flight, std::uint32_t client_id) const {
     const std::uint64_t measured = divide_up(plan_.measure_passes * num_examples(client_id), kPassesOfAStep);
     return examples_of(flight, client_id) + examples_to_measure(plan_.reports, client_id) + measured;

@@ -47,6 +47,8 @@ public:
     std::optional<double> measuring_s(const ServerState& server, std::uint32_t client_id) const {
         return order_.trip_s(client_id, examples_of_candidate(client_id), traffic_to_measure(server, client_id));
     }
+    /// Examples whose training takes as long as `passes` passes forward over what the client holds out, or trains on if that is nothing.
+    std::uint64_t examples_of_passes(std::uint32_t client_id, std::uint64_t passes) const;
     /// Examples whose training takes as long as the task: examples_of(), and those of a pass that measures, if there is one.
     std::uint64_t examples_in_time(const Flight& flight, std::uint32_t client_id) const;
     /// Local steps of a round.

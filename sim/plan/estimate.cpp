@@ -1,11 +1,12 @@
 #include "sim/plan/estimate.h"
-#include "sim/config/load_config.h"
-#include "sim/plan/client_states_plan.h"
 
 #include "aggregation/base/clock.h"
 #include "clients/tasks/measures.h"
 #include "clients/trainers/engine.h"
 #include "clients/visit/local_step.h"
+#include "sim/config/load_config.h"
+#include "sim/config/refused_runs.h"
+#include "sim/plan/client_states_plan.h"
 #include "sim/plan/experiment.h"
 #include "sim/plan/memory_plan.h"
 
@@ -14,6 +15,8 @@
 #include <ctime>
 #include <functional>
 #include <map>
+#include <set>
+#include <utility>
 
 namespace fedhive::sim {
 
@@ -88,7 +91,8 @@ double measured_per_round(const Experiment& run) {
     const auto trained = static_cast<double>(run.mode.late_join ? run.mode.quorum : run.mode.in_flight);
     const auto of_method = static_cast<double>(run.worker_plan.loss_passes + run.worker_plan.measure_passes);
     const double passes = candidates * forward_passes(run.worker_plan.of_candidates) +
-                          trained * (forward_passes(run.worker_plan.reports) + of_method);
+                          trained * (forward_passes(run.worker_plan.reports) + of_method) +
+                          (run.config.reads_cross_losses() ? trained * trained : 0.0);
     return passes * of_all / static_cast<double>(num_clients);
 }
 
@@ -119,6 +123,16 @@ RunEstimate make_real(LoadedConfig loaded) {
     return {run.resources.arena->geometry().total_bytes() + run.data.dataset.map().total_bytes() + kept +
                 workers * host_bytes_of_worker(run),
             core_seconds(run)};
+}
+
+/// What mistakes that only data and model show depend on most.
+std::string method_key(const RunConfig& run) {
+    RunConfig checked;
+    checked.strategy = run.strategy;
+    checked.model = run.model;
+    checked.task = run.task;
+    checked.data = run.data;
+    return to_yaml(checked);
 }
 
 RunEstimate mean_of(const std::map<std::string, RunEstimate>& known) {
@@ -181,17 +195,31 @@ StepTime time_of_step(const Experiment& run, double short_s) {
     return {seconds, cpu_s < 0.8 * seconds_between(timed_ns, now_ns())};
 }
 
-Estimates estimate(std::span<const LoadedConfig> configs) {
+Estimates estimate(std::span<const LoadedConfig> configs, std::span<const std::string> ids) {
     Estimates estimates;
     std::map<std::string, RunEstimate> known;
+    std::map<std::string, std::string> problems;  // of configs that are refused, by their cost key
+    std::set<std::string> built;                  // method keys
+    RefusedRuns refused;
     const std::int64_t start_ns = now_ns();
-    for (const LoadedConfig& loaded : configs) {
-        const std::string key = cost_key(loaded.run);
-        auto found = known.find(key);
-        if (found == known.end() && seconds_between(start_ns, now_ns()) < kEstimateBudget_s)
-            found = known.emplace(key, make_real(loaded)).first;
+    for (std::size_t i = 0; i < configs.size(); ++i) {
+        const std::string key = cost_key(configs[i].run);
+        const bool is_new = !known.contains(key) && !problems.contains(key);
+        const bool is_new_method = built.insert(method_key(configs[i].run)).second;
+        try {
+            if (is_new && seconds_between(start_ns, now_ns()) < kEstimateBudget_s)
+                known.emplace(key, make_real(configs[i]));
+            else if (is_new && is_new_method)
+                Experiment::to_inspect(configs[i]);
+        } catch (const ConfigError& error) {
+            if (ids.empty()) throw;
+            problems.emplace(key, error.what());
+        }
+        if (const auto problem = problems.find(key); problem != problems.end()) refused.add(ids[i], problem->second);
+        const auto found = known.find(key);
         estimates.runs.push_back(found == known.end() ? mean_of(known) : found->second);
     }
+    if (!refused.none()) throw ConfigError(refused.text(configs.size()));
     estimates.tried = known.size();
     return estimates;
 }

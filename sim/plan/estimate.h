@@ -40,7 +40,8 @@ struct Estimates {
 };
 
 /// Configs that differ only in keys that do not affect time (seed, learning rate, …) are built once. GPU runs are timed on the
-/// CPU. Throws ConfigError with file, line and key.
-Estimates estimate(std::span<const LoadedConfig> configs);
+/// CPU. After kEstimateBudget_s, a config whose strategy, model or task no other had is built and not timed, for its mistakes.
+/// ids: of the runs, in their order, or none. Throws ConfigError with file, line and key, and with ids for all runs that are refused.
+Estimates estimate(std::span<const LoadedConfig> configs, std::span<const std::string> ids = {});
 
 }  // namespace fedhive::sim

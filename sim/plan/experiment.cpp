@@ -229,6 +229,7 @@ FleetOptions Experiment::fleet_options() const {
     options.activation_bytes = model.cut.activation_floats * sizeof(float);
     options.test_chunk = static_cast<std::uint64_t>(config.evaluation.chunk_size);
     options.evaluated_clients = evaluated_clients;
+    options.cross_losses = config.reads_cross_losses();
     options.groups_updates = server.strategy.group_means != nullptr;
     options.most_measured = most_measured(config, data.dataset.map().num_clients);
     options.personalized = config.evaluation.clients.personalized;

@@ -32,7 +32,7 @@ bool has_whole_gradient(const RunConfig& run) {
 
 /// Vectors of [P] for the formulas of a visit.
 std::uint64_t vectors_of_formulas(const aggregation::formulas::MethodFormulas& method) {
-    if (!method.changes_visits() && !method.has(aggregation::formulas::Place::Judge)) return 0;
+    if (!method.any()) return 0;
     using aggregation::formulas::Place;
     std::uint64_t vectors = 0;
     if (method.has(Place::Start)) vectors += 1;                                        // where a visit begins
@@ -41,12 +41,13 @@ std::uint64_t vectors_of_formulas(const aggregation::formulas::MethodFormulas& m
     if (method.has(Place::Second)) vectors += 2;                                       // the first gradient, and the model
     if (method.has(Place::Judge)) vectors += 1;
     if (!method.losses_at.empty()) vectors += 1;
+    if (method.reads_cross_losses()) vectors += 2;   // another client's model, and that with the client's own part
     if (method.measure_passes() > 1) vectors += 2;   // another model, and the trained one
     for (const auto& [place, lines] : method.lines)  // the magnitudes of each threshold
         vectors += static_cast<std::uint64_t>(std::ranges::count(
             method.parsed(place).nodes, aggregation::formulas::Op::Threshold, &aggregation::formulas::Node::op));
     for (const aggregation::formulas::MethodMemory& memory : method.memories)
-        vectors += memory.is_model() && !memory.is_declared() ? 1 : 0;  // the others are among the run's memories
+        vectors += memory.is_model() && memory.owner != aggregation::MemoryOwner::Server && !memory.is_declared() ? 1 : 0;  // the others are among the run's memories
     return vectors + method.also_at.size();                             // and other models of the loss
 }
 

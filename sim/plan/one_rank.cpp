@@ -6,6 +6,13 @@ namespace fedhive::sim {
 
 void refuse_what_needs_one_rank(const LoadedConfig& loaded, const Mode& mode) {
     const RunConfig& run = loaded.run;
+    if (run.reads_cross_losses())
+        throw loaded.source->error(
+            "strategy.file",
+            fmt::format(
+                "{} reads k.their_loss, the losses of all updates on each client's examples, but a rank has only its own "
+                "clients' updates; start it without MPI, or choose another strategy",
+                run.strategy.parts.method->file.string()));
     if (!mode.trains_alone() || mode.group_size() > 1 || mode.bring != Bring::Update)
         throw loaded.source->error("mode.name",
                                    fmt::format("{} supports only one rank; allowed with several ranks: synchronous, and "

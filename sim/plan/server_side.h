@@ -63,8 +63,9 @@ struct ServerSide {
     void keep_states(const Arrivals& arrived, aggregation::ConstParamSpan sent);
 
     /// Call after keep_states(): each accepted client's memories that the server mixes. sent: the region that they got.
-    void mix(const Arrivals& arrived, aggregation::ConstParamSpan sent, const TakeProducts& products, const Combine& combine) {
-        if (mixing.any()) mixing.mix(arrived, state.round, sent, weighing, products, combine, client_states);
+    void mix(const Arrivals& arrived, aggregation::ConstParamSpan sent, const TakeProducts& products, const TakeLosses& losses,
+             const Combine& combine) {
+        if (mixing.any()) mixing.mix(arrived, state.round, sent, weighing, products, losses, combine, client_states);
     }
 
     /// `mean` plus the missing noise (missing_noise.h) and the noise of a tree (tree_noise.h). In the first round of a tree the moments

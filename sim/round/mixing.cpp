@@ -34,22 +34,25 @@ Mixing::Mixing(const aggregation::formulas::MethodFormulas& method, const aggreg
 }
 
 void Mixing::mix(const Arrivals& arrived, std::int64_t round, aggregation::ConstParamSpan sent, const Weighing& weighing,
-                 const TakeProducts& products, const Combine& combine, aggregation::ClientStates& states) {
+                 const TakeProducts& products, const TakeLosses& losses, const Combine& combine,
+                 aggregation::ClientStates& states) {
     const std::vector<aggregation::Sender> senders = weighing.senders_of(arrived);
     std::vector<double> norms;
     norms.reserve(senders.size());
     for (const aggregation::Sender& sender : senders) norms.push_back(sender.update_norm);
     aggregation::InnerProducts taken;
     if (takes_products_) taken = products(arrived.updates, aggregation::base_row(norms), {});
+    const std::vector<double> theirs = mix_->reads_losses() ? losses() : std::vector<double>();
     const aggregation::HostView model(sent);
     const std::vector<double> numbers = weighing.server_numbers_in(sent);
     for (std::size_t own = 0; own < senders.size(); ++own) {
-        const aggregation::Coefficients weights = mix_->weigh({.senders = senders,
-                                                               .products = takes_products_ ? &taken : nullptr,
-                                                               .num_clients = num_clients_,
-                                                               .round = static_cast<std::uint64_t>(round),
-                                                               .server_numbers = numbers},
-                                                              own);
+        const aggregation::Coefficients weights = mix_->weigh(
+            {.senders = senders,
+             .products = takes_products_ ? &taken : nullptr,
+             .num_clients = num_clients_,
+             .round = static_cast<std::uint64_t>(round),
+             .server_numbers = numbers},
+            own, std::span(theirs).subspan(theirs.empty() ? 0 : own * senders.size(), theirs.empty() ? 0 : senders.size()));
         const ClientReport& client = arrived.clients[arrived.sender_of(arrived.updates[own])];
         require_finite(weights, senders, client.client_id);
         const aggregation::ConstParamSpan combined =

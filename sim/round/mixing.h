@@ -9,10 +9,16 @@
 #include "sim/round/weighing.h"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <vector>
 
 namespace fedhive::sim {
+
+/// For a round's K updates: the mean loss of update j's model on the examples of update i's client, at i K + j. Only called where the
+/// method reads it.
+using TakeLosses = std::function<std::vector<double>()>;
 
 class Mixing {
 public:
@@ -32,7 +38,7 @@ public:
     /// Order     clients ascending; a sum has the bits of an aggregator's with these weights
     /// Process   the coordinator; with several ranks, all of them, and each changes the clients it trained
     void mix(const Arrivals& arrived, std::int64_t round, aggregation::ConstParamSpan sent, const Weighing& weighing,
-             const TakeProducts& products, const Combine& combine, aggregation::ClientStates& states);
+             const TakeProducts& products, const TakeLosses& losses, const Combine& combine, aggregation::ClientStates& states);
 
 private:
     std::optional<aggregation::formulas::FormulaMix> mix_{};

@@ -58,10 +58,11 @@ void take_in(Experiment& run, Fleet& fleet, Arrivals& arrived, RoundRecord& roun
     run.server.weighing.keep(aggregate);
     round.lap(Phase::Aggregate);
     const aggregation::ConstParamSpan sent = server.sent_region();
+    const auto losses = [&, index = server.sent_index()] { return fleet.cross_losses(server, arrived, index); };
     server.server_step(*strategy.server_optimizer, aggregate);  // theta <- theta + eta * delta; ++version
     round.stepped = true;
     run.server.keep_states(arrived, sent);  // client state changes with what the server has accepted
-    run.server.mix(arrived, sent, products, combine);
+    run.server.mix(arrived, sent, products, losses, combine);
     run.server.adapt_clip(arrived);
     round.lap(Phase::ServerStep);
 }

@@ -33,6 +33,7 @@ struct EvaluatedToys : testing::ToyFleet {
             if (id != 7) options.evaluated_clients.push_back(id);
         evaluated = options.evaluated_clients;
         options.most_measured = 3;
+        options.cross_losses = true;
         options.model_bytes = 100;
         options.update_bytes = 60;
         options.round_trip_s = [](std::uint32_t who, std::uint64_t examples, const Traffic& traffic) {
@@ -116,6 +117,35 @@ TEST_SUITE("ClientEvaluation") {
             run.server.model().data[0] = std::numeric_limits<float>::infinity();
             CHECK(run.fleet->measure(run.server, {3}) == std::vector<std::optional<double>>{std::nullopt});
         }
+    }
+
+    TEST_CASE("UpdatesAreEvaluatedOnEachOthersClientsByAnyNumberOfWorkersAndTakeSimulatedTime") {
+        for (const std::uint32_t workers : {0U, 1U, 3U}) {
+            EvaluatedToys run(workers);
+            run.server.model().data[0] = 5.0F;
+            run.fleet->pull_down(Cohort{1, 4, 7}, run.server, run.strategy);
+            run.fleet->train();
+            Arrivals arrived = run.fleet->barrier(run.server);
+            const Traffic before = arrived.traffic;
+            const double began_s = run.server.now_s;
+            for (std::size_t k = 0; k < 3; ++k) run.arena.slot(arrived.updates[k].slot).data[0] = static_cast<float>(k);
+            // The toy's loss of an example is the model's first parameter.
+            CHECK(run.fleet->cross_losses(run.server, arrived, run.server.sent_index()) ==
+                  std::vector<double>{5, 6, 7, 5, 6, 7, 5, 6, 7});
+            CHECK(arrived.traffic.down == before.down + 3 * 2 * 100);
+            CHECK(arrived.traffic.up == before.up);
+            CHECK(run.server.now_s == began_s + 0.25);  // three passes forward over three examples are as one that trains
+            run.fleet->release(arrived, run.server);
+        }
+    }
+
+    TEST_CASE("CrossLossesThatFailAreTriedAgainThenEndTheRun") {
+        EvaluatedToys run(2, "evaluate");
+        run.fleet->pull_down(Cohort{1, 4}, run.server, run.strategy);
+        run.fleet->train();
+        Arrivals arrived = run.fleet->barrier(run.server);
+        CHECK_THROWS_WITH_AS(run.fleet->cross_losses(run.server, arrived, run.server.sent_index()),
+                             doctest::Contains("the toy cannot be evaluated"), RunAborted);
     }
 
     TEST_CASE("MeasuringThatFailsIsTriedAgainThenEndsTheRun") {

@@ -53,7 +53,8 @@ KEYS = {"fedadagrad": {"beta1": 0.5}, "fednova": {"rho": 0.375}, "qfedavg": {"q"
         "fedrecon": {"head": 0.25}, "ef21_sgdm": {"eta": 0.25}, "rsa": {"lambda": 0.5}, "delta_fl": {"tail": 0.4}, "fedcostwavg": {"alpha": 0.25},
         "fedlesam_s": {"rho": 0.5}, "fedlesam_d": {"rho": 0.5, "alpha": 0.25}, "logit_adjustment": {"tau": 0.75}, "class_balanced": {"beta": 0.75},
         "propfair": {"M": 2.5, "eps": 0.5}, "fedamp": {"alpha": 8.0, "sigma": 64.0, "lambda": 2.0}, "pfedgraph": {"lambda": 0.25},
-        "fedproto": {"pull": 0.75}, "fd": {"gamma": 0.75}, "fedproc": {"rounds": 20}, "dgc": {"kept": 0.2}, "fedmos": {"a": 0.25, "mu": 0.25}, "pfedsd": {"lambda": 0.75}, "sparsefed": {"L": 6.5, "kept": 0.2}, "fedala": {"share": 0.75, "eta": 0.5}, "cfl": {"eps_1": 7.0, "eps_2": 5.0}, "feddecorr": {"beta": 0.75}}
+        "fedproto": {"pull": 0.75}, "fd": {"gamma": 0.75}, "fedproc": {"rounds": 20}, "dgc": {"kept": 0.2}, "fedmos": {"a": 0.25, "mu": 0.25}, "pfedsd": {"lambda": 0.75}, "sparsefed": {"L": 6.5, "kept": 0.2}, "fedala": {"share": 0.75, "eta": 0.5}, "cfl": {"eps_1": 7.0, "eps_2": 5.0}, "feddecorr": {"beta": 0.75},
+        "fedphp": {"lambda": 0.25, "tau": 2.0, "rounds": 2}, "fedsoft": {"sigma": 0.5, "lambda": 0.25}, "fedhkd": {"lambda": 0.75, "gamma": 0.25, "zeta": 1.5, "nu": 0.0625}}
 OF_PRESENT_CLASSES = {"balanced_softmax", "fedir", "class_balanced", "fd"}  # a label that a client lacks has no loss
 NOT_NEGATIVE = {"v", "v_max", "rate", "grown", "loss_before"}  # memories that stand under a root, or are rates
 
@@ -90,6 +91,8 @@ class Inputs:
             self.server["w_t"] = self.client["w_t"]
             self.server.update({name: memories[name] for name, m in vectors.items() if m["owner"] == "client"})
             self.cohort.update(me=np.eye(K)[2], id=np.array([1, 4, 5, 6, 9]))
+            if any("their_loss" in line for line in box["peers"]):
+                self.cohort["their_loss"] = np.array([2.5, 0.75, 1.25, 1.5, 0.5])
         self.cohort["norm"] = np.linalg.norm(self.cohort["u"], axis=1)
         self.cohort.update({report["name"]: draws.integers(8, 64, K) / 32 for report in box.get("reports", [])})
         self.cohort.update({name: self.of_classes(draws, name, K) if name in self.by_class else grid(draws, K, P)

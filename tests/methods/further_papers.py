@@ -130,6 +130,27 @@ def mr_mtl(h, c, s, k):  # Liu et al. 2022: gradient of F_k(w) + lambda/2 |w - m
             "server": {"w": (s.w + k.u).mean(0)}, "judge": {"w": c.own}}
 
 
+def fedphp(h, c, s, k):  # Li et al. 2021: the weight of the inherited model grows with the visits
+    a = h.mu * min(1, c.visits / h.rounds)
+    return {"end": {"own": a * c.own + (1 - a) * c.w, "visits": c.visits + 1}, "judge": {"w": c.own}}
+
+
+def fedsoft(h, c, s, k):  # Ruan and Joe-Wong 2022: gradient of F_k(w) + lambda / 2 * sum of u_s |w - c_s|^2; c_s = sum of v_sk w_k, v_sk ~ u_sk n_k
+    u = [max(h.sigma, share) for share in (c.share_1, c.share_2, c.share_3)]
+    slopes = getattr(h, "lambda") * sum(u_s * (c.w - c_s) for u_s, c_s in zip(u, (c.c_1, c.c_2, c.c_3)))
+    models = s.w + k.u
+    means = [(k.n * of_cluster) @ models / (k.n @ of_cluster) for of_cluster in (k.u_1, k.u_2, k.u_3)]
+    return {"start": {"w": c.own}, "gradient": {"g": c.g + slopes}, "end": {"own": c.w, "u_1": u[0], "u_2": u[1], "u_3": u[2]},
+            "server": {"w": sum(means) / 3, "c_1": means[0], "c_2": means[1], "c_3": means[2]}, "judge": {"w": c.own}}
+
+
+def fedhkd(h, c, s, k):  # Chen, Zhang and Vikalo 2023: clients send the classes that are more than a share of their examples; means by examples
+    sends = c.counts / c.n * (c.counts / c.n > h.nu)
+    mean = {name: np.tensordot(k.n / k.n.sum(), values, 1) for name, values in (("m", k.m), ("H", k.H_k), ("Q", k.Q_k), ("u", k.u))}
+    new = {name: np.array([mean[name][j] / m if m > 0 else old[j] for j, m in enumerate(mean["m"])]) for name, old in (("H", s.H), ("Q", s.Q))}
+    return {"end": {"m": sends}, "server": {"w": s.w + mean["u"], **new, "known": np.where(mean["m"] > 0, 1, s.known)}}
+
+
 def fedrecon(h, c, s, k):  # Singhal et al. 2021: the local part anew, then trained alone, then the rest
     trained = c.local if c.step < h.head * c.steps else 1 - c.local
     return {"start": {"w": np.where(c.local == 1, 0, c.w_t)}, "gradient": {"g": np.where(trained == 1, c.g, 0)}}
@@ -254,4 +275,4 @@ def cfl(h, c, s, k):  # Sattler et al. 2021, Algorithm 2: by search, all biparti
 
 FURTHER_PAPERS = {function.__name__: function for function in (
     fedasam, fednag, fedac, fedmom, fedgate, iiadmm, iceadmm, fedsmoo, adabest, fedprox_adaptive, delta_sgd, scaffold_m, local_amsgrad, fedsplit, feddr, fedlin, meta_sgd,
-    l2gd, mr_mtl, fedrecon, ef21, ef21_sgdm, ef21_hb, signum, rsa, delta_fl, gifair, fedcostwavg, fedlesam_s, fedlesam_d, fedproto, fd, fedproc, fedala, fedem, cfl)}
+    l2gd, mr_mtl, fedrecon, fedphp, fedsoft, fedhkd, ef21, ef21_sgdm, ef21_hb, signum, rsa, delta_fl, gifair, fedcostwavg, fedlesam_s, fedlesam_d, fedproto, fd, fedproc, fedala, fedem, cfl)}

@@ -61,6 +61,12 @@ def pfedsd(h, logits, z, y, counts, others):  # Jin et al. 2023: cross-entropy +
     return supervised(logits, y) + getattr(h, "lambda") * (p * np.log(p / q)).sum(1)
 
 
+def fedphp(h, logits, z, y, counts, others):  # Li et al. 2021: (1 - lambda) * cross-entropy + lambda * KL(inherited model, student)
+    p, q = probabilities(others["old"][0] / h.tau), probabilities(logits / h.tau)
+    share = getattr(h, "lambda")
+    return (1 - share) * supervised(logits, y) + share * (p * np.log(p / q)).sum(1)
+
+
 def focal(h, logits, z, y, counts, others):  # Lin et al. 2017: -(1 - p)^gamma log p
     p = of_label(probabilities(logits), y)
     return -((1 - p) ** h.gamma) * np.log(p)
@@ -111,6 +117,13 @@ def fd(h, logits, z, y, counts, others):  # Jeong et al. 2018, Algorithm 1: the 
     return supervised(logits, y) + h.gamma * np.where(others["known"][y] > 0, taught, 0)
 
 
+def fedhkd(h, logits, z, y, counts, others):  # Chen, Zhang and Vikalo 2023: cross-entropy + lambda |q - Q| + gamma |z - H|
+    p = probabilities(logits / h.T)
+    more = [getattr(h, "lambda") * np.sqrt(((p[b] - others["Q"][label]) ** 2).sum()) + h.gamma * np.sqrt(((z[b] - others["H"][label]) ** 2).sum())
+            if others["known"][label] > 0 else 0 for b, label in enumerate(y)]
+    return supervised(logits, y) + np.array(more)
+
+
 def fedproc(h, logits, z, y, counts, others):  # Mu et al. 2021: alpha = 1 - t/T; the contrast is among the classes that have a prototype
     alpha, losses = 1 - 7 / h.rounds, []
     present = [c for c in range(len(counts)) if others["known"][c] > 0]
@@ -136,7 +149,7 @@ def feddecorr(h, logits, z, y, counts, others):  # Shi et al. 2022: cross-entrop
 
 OVER_BATCH = {"feddecorr"}  # an example's loss depends on the others of its batch
 LOSS_PAPERS = {function.__name__: function for function in (moon, fedlc, fedrs, fedntd, fedgkd, focal, label_smoothing, balanced_softmax, logit_adjustment, class_balanced,
-                                                            fedir, propfair, pfedsd, fedproto, fd, fedproc, fedem, feddecorr)}
+                                                            fedir, propfair, pfedsd, fedphp, fedproto, fd, fedhkd, fedproc, fedem, feddecorr)}
 
 
 def _slope_of_sum(function, h, arguments, name, example, column):

@@ -315,6 +315,16 @@ def pfedgraph(h, c, s, k):  # Ye et al. 2023: min_a alpha |a - p|^2 - <a, cosine
             "judge": {"w": c.own}}
 
 
+def fedfomo(h, c, s, k):  # Zhang et al. 2021, equations 3 to 5, with the own model of this round
+    models, me = s.w_t + k.u, int(np.argmax(k.me))
+    own, w = models[me], np.zeros(len(models))
+    for j, model in enumerate(models):
+        if j != me:
+            w[j] = max(0, (k.their_loss[me] - k.their_loss[j]) / np.sqrt(((model - own) ** 2).sum()))
+    next_start = own + sum(w_j / w.sum() * (model - own) for w_j, model in zip(w, models))
+    return {"start": {"w": c.next_start}, "end": {"own": c.w}, "mix": {"next_start": next_start}, "judge": {"w": c.own}}
+
+
 def ifca(h, c, s, k):  # Ghosh et al. 2020: the model with the least loss is trained; each becomes the mean of those trained from it
     best, models = int(np.argmin([c.F_1, c.F_2, c.F_3])), (c.m_1, c.m_2, c.m_3)
     trained = s.w + k.u
@@ -376,4 +386,4 @@ PAPERS = {function.__name__: function for function in (
     fedavg, fedavgm, fedadagrad, fedadam, fedyogi, fedams, fedprox, scaffold, feddyn, fednova, qfedavg, term, fedexp, fedcm, fedacg, slowmo, fedadmm,
     fedpd, fedinit, mifa, fedvarp, proxskip, slsgd, diloco, easgd, feddc, norm_bounding, adaptive_clip, signsgd, ef_signsgd, fedatt, celgc,
     fedsam, mofedsam, fedspeed, mime, ditto, apfl, pfedme, per_fedavg, fedrep, fedbabu,
-    mimelite, feddane, fedgamma, fedlesam, fedcurv, local_only, rfa, multi_krum, fedamp, pfedgraph, dpsgd, ifca, dgc, fedht, fediterht, sparsefed, doublesqueeze, fedmos, pfedsd)}
+    mimelite, feddane, fedgamma, fedlesam, fedcurv, local_only, rfa, multi_krum, fedamp, fedfomo, pfedgraph, dpsgd, ifca, dgc, fedht, fediterht, sparsefed, doublesqueeze, fedmos, pfedsd)}

@@ -35,6 +35,20 @@ class Examples(unittest.TestCase):
                 self.assertTrue(any(place in box for place in PLACES))
                 self.assertEqual(json.loads(json.dumps(box)), box)
 
+    def test_ifca_has_as_many_models_as_its_file_says_and_not_one(self):
+        text = (root / "configs/methods/ifca.py").read_text(encoding="utf-8")
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "ifca.py"
+            for count in (1, 2, 5, 9):
+                path.write_text(text.replace('"models", 3', f'"models", {count}'), encoding="utf-8")
+                if count in (1, 9):
+                    with self.assertRaisesRegex(MethodError, f"ifca.py:.*key 'models': its default {count} breaks {'least=2' if count == 1 else 'most=8'}"):
+                        method.box_of(path)
+                    continue
+                box = method.box_of(path)
+                self.assertEqual([m["name"] for m in box["memories"]], [f"m_{j}" for j in range(1, count + 1)] + ["mine"])
+                self.assertEqual(sum(line.startswith("m_") for line in box["server"]), count)
+
     def test_the_golden_boxes_are_those_of_the_files(self):
         golden = json.loads((root / "tests/golden/methods.json").read_text(encoding="utf-8"))
         self.assertEqual(sorted(golden), [path.stem for path in EXAMPLES])

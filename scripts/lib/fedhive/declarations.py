@@ -194,7 +194,7 @@ class Declarations:
 
     def of_cohort(self, place):
         """Returns what the cohort k has at a place, one for each client: {name: is it a vector?}."""
-        return {**dict.fromkeys(COHORT_NUMBERS, False), **({"me": False, "id": False} if place == "mix" else {}), **dict.fromkeys(self.reports, False), "u": True,
+        return {**dict.fromkeys(COHORT_NUMBERS, False), **(dict.fromkeys(("me", "id", "their_loss"), False) if place == "mix" else {}), **dict.fromkeys(self.reports, False), "u": True,
                 **{name: self.shape_of(name) for name in self.sent_up()}}
 
 
@@ -357,7 +357,7 @@ def weight(function=None, **options):
 def mix(function=None, **options):
     """Marks the function that says what each client of a round keeps of the others' updates: it returns {memory of a client: value}, made of w_t,
     fh.sum(p * k.u) and what the client keeps. p: a number for each update; k.me is 1 for the client itself, else 0;
-    k.id has the clients' numbers."""
+    k.id has the clients' numbers; k.their_loss the loss of each update's model on the client's examples."""
     return _decorator("mix", function, options)
 
 

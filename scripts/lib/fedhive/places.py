@@ -33,7 +33,7 @@ COHORT_NUMBERS = ("n", "steps", "loss", "norm", "sent_loss")  # one for each cli
 
 # Names that a file may not declare.
 GIVEN = frozenset(name for place in PLACES.values() for name in place.vectors + place.numbers) | frozenset(COHORT_NUMBERS) | RESERVED | {
-    "k", "count", "me", "weight", "w_2", *FURTHER}
+    "k", "count", "me", "their_loss", "weight", "w_2", *FURTHER}
 CLIENT_PLACES = ("gradient", "after", "second", "start", "end", "judge")  # in the order in which they are read
 
 # Parts of methods that fedhive knows in other ways, if at all: a method file names them in vain.

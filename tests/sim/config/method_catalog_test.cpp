@@ -4,6 +4,7 @@
 #include "aggregation/attacks/attack_catalog.h"
 #include "aggregation/cohort/aggregator_catalog.h"
 #include "clients/uploads/upload.h"
+#include "sim/config/missing_methods.h"
 #include "sim/config/named_methods.h"
 #include "sim/modes/mode_spec.h"
 #include "sim/selection/sampler.h"
@@ -130,5 +131,19 @@ TEST_SUITE("MethodCatalog") {
         CHECK(problem_of_name("fedproxs") ==
               "methods fedproxs: no such method; did you mean 'fedprox'?; 'fedhive methods' lists all");
         CHECK(problem_of_name("zzzzzzzz") == "methods zzzzzzzz: no such method; 'fedhive methods' lists all");
+    }
+
+    TEST_CASE("WhatPapersCompareAndIsNotThereIsNamedWithItsReason") {
+        CHECK(missing_methods().size() >= 40);
+        for (const auto& [name, method] : missing_methods()) {
+            CAPTURE(name);
+            const std::string problem = problem_of_name(name);
+            CHECK(problem.find(method.title) != std::string::npos);
+            CHECK(problem.find(method.why) != std::string::npos);
+            CHECK(method.title.find(" 20") != std::string::npos);  // who, and when
+            CHECK(std::ranges::none_of(method_catalog(), [&](const CatalogedMethod& there) { return there.name == name; }));
+        }
+        CHECK(problem_of_name("FedGen").find("did you mean") == std::string::npos);
+        CHECK(problem_of_name("DP-SGD").find("the gradient of every single example") != std::string::npos);
     }
 }

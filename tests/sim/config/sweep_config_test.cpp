@@ -202,6 +202,17 @@ TEST_CASE("SeedsCountOnFromTheBasesSeed") {
     CHECK_EQ(seeds("grid: {seed: [5, 6]}\n"), Seeds{5, 6});
 }
 
+TEST_CASE("MethodFilesThatANameFindsAreCalledByIt") {
+    const SweepConfig sweep = SweepFolder().load("grid: {strategy.name: [fedavg, moon, ditto]}\n");
+    std::vector<std::string> ids, names;
+    for (const SweepRun& run : sweep.runs) {
+        ids.push_back(run.id);
+        names.push_back(run.settings.front().value);
+    }
+    CHECK(ids == std::vector<std::string>{"strategy-fedavg", "strategy-moon", "strategy-ditto"});
+    CHECK(names == std::vector<std::string>{"fedavg", "moon", "ditto"});
+}
+
 TEST_CASE("SeedIsInTheIdWhereThereAreSeveral") {
     const SweepFolder folder;
     CHECK_EQ(ids_of(folder.load("seeds: 2\n")), Texts{"seed-1", "seed-2"});

@@ -48,6 +48,22 @@ TEST_CASE("KeysOfTheSweepFile") {
     });
 }
 
+TEST_CASE("EveryRunThatIsRefusedIsNamed") {
+    const SweepFolder folder;
+    const std::string told =
+        folder.error_of("grid: {strategy.name: [fedavg, fedprox, fedrep, fltrust, ditto], mode.name: [synchronous, async]}\n");
+    CAPTURE(told);
+    CHECK(told.find("(in run 'strategy-fedrep+mode-synchronous' and 1 more)") != std::string::npos);
+    CHECK(told.find("ditto.py does not run in mode 'async'") != std::string::npos);
+    CHECK(told.find("(in run 'strategy-ditto+mode-async')") != std::string::npos);
+    CHECK(told.find("fedprox") == std::string::npos);
+    CHECK(told.find("\nrefused: 4 of 10 runs, so none begins: strategy-fedrep+mode-synchronous, ") != std::string::npos);
+    const std::string of_base = folder.error_of("set: {training.cohort: 400}\nseeds: 30\n");
+    CHECK_MESSAGE(of_base.find("(in run 'seed-1' and 29 more)") != std::string::npos, of_base);
+    CHECK_MESSAGE(of_base.find("\nrefused: 30 of 30 runs, so none begins: seed-1, ") != std::string::npos, of_base);
+    CHECK_MESSAGE(of_base.ends_with("seed-10 and 20 more"), of_base);
+}
+
 TEST_CASE("Base") {
     const TemporaryFolder folder;
     folder.write("quick.yaml", kMinimal);
@@ -130,7 +146,7 @@ TEST_CASE("ValuesThatDoNotValidateNameTheSweepsLine") {
 TEST_CASE("CombinationsThatDoNotGoTogetherNameTheRun") {
     check(
         {
-            {"grid:\n  data.partition.clients: [4, 2]\nseeds: 2\n", "c.yaml:8: training.cohort"},
+            {"grid:\n  data.partition.clients: [4, 2]\nseeds: 2\n", "c.yaml:8: training.cohort\nrefused"},
             {"grid:\n  data.partition.clients: [4, 2]\n  training:\n  - {cohort: 2}\n  - {cohort: 4}\n",
              "s.yaml:6: training.cohort"},
             {"grid:\n  strategy:\n  - {name: fedavg}\n  - {name: median}\n  mode:\n  - {name: synchronous}\n  - {name: "

@@ -145,4 +145,31 @@ TEST_SUITE("Estimate") {
         runs.add({"model={name: mnist_cnn}"});
         CHECK_THROWS_WITH_AS(estimate(runs.configs), doctest::Contains("model.name"), ConfigError);
     }
+
+    TEST_CASE("AllRunsThatAreRefusedAreNamed") {
+        Configs runs;
+        const std::vector<std::string> tiny{"rounds=1", "training.local_epochs=1", "model={name: mlp, hidden: 8}"};
+        const auto add = [&](const std::vector<std::string>& more) {
+            std::vector<std::string> all = tiny;
+            all.insert(all.end(), more.begin(), more.end());
+            runs.add(all);
+        };
+        add({});
+        add({"model={name: mnist_cnn}"});
+        add({"strategy={name: moon}", "model={name: lr}"});
+        add({"strategy={name: moon}", "model={name: lr}", "training.optimizer.lr=0.01"});
+        const std::vector<std::string> ids{"good", "deep", "moon", "moon-slow"};
+        std::string told;
+        try {
+            estimate(runs.configs, ids);
+        } catch (const ConfigError& error) {
+            told = error.what();
+        }
+        CHECK_MESSAGE(told.find("model.name: ") != std::string::npos, told);
+        CHECK_MESSAGE(told.find("(in run 'deep')") != std::string::npos, told);
+        CHECK_MESSAGE(told.find("strategy.name: the loss or the measure of ") != std::string::npos, told);
+        CHECK_MESSAGE(told.find("(in run 'moon' and 1 more)\nrefused: 3 of 4 runs, so none begins: deep, moon, moon-slow") !=
+                          std::string::npos,
+                      told);
+    }
 }
