@@ -122,6 +122,9 @@ Strategy make_strategy(const std::string& name, Weighting weighting, const Strat
     const auto& step = aggregation::server_optimizer_spec(parts.server.name);
     strategy.server_optimizer = step.build(completed(parts.server.values, step.keys));
     if (parts.method != nullptr) take_method(strategy, parts);
+    strategy.reports = strategy.method.reports;
+    if (parts.visit != nullptr && !parts.visits_by_method())
+        for (const ReportDoc& report : parts.visit->reports) strategy.reports.push_back(report.name);
     return strategy;
 }
 

@@ -46,6 +46,12 @@ LocalRuleSpec client_of(const Method& method) {
 
 }  // namespace
 
+const char* kept_as(const Method& method) { return method.in_python() ? kMethodSource : kMethodBox; }
+
+std::filesystem::path kept_method(const std::filesystem::path& folder) {
+    return folder / (std::filesystem::exists(folder / kMethodBox) ? kMethodBox : kMethodSource);
+}
+
 MethodFormulas Method::with(const Values& values) const {
     MethodFormulas complete = formulas;
     for (const KeySpec& key : keys) {
@@ -60,6 +66,7 @@ MethodFormulas Method::with(const Values& values) const {
 
 bool Method::trains_alone() const {
     if (reads_mean_gradient() || !formulas.losses_at.empty()) return true;
+    if (visit != nullptr && !(visit->memory.empty() && client.memories.empty())) return true;
     if (has(Place::Start) || has(Place::Second) || has(Place::End) || has(Place::Cohort) || has(Place::Mix) ||
         has(Place::Measure) || has(Place::After) || client.client_state())
         return true;

@@ -55,6 +55,16 @@ class Examples(unittest.TestCase):
                                          "weight = p / tau", "tau_eff = sum_k(p * tau)"])
         self.assertEqual(box["server"], ["w = w + server_lr * tau_eff * u"])
 
+    @unittest.skipUnless(importlib.util.find_spec("numpy"), "no NumPy")
+    def test_a_box_says_what_python_runs(self):
+        marked = "mu = fh.key('mu', 2, integer=True)\nsizes = [0] * mu\nkept = fh.memory('kept', of='client', first='w_t')\n" \
+                 "@fh.visit(python=True)\ndef mine(vector, mu):\n    pass\n"
+        box = box_of(marked)
+        self.assertEqual(box["python"], {"visit": {"function": "mine", "arguments": ["vector", "mu"], "memories": {"kept": {"shape": "model", "first": "w_t"}}}})
+        self.assertNotIn("memories", box)
+        box = box_of("@fh.gradient\ndef gradient(g):\n    return 2 * g\n@fh.server(python=True)\ndef mine(updates):\n    return updates[0]\n")
+        self.assertEqual((box["gradient"], box["python"]["server"]["function"]), (["g = 2 * g"], "mine"))
+
 
 class Mistakes(unittest.TestCase):
     def test_each_bad_file_is_refused_at_its_line_with_what_is_allowed(self):
