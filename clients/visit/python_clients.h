@@ -1,5 +1,5 @@
 // Whole clients by a function of the user's, in Python (strategy.visit). Each worker has one Python process, which runs the visits of
-// the clients that the worker trains; fedhive/visit.py has its side. The worker stays what it is: it claims tasks, is supervised,
+// the clients that the worker trains; fedhive/visits.py has its side. The worker stays what it is: it claims tasks, is supervised,
 // and writes updates; the Python process ends with it.
 //
 //   one segment that both map:

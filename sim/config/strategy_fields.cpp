@@ -186,6 +186,24 @@ void describe_visit(Visitor& visitor, StrategyConfig& strategy) {
         describe_keys(visitor, "visit", "visit", parts.of_visit, {{"visit", &parts.visit->keys}});
 }
 
+/// A part has no key of the name that one of a file of the user's has.
+template <class Catalog>
+void check_part_keys(Visitor& visitor, const StrategyParts& parts, const char* part, const std::string& chosen,
+                     const Catalog& catalog) {
+    const auto entry = std::ranges::find(catalog, chosen, [](const auto& one) { return one.name; });
+    if (entry == catalog.end()) return;
+    const auto check = [&](const std::vector<KeySpec>& keys, const std::string& file, const std::string& blamed) {
+        for (const KeySpec& key : keys)
+            if (std::ranges::find(entry->keys, key.name, &KeySpec::name) != entry->keys.end())
+                visitor.refuse(blamed, fmt::format("{} has a key '{}', and so has {} '{}'; rename the file's", file, key.name,
+                                                   part, chosen));
+    };
+    if (parts.rule != nullptr && parts.rule->key == "strategy.rule") check(parts.rule->keys, parts.rule->file.string(), "rule");
+    if (parts.visit != nullptr && parts.visit->key == "strategy.visit")
+        check(parts.visit->keys, parts.visit->file.string(), "visit");
+    if (parts.method != nullptr) check(parts.method->keys, parts.method->file.string(), part);
+}
+
 }  // namespace
 
 void describe_strategy(Visitor& visitor, StrategyConfig& strategy) {
@@ -222,6 +240,7 @@ void describe_strategy(Visitor& visitor, StrategyConfig& strategy) {
                        .when = never,
                        .default_note = "the strategy's own",
                        .doc = doc + summaries_of(catalog)});
+        check_part_keys(visitor, strategy.parts, key, choice.name, catalog);
         describe_keys(visitor, key, choice.name, choice.values, choices_of(catalog));
     };
     part("local", strategy.parts.local, local_rule_catalog(), "The local objective that clients minimise. ");

@@ -125,6 +125,8 @@ MISTAKES = {
     "products_of_two": (9, "products of k.d and of k.u: a file takes those of one vector"),
     "python_error": (4, "NameError: name 'q' is not defined"),
     "python_error_outside": (2, "ModuleNotFoundError: No module named 'no_such_module'"),
+    "key_of_section": (2, "key 'server': the section strategy has a key of this name; choose another"),
+    "report_is_column": (2, "report 'seconds': clients.csv has a column of this name; choose another"),
     "python_argument": (4, "visit's argument 'wights' is not known; did you mean 'weights'? There are: batches, client, model, mu, tensors, vector, weights"),
     "python_formula": (2, "@fh.gradient(python=True): Python runs @fh.server(python=True) and @fh.visit(python=True)", "@fh.gradient is a formula"),
     "python_function_of_formulas": (2, "fh.sqrt is for formulas; in Python use NumPy or PyTorch"),

@@ -225,5 +225,8 @@ TEST_SUITE("PythonMethod") {
         const OwnFile same_key("cut = fh.key('cut', 1)\n" + kTells);
         check_ending(ending(unmarked.as("rule", ", visit: " + same_key.file().string())), refused,
                      "both have a key 'cut'; rename one of them");
+        const OwnFile tau("tau = fh.key('tau', 1)\n" + kTells);
+        check_ending(ending(tau.as("visit", ", name: fedadam")), refused, "own.py has a key 'tau', and so has server 'adam'");
+        check_ending(ending(tau.as("file", ", server: yogi")), refused, "strategy.server: ");
     }
 }

@@ -136,6 +136,12 @@ TEST_SUITE("PythonVisit") {
             "    client.add_loss(client.memory['rounds'][0], 1)\n");
         FedhiveRun run(small_config(), set(counts.options({"rounds=4"})));
         visited_well(run);
+        const WrittenVisit elsewhere(
+            "fh.memory('rounds', of='client', shape='number')\ndef visit(vector, client):\n"
+            "    client.memory['rounds'] = client.memory['rounds'][0] + 1\n    client.add_loss(client.memory['rounds'], 1)\n");
+        FedhiveRun brought(small_config(), set(elsewhere.options({"rounds=4"})));
+        visited_well(brought);
+        CHECK(comparable(brought.out() / "clients.csv") == comparable(run.out() / "clients.csv"));
         std::map<std::string, int> visits;
         for (const auto& row : read_csv(run.out() / "clients.csv"))
             CHECK_EQ(std::stod(row.at("train_loss")), static_cast<double>(++visits[row.at("client_id")]));
@@ -213,6 +219,10 @@ TEST_SUITE("PythonVisit") {
             ending_of_visit(
                 "fh.memory('m', of='client', shape='number')\ndef visit(client):\n    client.memory['m'][0] = np.nan\n"),
             failed, "what the client keeps holds a NaN");
+        check_tells(ending_of_visit("fh.memory('m', of='client')\ndef visit(client):\n    client.memory['m'] = np.zeros(3)\n"),
+                    failed, "visit leaves memory 'm' with shape [3]; it has shape [");
+        check_tells(ending_of_visit("def visit(client):\n    client.memory['m'] = 1\n"), failed,
+                    "client.memory has no 'm'; there are: none; fh.memory('m', of=\"client\") declares one");
         check_tells(ending_of_visit("import os\ndef visit(client):\n    if client.id == 3: os._exit(3)\n"), failed,
                     "own.py exited with status 3");
         // The next client gets a new process.

@@ -4,7 +4,7 @@ import inspect
 from .by_class import SHAPES
 from .context import current, fail, unknown, user_line
 from .grammar import MOST_LETTERS, NAME, is_finite_number
-from .places import COHORT_NUMBERS, GIVEN, PLACES, PYTHON_ARGUMENTS
+from .places import CLIENT_COLUMNS, COHORT_NUMBERS, GIVEN, PLACES, PYTHON_ARGUMENTS, SECTION_KEYS
 
 _OWNERS = ("server", "client", "visit")
 
@@ -50,6 +50,8 @@ class Declarations:
     def add_key(self, name, default, bounds, integer, doc, static):
         """Declares a number that a config sets. bounds: {"least"|"most"|"above"|"below": number or None}."""
         self.declare(name)
+        if name in SECTION_KEYS:
+            fail(f"key '{name}': the section strategy has a key of this name; choose another")
         for what, number in {"default": default, **bounds}.items():
             if number is not None and not is_finite_number(number):
                 fail(f"key '{name}': {what}={number!r} is no finite number")
@@ -141,6 +143,8 @@ class Declarations:
     def add_report(self, name, doc):
         """Declares a number that a client sends beside its update."""
         self.declare(name)
+        if name in CLIENT_COLUMNS:
+            fail(f"report '{name}': clients.csv has a column of this name; choose another")
         if not isinstance(doc, str):
             fail(f"report '{name}': doc={doc!r} is no text")
         self.reports[name] = _without_empty(name=name, doc=doc)

@@ -157,7 +157,7 @@ class Worker:
 
     def run(self, request):
         """Runs the visit of a client. Returns the answer. Raises Refused for what the function may not return, and what it raises."""
-        client = Client(request, self._memory, self._reports)
+        client = Client(request, dict(self._memory), self._reports)
         x, y = self._examples(client.examples)
         order = self._part("order", np.uint32, request["order"]).astype(np.int64)
         ends = self._part("ends", np.uint64, request["steps"]).tolist()
@@ -168,6 +168,7 @@ class Worker:
         self._seed(client)
         given = {"model": model, "weights": weights, "vector": self._vector, "tensors": self._places, "batches": batches, "client": client, **self._keys}
         result = self._function(**{name: given[name] for name in self._arguments})
+        self._keep(client.memory)
         if result is None:
             self._bring_back(model, weights)
         else:
@@ -195,6 +196,22 @@ class Worker:
                 if value.shape != view.shape:
                     raise Refused(f"{self.path}: {self._name} leaves {name} with shape {list(value.shape)}; it has shape {list(view.shape)}")
                 view.copy_(value.detach())
+
+    def _keep(self, memory):
+        """Copies memories that are elsewhere, as after `client.memory[name] = …`."""
+        for name, value in memory.items():
+            view = self._memory.get(name)
+            if view is None:
+                raise Refused(f"{self.path}: {self._name}: client.memory has no {name!r}; there are: {', '.join(self._memory) or 'none'}; fh.memory({name!r}, "
+                              "of=\"client\") declares one")
+            if value is view:
+                continue
+            if not view.flags.writeable:
+                raise Refused(f"{self.path}: {self._name} changes memory {name!r}, which is the server's")
+            array = np.asarray(value.detach() if hasattr(value, "detach") else value, dtype=np.float32)
+            if array.shape not in ((), view.shape):
+                raise Refused(f"{self.path}: {self._name} leaves memory {name!r} with shape {list(array.shape)}; it has shape {list(view.shape)}")
+            view[...] = array
 
     def _update(self, result):
         size = self._vector.size
