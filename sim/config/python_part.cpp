@@ -3,6 +3,8 @@
 #include "aggregation/base/sha256.h"
 #include "sim/config/method_declarations.h"
 
+#include <fmt/format.h>
+
 #include <map>
 #include <memory>
 
@@ -15,7 +17,11 @@ using aggregation::MemoryShape;
 KeptMemory kept_of(const Node& memory) {
     static const std::map<std::string, MemoryShape> shapes{
         {"model", MemoryShape::Trainable}, {"classes", MemoryShape::Classes}, {"number", MemoryShape::Scalar}};
-    return {memory.key, shapes.at(word_at(memory, "shape")), word_at(memory, "first") == "w_t"};
+    const auto shape = shapes.find(word_at(memory, "shape"));
+    if (shape == shapes.end())
+        refuse(memory,
+               fmt::format("memory '{}': shape: '{}'; allowed: model, classes, number", memory.key, word_at(memory, "shape")));
+    return {memory.key, shape->second, word_at(memory, "first") == "w_t"};
 }
 
 }  // namespace
