@@ -1,4 +1,5 @@
 // Method files whose functions Python runs (python=True): keys, formulas beside them, reports, resume and replay.
+#include "tests/process/rank_runs.h"
 #include "tests/process/same_run.h"
 #include "tests/support/python.h"
 
@@ -180,6 +181,33 @@ TEST_SUITE("PythonMethod") {
         begun.start({"run", "--quiet", "--resume", begun.out().string(), "--set", "rounds=4"});
         own_ended_well(begun);
         check_same_run(begun.out(), whole.out());
+    }
+
+    TEST_CASE("RanksTellTheRuleWhatAllClientsReport") {
+        if (!methods_may_run()) return;
+        FEDHIVE_NEEDS_RANKS();
+        const OwnFile own(kRules);
+        RankedRun ranked(2, small_config(), set(own.options()));
+        REQUIRE_MESSAGE(ranked.end() == "exited with status 0", ranked.output());
+        CHECK(ranked.manifest()["model_sha256"] == sha_with(own.options()));
+    }
+
+    TEST_CASE("ThePlanAndTheMethodCommandSayWhatPythonRuns") {
+        if (!methods_may_run()) return;
+        const OwnFile own(kRules);
+        const std::string ended = "exited with status 0";
+        FedhiveRun run(small_config(), {"--set", own.options()[0]});
+        own_ended_well(run);
+        const std::string plan = ended + ": " + run.output();
+        check_ending(plan, ended, "visits      Python own.py");
+        check_ending(plan, ended, "server      Python own.py combines the updates");
+        run.start({"method", own.file().string(), "--python"});
+        const std::string end = run.end(), method = end + ": " + run.output();
+        check_ending(method, ended, "key         pull: 0.5");
+        check_ending(method, ended, "remembers   visits: at each client, a number");
+        check_ending(method, ended, "visit       Python: visit, a client's whole work");
+        check_ending(method, ended, "server      Python: server, the update of the round");
+        check_ending(method, ended, "nothing to compare: it has no formulas");
     }
 
     TEST_CASE("AMemoryMayBeginAsTheModelThatIsSent") {
