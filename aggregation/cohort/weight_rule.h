@@ -24,7 +24,7 @@ struct Sender {
     double label_discrepancy = 0.0;  // |its share of each label − 1 / labels|, if the rule asks for it
     std::uint64_t num_examples = 0;  // n_k
     double train_loss = 0.0;         // mean over its visit
-    std::vector<double> reports{};   // what its method reports, in the method's order
+    std::vector<double> reports{};   // what it reports by name, in the run's order; those of the method come first
 };
 
 /// How clients step, for rules that undo it.

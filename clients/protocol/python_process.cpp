@@ -40,7 +40,9 @@ SpawnOptions python_module(const std::string& module, const std::vector<std::str
     options.executable = "/usr/bin/env";
     options.arguments = {given != nullptr ? given : "python3", "-m", module};
     options.arguments.insert(options.arguments.end(), arguments.begin(), arguments.end());
-    options.environment = {{"PYTHONPATH", python_path()}, {"PYTHONDONTWRITEBYTECODE", "1"}};
+    const char* own = std::getenv("PYTHONPATH");  // modules of the user's
+    options.environment = {{"PYTHONPATH", python_path() + (own != nullptr ? fmt::format(":{}", own) : "")},
+                           {"PYTHONDONTWRITEBYTECODE", "1"}};
     return options;
 }
 

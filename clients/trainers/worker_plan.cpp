@@ -31,6 +31,7 @@ std::unique_ptr<PythonClients> make_python_clients(const WorkerPlan& plan, const
                                                         .normalization = plan.normalization.get(),
                                                         .training = plan.training,
                                                         .optimizer = plan.optimizer,
+                                                        .reports = plan.reports,
                                                         .threads = plan.threads,
                                                         .on_terminal = on_terminal,
                                                         .while_waiting = std::move(while_waiting)});

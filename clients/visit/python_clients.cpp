@@ -42,7 +42,8 @@ json read_handle(const VisitHandle& handle) {
 
 std::uint64_t python_segment_bytes(std::uint64_t num_floats, const aggregation::Memories& memories, const DatasetMap& data,
                                    const LocalTraining& training, std::uint64_t examples) {
-    return PythonClients::places_for(num_floats, memories.record_floats(), data, training, examples).all;
+    return PythonClients::places_for(num_floats, memories.record_floats() + memories.floats_behind(), data, training, examples)
+        .all;
 }
 
 PythonClients::Places PythonClients::places_for(std::uint64_t num_floats, std::uint64_t memory_floats, const DatasetMap& data,
@@ -68,11 +69,14 @@ PythonClients::PythonClients(PythonVisits visits)
     const json given = read_handle(visits_.visit);
     file_ = given["file"].get<std::string>();
     source_ = given["source"].get<std::string>();
+    key_ = given["key"].get<std::string>();
+    keys_ = given["keys"].dump();
+    for (const json& report : given["reports"]) report_places_.push_back(visits_.reports.index_of(report.get<std::string>()));
     for (const json& one : given["memory"]) {
         const auto name = one.get<std::string>();
         const aggregation::Memory* const memory = visits_.memories.find(name);
         FEDHIVE_CHECK(memory != nullptr, "no memory '{}'", name);
-        kept_.push_back({name, memory_floats_, memory->floats});
+        kept_.push_back({name, memory_floats_, memory->floats, memory});
         memory_floats_ += (memory->floats + 15) / 16 * 16;
     }
     const std::uint64_t most = largest_shard(visits_.dataset);
@@ -85,18 +89,22 @@ PythonClients::PythonClients(PythonVisits visits)
 
 void PythonClients::start() {
     const std::string threads = std::to_string(visits_.threads);
+    const exported::FileHandle& network = visits_.model.exported;
+    std::vector<int> inherited{segment_->descriptor()};
+    if (visits_.model.is_graph()) inherited.push_back(network.descriptor);
     process_.emplace(PythonOptions{
-        .module = "fedhive.visit",
+        .module = "fedhive.visits",
         .file = file_,
         .environment = {{"OMP_NUM_THREADS", threads}, {"MKL_NUM_THREADS", threads}, {"OPENBLAS_NUM_THREADS", threads}},
-        .inherited = {segment_->descriptor()},
+        .inherited = inherited,
         .on_terminal = visits_.on_terminal});
     const DatasetMap& data = visits_.dataset.map();
     json memory = json::array();
-    for (const Kept& kept : kept_) memory.push_back({kept.name, kept.offset, kept.floats});
+    for (const Kept& kept : kept_) memory.push_back({kept.name, kept.offset, kept.floats, kept.memory->down});
     const json answer = json::parse(ask(json{
         {"do", "begin"},
         {"source", source_},
+        {"keys", json::parse(keys_)},
         {"segment", segment_->descriptor()},
         {"bytes", segment_->size()},
         {"at",
@@ -110,6 +118,7 @@ void PythonClients::start() {
         {"floats", layout_.num_floats()},
         {"tensors", tensors_as_json(layout_)},
         {"layers", layers_as_json(visits_.model)},
+        {"program", visits_.model.is_graph() ? json{network.descriptor, network.bytes} : json()},
         {"memory", memory},
         {"memory_floats", memory_floats_},
         {"shape", input_shape(data.shape)},
@@ -117,7 +126,7 @@ void PythonClients::start() {
         {"labels", data.target.kind != TargetKind::Numbers},
         {"target_width", data.target.width},
         {"threads", visits_.threads}}.dump()));
-    if (answer.contains("error")) throw Fault(fmt::format("strategy.visit: {}", answer["error"].get<std::string>()));
+    if (answer.contains("error")) throw Fault(fmt::format("{}: {}", key_, answer["error"].get<std::string>()));
 }
 
 /// Asks the process, which must go if it does not come to its answer.
@@ -135,13 +144,13 @@ std::string PythonClients::ask(const std::string& request) {
 }
 
 void PythonClients::begin(const aggregation::VisitMemories& memories) {
-    for (const Kept& kept : kept_) {
-        const ParamSpan to(part<float>(places_.memory, memory_floats_).data() + kept.offset, kept.floats);
-        const ConstParamSpan own = memories.own(kept.name);
-        if (own.size > 0)
-            aggregation::copy(to, own);
+    for (Kept& kept : kept_) {
+        const ConstParamSpan before = kept.memory->down ? memories.down(kept.name) : memories.own(kept.name);
+        kept.is_new = before.size == 0 && kept.memory->first == aggregation::FirstValue::SentModel;
+        if (before.size > 0 && !kept.memory->up)
+            aggregation::copy(values_of(kept), before);
         else
-            aggregation::set_zero(to);
+            aggregation::set_zero(values_of(kept));
     }
 }
 
@@ -179,6 +188,8 @@ void PythonClients::train(const LocalTraining& plan, const Objective& objective,
                     .numbers = labels ? nullptr : part<float>(places_.y, 0).data()});
     const double gather_s = seconds_between(start_ns, now_ns());
     aggregation::copy(parameters_of(0), global);
+    for (const Kept& kept : kept_)
+        if (kept.is_new) aggregation::copy(values_of(kept), global.part(0, kept.floats));
     const std::uint64_t order = write_order(plan, round, client);
     Stream key(plan.seed, Purpose::Dropout, round, client.client_id);  // of all draws in the steps but the order
     const std::uint64_t low = key.next_u64(), high = key.next_u64();
@@ -199,6 +210,7 @@ void PythonClients::train(const LocalTraining& plan, const Objective& objective,
         throw TaskFailed(FailureKind::NonFinite, fmt::format("{}: the loss that visit adds is a NaN or an infinity", file_));
     if (answer["is_update"].get<bool>()) aggregation::add(parameters_of(0), global);
     zero_padding();
+    reported_ = answer["reports"].get<std::vector<double>>();
     client.figures->loss_sum = answer["loss_sum"].get<double>();
     client.figures->examples = answer["counted"].get<double>();
     results[0] = {
@@ -209,9 +221,15 @@ ParamSpan PythonClients::parameters_of(std::size_t /*row*/) {
     return {part<float>(places_.vector, layout_.num_floats()).data(), layout_.num_floats(), MemorySpace::Host};
 }
 
-bool PythonClients::end(const aggregation::VisitMemories& memories) const {
+ParamSpan PythonClients::values_of(const Kept& kept) const {
+    return {part<float>(places_.memory, memory_floats_).data() + kept.offset, kept.floats};
+}
+
+bool PythonClients::end(const aggregation::VisitMemories& memories, ReportValues& reports) const {
+    for (std::size_t i = 0; i < report_places_.size(); ++i) reports[report_places_[i]] = reported_.at(i);
     for (const Kept& kept : kept_) {
-        const ConstParamSpan from(part<float>(places_.memory, memory_floats_).data() + kept.offset, kept.floats);
+        if (kept.memory->down) continue;
+        const ConstParamSpan from = values_of(kept);
         if (!aggregation::all_finite(from)) return false;
         if (const ParamSpan to = memories.written(kept.name); to.size > 0) aggregation::copy(to, from);
     }

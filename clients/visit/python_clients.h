@@ -1,5 +1,5 @@
-// Clients trained by a user's Python function (strategy.visit). Each worker has one Python process, which runs the visits of
-// the clients that the worker trains; fedhive/visit.py has its side. The worker still claims tasks, is supervised
+// Whole clients by a function of the user's, in Python (strategy.visit). Each worker has one Python process, which runs the visits of
+// the clients that the worker trains; fedhive/visits.py has its side. The worker stays what it is: it claims tasks, is supervised,
 // and writes updates; the Python process ends with it.
 //
 //   one segment that both map:
@@ -15,6 +15,7 @@
 #include "clients/data/shared_dataset.h"
 #include "clients/models/catalog.h"
 #include "clients/protocol/python_process.h"
+#include "clients/protocol/reports.h"
 #include "clients/visit/whole_clients.h"
 
 #include <cstddef>
@@ -26,7 +27,8 @@
 
 namespace fedhive::clients {
 
-/// The user's file, as text in a segment that workers inherit: {"file": path, "source": its text, "memory": names}. Plain data.
+/// The user's file, as text in a segment that workers inherit: {"file": path, "key": that names it, "source": its text, "keys": {name: number},
+/// "memory": names, "reports": names}. Plain data.
 struct VisitHandle {
     int descriptor = -1;
     std::uint64_t bytes = 0;
@@ -43,6 +45,7 @@ struct PythonVisits {
     Normalization normalization;
     const LocalTraining& training;
     const aggregation::OptimizerOptions& optimizer;
+    const Reports& reports;
     int threads = 1;
     bool on_terminal = false;  // the function talks to this process's terminal: for a debugger
 
@@ -65,7 +68,7 @@ public:
     /// Starts the Python process and waits until it has read the file. Throws Fault with its message if it cannot.
     explicit PythonClients(PythonVisits visits);
 
-    /// Before train(): what the client keeps, 0 if that is nothing yet.
+    /// Before train(): what the client keeps, what it has at first if that is nothing yet; and what came down.
     void begin(const aggregation::VisitMemories& memories);
 
     std::size_t num_rows() const override { return 1; }
@@ -78,8 +81,9 @@ public:
 
     aggregation::ParamSpan parameters_of(std::size_t row) override;
 
-    /// After train(): writes what the client keeps from now on, where it is wanted. False if a number is not finite.
-    bool end(const aggregation::VisitMemories& memories) const;
+    /// After train(): writes what the client keeps from now on and what comes up, where they are wanted, and its reports. False if a number is
+    /// not finite.
+    bool end(const aggregation::VisitMemories& memories, ReportValues& reports) const;
 
 private:
     /// Where the parts begin, in bytes.
@@ -89,7 +93,10 @@ private:
     struct Kept {
         std::string name;
         std::uint64_t offset = 0, floats = 0;  // in the part
+        const aggregation::Memory* memory = nullptr;
+        bool is_new = false;  // it is still to become the model that is sent
     };
+    aggregation::ParamSpan values_of(const Kept& kept) const;
     friend std::uint64_t python_segment_bytes(std::uint64_t, const aggregation::Memories&, const DatasetMap&,
                                               const LocalTraining&, std::uint64_t);
     static Places places_for(std::uint64_t num_floats, std::uint64_t memory_floats, const DatasetMap& data,
@@ -107,7 +114,10 @@ private:
     PythonVisits visits_;
     BatchGather gather_;
     aggregation::Layout layout_;
-    std::string file_, source_;
+    std::string file_, source_, key_;
+    std::string keys_;  // as JSON
+    std::vector<std::size_t> report_places_;
+    std::vector<double> reported_;  // of the last visit, in the order of report_places_
     std::vector<Kept> kept_;
     std::uint64_t memory_floats_ = 0;
     Places places_;

@@ -240,7 +240,8 @@ bool TrainTask::write_update(const Task& task, std::uint64_t place, aggregation:
         if (!formulas_->end(memories, local, result, mean_loss_of(figures.loss_sum, figures.examples), result.reports))
             throw worker_.not_finite("what the client tells by class", member);
     }
-    if (python_ && !python_->end(memories)) throw worker_.not_finite("what the client keeps", member);
+    if (python_ && !python_->end(memories, rows_.results[rows_.row_of(place)].reports))
+        throw worker_.not_finite("what the client keeps", member);
     bool within = true;
     if (!worker_.dataset.map().is_root(client_id)) {  // the root client's update never leaves the server
         within = upload_.apply(local, start, training.seed, task.round, client_id, task.num_together, memories, task.clip_norm);

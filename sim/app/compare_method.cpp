@@ -269,6 +269,8 @@ MethodComparison compare_with_python(const Method& method) {
     if (method.file.extension() != ".py")
         throw ConfigError(
             fmt::format("{}: --python compares the functions of a .py file with its formulas", method.file.string()));
+    if (!method.formulas.any())
+        return {.text = "nothing to compare: it has no formulas, Python runs all of it\n", .is_equal = true};
     Draws draws;
     const Drawn client = of_client(method.formulas, draws);
     Drawn server = of_server(method.formulas, draws);

@@ -250,6 +250,7 @@ clients::ClientResult train_recorded(const Experiment& run, const std::vector<Re
         formulas->end(memories, trained, results[row], clients::mean_loss_of(figures[row].loss_sum, figures[row].examples),
                       reported);
     }
+    if (python) python->end(memories, reported);
     clients::UploadChain chain(run.worker_plan.upload, run.model.layout,
                                run.model.layout.without(run.model.local_part.names()));
     const bool within = chain.apply(trained, global, training.seed, round, id, run.mode.num_together(cohort.size()), memories,

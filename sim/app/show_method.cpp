@@ -42,6 +42,16 @@ std::string memory_text(const MethodMemory& memory) {
                        memory.up ? ", sent up with the update" : "");
 }
 
+/// A visit's memory as the one of a method that it is.
+MethodMemory kept_as_method(const KeptMemory& memory) {
+    MethodMemory same;
+    same.name = memory.name;
+    same.owner = MemoryOwner::Client;
+    same.begins_as_model = memory.begins_as_model;
+    same.shape = memory.shape;
+    return same;
+}
+
 std::string models(std::size_t count) { return count == 1 ? "1 model" : fmt::format("{} models", count); }
 
 std::string default_of(const KeySpec& key) {
@@ -81,6 +91,9 @@ std::string method_text(const Method& method) {
         down += memory.down ? 1 : 0;
         up += memory.up ? 1 : 0;
     }
+    if (method.visit != nullptr)
+        for (const KeptMemory& memory : method.visit->memory)
+            text += line("remembers", memory_text(kept_as_method(memory)) + shape_text(kept_as_method(memory)));
     for (const ReportDoc& report : method.reports) text += line("reports", fmt::format("{}: {}", report.name, report.doc));
     text += line("travels", fmt::format("{} down, {} up for each client (fedavg: 1 and 1){}{}{}", models(down), models(up),
                                         tables_down + tables_up == 0
@@ -94,10 +107,16 @@ std::string method_text(const Method& method) {
     text += line("weights", method.formulas.sets_weights() ? "its own: u is the sum of weight_k u_k"
                             : method.equal_weights         ? "equal, which its server's formulas need"
                                                            : "strategy.weighting");
+    if (method.visit != nullptr)
+        text += line("visit",
+                     fmt::format("Python: {}, a client's whole work, once for each client and round", method.visit->function));
+    if (method.rule != nullptr)
+        text += line("server",
+                     fmt::format("Python: {}, the update of the round of all updates, once a round", method.rule->function));
     if (method.has(Place::Second))
         text += line("gradients",
                      fmt::format("2 in a step, the second on the {} batch", method.formulas.second_on_next ? "next" : "same"));
-    text += line("slots", method.formulas.trains_alone() ? "one client in each" : "clients may share one");
+    text += line("slots", method.trains_alone() ? "one client in each" : "clients may share one");
     for (const aggregation::formulas::OtherAnswers& other : method.formulas.also_at)
         text += line("also at",
                      fmt::format("{0}.logits, {0}.z: of the same batch at {1}, in evaluation mode", other.name, other.at));

@@ -80,7 +80,7 @@ void use_kept(Node& root, const char* key, const std::filesystem::path& kept, bo
 
 /// The method, the rule and the visit that a run's folder keeps.
 void use_kept_files(Node& root, const std::filesystem::path& folder, bool even_if_there) {
-    use_kept(root, "file", folder / kMethodBox, even_if_there);
+    use_kept(root, "file", kept_method(folder), even_if_there);
     use_kept(root, "rule", folder / kRuleSource, even_if_there);
     use_kept(root, "visit", folder / kVisitSource, even_if_there);
 }

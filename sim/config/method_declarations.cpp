@@ -106,7 +106,12 @@ std::string name_in(const Node& item, const char* what) {
 }
 
 KeySpec key_of(const Node& item) {
+    constexpr std::array kOfSection{
+        "name",         "file",      "file_sha256", "gradient",        "rule",       "rule_sha256", "visit",
+        "visit_sha256", "weighting", "local",       "pre_aggregation", "aggregator", "server"};
     const std::string name = name_in(item, "key");
+    if (std::ranges::find(kOfSection, name) != kOfSection.end())
+        refuse(item, fmt::format("key '{}': the section strategy has a key of this name; choose another", name));
     check_names(item, std::array{"name", "default", "least", "above", "most", "below", "integer", "doc"});
     KeySpec key{.name = name, .default_value = 0.0, .doc = word_at(item, "doc")};
     if (const auto low = number_of(item, "least")) key.range.low = *low;

@@ -5,6 +5,7 @@
 #include "aggregation/formulas/class_tables.h"
 #include "sim/config/method_declarations.h"
 #include "sim/config/method_trace.h"
+#include "sim/config/python_part.h"
 #include "sim/config/scalars.h"
 #include "sim/config/suggest.h"
 #include "sim/config/tree.h"
@@ -12,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -29,10 +31,10 @@ using aggregation::formulas::Place;
 
 namespace {
 
-constexpr std::array kParts = {"version", "method",    "doc",         "weighting",    "keys",   "memories",     "reports",
-                               "also_at", "losses_at", "start",       "loss",         "second", "second_batch", "gradient",
-                               "end",     "cohort",    "server",      "peers",        "mix",    "judge",        "measure",
-                               "answer",  "after",     "products_of", "source_sha256"};
+constexpr std::array kParts = {"version", "method",    "doc",         "weighting", "keys",         "memories",     "reports",
+                               "also_at", "losses_at", "start",       "loss",      "second",       "second_batch", "gradient",
+                               "end",     "cohort",    "server",      "peers",     "mix",          "judge",        "measure",
+                               "answer",  "after",     "products_of", "python",    "source_sha256"};
 constexpr const char* kServerRate = "server_lr";
 
 Lines lines_of(const Node& node) {
@@ -109,11 +111,12 @@ void check_use(const Method& method, const Node& root) {
         const Place place = memory.owner == MemoryOwner::Server                ? Place::Server
                             : memory.owner == MemoryOwner::Visit && !memory.up ? Place::Gradient
                                                                                : Place::End;
-        if (!is_mixed && !sets(place, memory.name) && !method.formulas.changes_in_steps(memory) &&
+        const bool by_visit = method.visit != nullptr;  // which sets what comes up, and reads what goes down
+        if (!is_mixed && !(by_visit && memory.up) && !sets(place, memory.name) && !method.formulas.changes_in_steps(memory) &&
             !sets(Place::Measure, memory.name))
             refuse(*root.find("memories"), fmt::format("memory '{}' is never set; `{}` must have a formula '{} = …'",
                                                        memory.name, word_of(place), memory.name));
-        if (!is_read(memory.name))
+        if (!(by_visit && memory.down) && !is_read(memory.name))
             refuse(*root.find("memories"), fmt::format("memory '{}' is never read; read it or remove it", memory.name));
     }
     for (const LossAt& loss : method.formulas.losses_at)
@@ -121,7 +124,7 @@ void check_use(const Method& method, const Node& root) {
             refuse(*root.find("losses_at"),
                    fmt::format("losses_at: '{}', the loss at {}, is never read; read it or remove it", loss.name, loss.at));
     for (const std::string& report : method.formulas.reports)
-        if (!sets(Place::End, report))
+        if (!sets(Place::End, report) && method.visit == nullptr)
             refuse(*root.find("reports"),
                    fmt::format("report '{}' is never given; `end` must have a formula '{} = …'", report, report));
 }
@@ -272,7 +275,8 @@ std::shared_ptr<Method> read_method(const std::string& box, const std::string& o
             const Place place = from_word<Place>(word).value();
             method->formulas.lines[place] = completed_lines(place, lines_of(*node));
         }
-    if (!method->formulas.any())
+    if (const Node* node = root.find("python")) read_python(*node, *method);
+    if (!method->formulas.any() && !method->in_python())
         refuse(root, fmt::format("a method has at least one of: {}", fmt::join(words_of<Place>(), ", ")));
     method->formulas.second_on_next = word_at(root, "second_batch") == "next";
     add_server_rate(*method);
@@ -300,7 +304,26 @@ std::shared_ptr<const Method> load_method(const fs::path& file) {
         read = read_method(content, file.string(), file);
     else
         throw ConfigError(fmt::format("{}: expected a .py or .yaml file", file.string()));
+    if (read->in_python() && ending != ".py")
+        throw ConfigError(
+            fmt::format("{}: python: Python runs these functions, which only the .py file has; name that file", file.string()));
     read->source = content;
+    complete_python(*read, "strategy.file");
+    return method = read;
+}
+
+std::shared_ptr<const Method> load_python(const fs::path& given, const std::string& place, const std::string& key) {
+    static std::mutex mutex;  // the runs of a sweep are checked side by side
+    static std::map<std::pair<fs::path, std::string>, std::shared_ptr<const Method>> known;  // of file, and place and content
+    const fs::path file = fs::absolute(given);
+    const std::string content = content_of(file);
+    const std::scoped_lock lock(mutex);
+    std::shared_ptr<const Method>& method = known[{file, place + content}];
+    if (method != nullptr) return method;
+    const std::shared_ptr<Method> read =
+        read_method(python_result("fedhive.method", file, {"--as", place}), file.string() + " (read)", file);
+    read->source = content;
+    complete_python(*read, key);
     return method = read;
 }
 

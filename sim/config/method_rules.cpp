@@ -131,7 +131,7 @@ void check_method(const RunConfig& run, const ConfigSource& source) {
     check_local_part(run, key, file, source);
     if (method->has(aggregation::formulas::Place::Second) && run.training.graph)
         throw source.error("training.graph", fmt::format("{} computes a second gradient in a step; allowed: false", file));
-    if (run.training.least_per_slot() > 1 && method->formulas.trains_alone())
+    if (run.training.least_per_slot() > 1 && method->trains_alone())
         throw source.error(run.training.clients_per_slot ? "training.clients_per_slot" : "training.clients_at_once",
                            fmt::format("{} needs every client to train alone; allowed: 1", file));
 }

@@ -116,20 +116,20 @@ struct StrategyConfig {
     StrategyParts parts;            // complete once loaded: names and values
     std::filesystem::path file{};   // of a method; absolute once loaded; empty: none
     std::filesystem::path rule{};   // of a Python file in place of an aggregator; absolute once loaded; empty: none
-    std::string rule_sha256{};      // RuleFile::sha256; empty: unknown
+    std::string rule_sha256{};      // PythonCode::sha256; empty: unknown
     std::filesystem::path visit{};  // of a Python file in place of local training; absolute once loaded; empty: none
-    std::string visit_sha256{};     // VisitFile::sha256; empty: unknown
+    std::string visit_sha256{};     // PythonCode::sha256; empty: unknown
     std::string gradient{};         // a formula in place of a method's file; empty: none
     std::string file_sha256{};      // Method::sha256; empty: unknown
 
     /// The method's name, or that of the catalog.
     const std::string& title() const { return parts.method != nullptr ? parts.method->name : name; }
-    /// Clients keep memories that strategy.visit declares.
+    /// Clients keep memories that a visit in Python declares.
     bool visits_keep() const { return parts.visit != nullptr && !parts.visit->memory.empty(); }
     /// Of the method, or of the local rule.
     aggregation::formulas::MethodFormulas formulas() const { return formulas_of(parts_of(name, parts)); }
     /// The formulas need a slot for each client.
-    bool trains_alone() const { return formulas().trains_alone(); }
+    bool trains_alone() const { return parts.method != nullptr ? parts.method->trains_alone() : formulas().trains_alone(); }
     /// Clients have state for the strategy.
     bool client_state() const { return local_rule_of(parts_of(name, parts)).client_state(); }
     /// The sum of each client's updates is kept for the aggregator.

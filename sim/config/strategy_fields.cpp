@@ -1,10 +1,10 @@
 #include "sim/config/fields.h"
 #include "sim/config/method_file.h"
 #include "sim/config/named_methods.h"
-#include "sim/config/rule_check.h"
-#include "sim/config/visit_check.h"
 
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace fedhive::sim {
 
@@ -49,14 +49,16 @@ void describe_method(Visitor& visitor, StrategyConfig& strategy) {
                    .target = &strategy.file,
                    .default_note = "–",
                    .may_change = true,
-                   .doc = "A method file instead of a named strategy: formulas of a client's gradient, of what it remembers "
-                          "and sends, and of the server, as Python (`.py`, traced once) or YAML; relative to the config file. "
-                          "Its keys stand beside this one. docs/methods.md."});
-    visitor.field({.name = "file_sha256",
-                   .target = &strategy.file_sha256,
-                   .default_note = "computed from the file",
-                   .doc = "SHA-256 of the method's formulas, memories and keys; a file with another is refused. The resolved "
-                          "config of a run stores it."});
+                   .doc =
+                       "A method file instead of a named strategy: formulas of a client's gradient, of what it remembers "
+                       "and sends, and of the server, as Python (`.py`, traced once; functions with `python=True` are run by "
+                       "Python) or YAML; relative to the config file. Its keys stand beside this one. docs/methods.md."});
+    visitor.field(
+        {.name = "file_sha256",
+         .target = &strategy.file_sha256,
+         .default_note = "computed from the file",
+         .doc = "SHA-256 of the method's formulas, memories and keys, or of the file if Python runs a part of it; a file with "
+                "another is refused. The resolved config of a run stores it."});
     if (strategy.file.empty() && !strategy.file_sha256.empty())
         return visitor.refuse("file_sha256", "is the SHA-256 of strategy.file, which is missing; remove it, or give the file");
     if (strategy.file.empty()) return;
@@ -72,9 +74,13 @@ void describe_method(Visitor& visitor, StrategyConfig& strategy) {
     if (!strategy.file_sha256.empty() && strategy.file_sha256 != parts.method->sha256)
         return visitor.refuse("file_sha256", fmt::format("{} has changed since: its method's SHA-256 is {}; another method is "
                                                          "another experiment; its run's folder keeps the former as {}",
-                                                         strategy.file.string(), parts.method->sha256, kMethodBox));
+                                                         strategy.file.string(), parts.method->sha256, kept_as(*parts.method)));
     strategy.file_sha256 = parts.method->sha256;
     describe_keys(visitor, "file", parts.method->name, parts.of_method, {{parts.method->name, &parts.method->keys}});
+    if (parts.method->rule != nullptr) parts.rule = parts.method->rule;
+    if (parts.method->visit != nullptr) parts.visit = parts.method->visit;
+    if (parts.method->rule != nullptr) parts.of_rule = parts.of_method;
+    if (parts.method->visit != nullptr) parts.of_visit = parts.of_method;
 }
 
 /// A Python file of the user's, given by strategy.KEY, and the key of its SHA-256.
@@ -113,6 +119,18 @@ void describe_python(Visitor& visitor, const PythonFile& given, const Load& load
     given.sha256 = found;
 }
 
+/// Throws ConfigError if two files have a key of the same name.
+void check_keys_apart(const PythonCode& code, const PythonCode* other, const Method* method) {
+    const auto check = [&](const std::vector<KeySpec>& keys, const std::filesystem::path& file) {
+        for (const KeySpec& key : code.keys)
+            if (std::ranges::find(keys, key.name, &KeySpec::name) != keys.end())
+                throw ConfigError(fmt::format("{} and {} both have a key '{}'; rename one of them", code.file.string(),
+                                              file.string(), key.name));
+    };
+    if (other != nullptr) check(other->keys, other->file);
+    if (method != nullptr) check(method->keys, method->file);
+}
+
 /// strategy.rule: Python in place of an aggregator.
 void describe_rule(Visitor& visitor, StrategyConfig& strategy) {
     StrategyParts& parts = strategy.parts;
@@ -121,16 +139,25 @@ void describe_rule(Visitor& visitor, StrategyConfig& strategy) {
         {.key = "rule",
          .file = strategy.rule,
          .sha256 = strategy.rule_sha256,
-         .doc = "A Python file whose function `aggregate` combines the updates of a round, in place of `aggregator`; "
-                "relative to the config file. It runs once a round, in a process of its own, over shared memory. "
-                "docs/methods.md.",
+         .doc =
+             "A Python file whose function `aggregate` combines the updates of a round, in place of `aggregator`; "
+             "relative to the config file. It runs once a round, in a process of its own, over shared memory. Its keys stand "
+             "beside this one. docs/methods.md.",
          .kept = kRuleSource},
         [&] {
-            if (parts.method != nullptr && (parts.method->formulas.sets_weights() || parts.method->equal_weights))
-                throw ConfigError(fmt::format("{} weighs the updates itself; keep one", parts.method->file.string()));
-            if (parts.rule == nullptr || parts.rule->file != strategy.rule) parts.rule = load_rule(strategy.rule);
+            const Method* const method = parts.method.get();
+            if (method != nullptr && (method->formulas.sets_weights() || method->equal_weights || method->rule != nullptr))
+                throw ConfigError(fmt::format("{} {}; keep one", method->file.string(),
+                                              method->rule != nullptr
+                                                  ? "has @fh.server(python=True), which combines the updates"
+                                                  : "weighs the updates itself"));
+            if (parts.rule == nullptr || parts.rule->file != strategy.rule)
+                parts.rule = load_python(strategy.rule, "server", "strategy.rule")->rule;
+            check_keys_apart(*parts.rule, nullptr, method);
             return parts.rule->sha256;
         });
+    if (parts.rule != nullptr && !strategy.rule.empty())
+        describe_keys(visitor, "rule", "rule", parts.of_rule, {{"rule", &parts.rule->keys}});
 }
 
 /// strategy.visit: Python in place of local training.
@@ -142,12 +169,39 @@ void describe_visit(Visitor& visitor, StrategyConfig& strategy) {
          .file = strategy.visit,
          .sha256 = strategy.visit_sha256,
          .doc = "A Python file whose function `visit` is a client's work in a round, in place of local training; relative to "
-                "the config file. Each worker has a Python process that runs it, over shared memory. docs/methods.md.",
+                "the config file. Each worker has a Python process that runs it, over shared memory. Its keys stand beside "
+                "this one. "
+                "docs/methods.md.",
          .kept = kVisitSource},
         [&] {
-            if (parts.visit == nullptr || parts.visit->file != strategy.visit) parts.visit = load_visit(strategy.visit);
+            const Method* const method = parts.method.get();
+            if (method != nullptr && method->visit != nullptr)
+                throw ConfigError(fmt::format("{} has @fh.visit(python=True); keep one", method->file.string()));
+            if (parts.visit == nullptr || parts.visit->file != strategy.visit)
+                parts.visit = load_python(strategy.visit, "visit", "strategy.visit")->visit;
+            check_keys_apart(*parts.visit, parts.rule.get(), method);
             return parts.visit->sha256;
         });
+    if (parts.visit != nullptr && !strategy.visit.empty())
+        describe_keys(visitor, "visit", "visit", parts.of_visit, {{"visit", &parts.visit->keys}});
+}
+
+/// A part has no key of the name that one of a file of the user's has.
+template <class Catalog>
+void check_part_keys(Visitor& visitor, const StrategyParts& parts, const char* part, const std::string& chosen,
+                     const Catalog& catalog) {
+    const auto entry = std::ranges::find(catalog, chosen, [](const auto& one) { return one.name; });
+    if (entry == catalog.end()) return;
+    const auto check = [&](const std::vector<KeySpec>& keys, const std::string& file, const std::string& blamed) {
+        for (const KeySpec& key : keys)
+            if (std::ranges::find(entry->keys, key.name, &KeySpec::name) != entry->keys.end())
+                visitor.refuse(blamed, fmt::format("{} has a key '{}', and so has {} '{}'; rename the file's", file, key.name,
+                                                   part, chosen));
+    };
+    if (parts.rule != nullptr && parts.rule->key == "strategy.rule") check(parts.rule->keys, parts.rule->file.string(), "rule");
+    if (parts.visit != nullptr && parts.visit->key == "strategy.visit")
+        check(parts.visit->keys, parts.visit->file.string(), "visit");
+    if (parts.method != nullptr) check(parts.method->keys, parts.method->file.string(), part);
 }
 
 }  // namespace
@@ -177,13 +231,16 @@ void describe_strategy(Visitor& visitor, StrategyConfig& strategy) {
         std::optional<Condition> never;  // the method has the part
         if (choice.name == kFormula && strategy.file.empty()) never = Condition{strategy.gradient, "gradient", {}};
         if (choice.name == kFormula && !strategy.file.empty()) never = Condition{strategy.file.string(), "file", {}};
-        if (choice.name == kPythonRule) never = Condition{strategy.rule.string(), "rule", {}};
+        if (choice.name == kPythonRule)
+            never = strategy.rule.empty() ? Condition{strategy.file.string(), "file", {}}
+                                          : Condition{strategy.rule.string(), "rule", {}};
         visitor.field({.name = key,
                        .target = &choice.name,
                        .choices = names_of(catalog),
                        .when = never,
                        .default_note = "the strategy's own",
                        .doc = doc + summaries_of(catalog)});
+        check_part_keys(visitor, strategy.parts, key, choice.name, catalog);
         describe_keys(visitor, key, choice.name, choice.values, choices_of(catalog));
     };
     part("local", strategy.parts.local, local_rule_catalog(), "The local objective that clients minimise. ");

@@ -19,7 +19,8 @@ void check_what_a_visit_does(const RunConfig& run, const std::string& visit, con
     const auto refuse = [&](const std::string& key, const std::string& problem) {
         throw source.error(key, fmt::format("{} {}", visit, problem));
     };
-    if (const std::string& local = run.strategy.parts.local.name; local != "plain")
+    if (const std::string& local = run.strategy.parts.local.name;
+        local != "plain" && !(local == kFormula && run.strategy.parts.visits_by_method()))
         refuse(
             run.strategy.parts.method != nullptr ? "strategy.file" : "strategy.local",
             fmt::format("trains the clients itself, so local rule '{}' of strategy '{}' would do nothing; write the rule into "
@@ -43,7 +44,7 @@ void check_what_a_visit_does(const RunConfig& run, const std::string& visit, con
 void check_visit(const RunConfig& run, const ConfigSource& source) {
     const VisitFile* const visit = run.strategy.parts.visit.get();
     if (visit == nullptr) return;
-    const std::string who = fmt::format("strategy.visit ({})", visit->file.filename().string());
+    const std::string who = fmt::format("{} ({})", visit->key, visit->file.filename().string());
     const std::vector<std::string> modes = modes_with_clients_alone();
     if (std::ranges::find(modes, run.mode.name) == modes.end())
         throw source.error("mode.name", fmt::format("{} trains a client alone, which mode '{}' does not; allowed: {}", who,
@@ -51,7 +52,7 @@ void check_visit(const RunConfig& run, const ConfigSource& source) {
     check_what_a_visit_does(run, who, source);
     if (!run.strategy.visits_keep()) return;
     const auto refuse = [&](const std::string& key, const std::string& problem) {
-        throw source.error(key, fmt::format("{} keeps memories of each client (MEMORY), {}", who, problem));
+        throw source.error(key, fmt::format("{} keeps memories of each client, {}", who, problem));
     };
     if (!mode_spec(run.mode.name).whole_cohort)
         refuse("mode.name", fmt::format("which mode '{}' does not have; allowed: synchronous", run.mode.name));
@@ -62,7 +63,7 @@ void check_visit(const RunConfig& run, const ConfigSource& source) {
                                                   "another aggregator",
                                                   rule.name));
     const bool by_class =
-        std::ranges::any_of(visit->memory, [](const auto& one) { return one.second == aggregation::MemoryShape::Classes; });
+        std::ranges::any_of(visit->memory, [](const auto& one) { return one.shape == aggregation::MemoryShape::Classes; });
     if (by_class && run.task == "regression")
         refuse("task", "one of them by class, but examples of task 'regression' have none; give it another shape");
 }

@@ -47,8 +47,10 @@ std::uint64_t vectors_of_formulas(const aggregation::formulas::MethodFormulas& m
         vectors += static_cast<std::uint64_t>(std::ranges::count(
             method.parsed(place).nodes, aggregation::formulas::Op::Threshold, &aggregation::formulas::Node::op));
     for (const aggregation::formulas::MethodMemory& memory : method.memories)
-        vectors += memory.is_model() && memory.owner != aggregation::MemoryOwner::Server && !memory.is_declared() ? 1 : 0;  // the others are among the run's memories
-    return vectors + method.also_at.size();                             // and other models of the loss
+        vectors += memory.is_model() && memory.owner != aggregation::MemoryOwner::Server && !memory.is_declared()
+                       ? 1
+                       : 0;                  // the others are among the run's memories
+    return vectors + method.also_at.size();  // and other models of the loss
 }
 
 /// Vectors of [P] for gradients that are measured and not stepped along: each a mean, and zeros where its norm is taken.

@@ -39,12 +39,16 @@ std::vector<MemoryUser> memory_users(const RunConfig& run) {
                          "choose another strategy"});
     if (run.strategy.visits_keep()) {
         std::vector<aggregation::MemorySpec> kept;
-        for (const auto& [name, shape] : run.strategy.parts.visit->memory)
-            kept.push_back({.name = name,
-                            .owner = aggregation::MemoryOwner::Client,
-                            .shape = shape,
-                            .change = aggregation::MemoryChange::Set});
-        users.push_back({std::move(kept), "strategy.visit", "strategy.visit", "keep less in MEMORY of strategy.visit"});
+        const VisitFile& visit = *run.strategy.parts.visit;
+        for (const KeptMemory& memory : visit.memory)
+            kept.push_back(
+                {.name = memory.name,
+                 .owner = aggregation::MemoryOwner::Client,
+                 .shape = memory.shape,
+                 .first = memory.begins_as_model ? aggregation::FirstValue::SentModel : aggregation::FirstValue::Zero,
+                 .change = aggregation::MemoryChange::Set});
+        users.push_back({std::move(kept), run.strategy.visit.empty() ? "strategy.file" : "strategy.visit",
+                         visit.file.filename().string(), "declare fewer memories in it"});
     }
     for (const Chosen& step : run.upload)
         users.push_back({entry_of(clients::upload_catalog(), step.name, "step of an upload").memories, "upload",

@@ -14,6 +14,10 @@ std::vector<clients::ReportSpec> report_specs(const RunConfig& run) {
     if (run.strategy.parts.method != nullptr)
         for (const ReportDoc& report : run.strategy.parts.method->reports)
             specs.push_back({report.name, "", report.doc.empty() ? "reported by strategy.file" : report.doc});
+    const StrategyParts& parts = run.strategy.parts;
+    if (parts.visit != nullptr && !parts.visits_by_method())
+        for (const ReportDoc& report : parts.visit->reports)
+            specs.push_back({report.name, "", report.doc.empty() ? "reported by strategy.visit" : report.doc});
     if (run.adapts_clip()) specs.push_back(clients::report_of_clip());
     return specs;
 }

@@ -22,7 +22,8 @@ ServerSide ServerSide::make(const LoadedConfig& loaded, const ModelSetup& model,
                             const std::filesystem::path& folder) {
     const RunConfig& run = loaded.run;
     Strategy strategy = make_mode_strategy(run, arena, model.layout, model.memories, num_clients);
-    if (run.strategy.parts.rule != nullptr) take_rule(strategy, *run.strategy.parts.rule, arena, model.travels);
+    if (const auto& rule = run.strategy.parts.rule; rule != nullptr)
+        take_rule(strategy, *rule, completed(run.strategy.parts.of_rule, rule->keys), arena, model.travels);
     const std::uint64_t least =
         std::max<std::uint64_t>(static_cast<std::uint64_t>(run.failures.min_updates), sim::least_updates(run.strategy.parts));
     const aggregation::LocalSteps local{run.training.optimizer.values.number_or("lr", 1.0),

@@ -38,8 +38,10 @@ namespace {
 /// The Python process, asked by one JSON object a line.
 class RuleProcess {
 public:
-    explicit RuleProcess(const RuleFile& file)
-        : name_(file.file.string()), python_({.module = "fedhive.rule", .file = name_}) {}
+    RuleProcess(const RuleFile& file, const std::string& keys)
+        : key_(file.key), name_(file.file.string()), python_({.module = "fedhive.rule", .file = name_}) {
+        ask({{"do", "begin"}, {"source", file.source}, {"keys", json::parse(keys)}});
+    }
 
     /// Throws ConfigError with the file's own error, Fault if there is no answer.
     json ask(const json& request) {
@@ -48,12 +50,12 @@ public:
             if (seconds_between(start, now_ns()) > kLongestRule)
                 throw Fault(fmt::format("{} has taken longer than {} s for a round", name_, kLongestRule));
         }));
-        if (answer.contains("error")) throw ConfigError(fmt::format("strategy.rule: {}", answer["error"].get<std::string>()));
+        if (answer.contains("error")) throw ConfigError(fmt::format("{}: {}", key_, answer["error"].get<std::string>()));
         return answer;
     }
 
 private:
-    std::string name_;
+    std::string key_, name_;
     clients::PythonProcess python_;
 };
 
@@ -66,8 +68,14 @@ json tensors_of(const aggregation::Layout& layout) {
 
 class PythonRule {
 public:
-    PythonRule(RuleFile file, const Arena& arena, const aggregation::Layout& travels)
-        : file_(std::move(file)), arena_(arena), travels_(travels), tensors_(tensors_of(travels)) {}
+    PythonRule(RuleFile file, std::string keys, std::vector<std::string> reports, const Arena& arena,
+               const aggregation::Layout& travels)
+        : file_(std::move(file)),
+          keys_(std::move(keys)),
+          reports_(std::move(reports)),
+          arena_(arena),
+          travels_(travels),
+          tensors_(tensors_of(travels)) {}
 
     void note(const RoundUpdates& updates) {
         senders_.assign(updates.senders.begin(), updates.senders.end());
@@ -102,7 +110,7 @@ public:
 private:
     RuleProcess& process() {
         if (!process_) {
-            process_.emplace(file_);
+            process_.emplace(file_, keys_);
             if (!restored_.empty()) process_->ask({{"do", "restore"}, {"state", restored_}});
         }
         return *process_;
@@ -148,11 +156,14 @@ private:
             clients["loss"].push_back(sender.train_loss);
             clients["norm"].push_back(sender.update_norm);
             clients["weight"].push_back(sender.weight);
+            for (std::size_t i = 0; i < reports_.size(); ++i) clients[reports_[i]].push_back(sender.reports.at(i));
         }
         return clients;
     }
 
     RuleFile file_;
+    std::string keys_;                  // as JSON
+    std::vector<std::string> reports_;  // what clients tell, by name
     const Arena& arena_;
     aggregation::Layout travels_;
     json tensors_;
@@ -197,10 +208,11 @@ private:
 
 }  // namespace
 
-void take_rule(Strategy& strategy, const RuleFile& file, const Arena& arena, const aggregation::Layout& travels) {
+void take_rule(Strategy& strategy, const RuleFile& file, const Values& keys, const Arena& arena,
+               const aggregation::Layout& travels) {
     if (arena.space() != MemorySpace::Host)
-        throw ConfigError(fmt::format("strategy.rule: {} reads updates in host memory; set device: cpu", file.file.string()));
-    auto rule = std::make_shared<PythonRule>(file, arena, travels);
+        throw ConfigError(fmt::format("{}: {} reads updates in host memory; set device: cpu", file.key, file.file.string()));
+    auto rule = std::make_shared<PythonRule>(file, keys_as_json(file, keys), strategy.reports, arena, travels);
     strategy.weight_rule = std::make_unique<RuleWeights>(rule);
     strategy.aggregator = std::make_unique<RuleAggregator>(rule);
 }

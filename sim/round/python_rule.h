@@ -1,6 +1,7 @@
 // A user's rule in Python as an aggregator. The coordinator starts one process for it, which maps the memory of the updates.
 //
 //   coordinator                                     python3 -m fedhive.rule FILE --serve
+//     (first)    {"do": "begin", source, keys} ─▶   runs the file
 //     weigh()    notes who sent the updates
 //     finish()   {"do": "aggregate", rows, …}  ─▶   aggregate(updates, clients, state)
 //                {} or {"error": …}            ◀─   result written to a segment of [P]
@@ -9,7 +10,7 @@
 
 #include "aggregation/memory/arena.h"
 #include "aggregation/memory/layout.h"
-#include "sim/strategies/rule_file.h"
+#include "sim/strategies/python_code.h"
 #include "sim/strategies/strategy.h"
 
 namespace fedhive::sim {
@@ -25,6 +26,8 @@ inline constexpr double kLongestRule = 600.0;
 /// Bits     the function's own; each rank calls it with all updates.
 /// Throws   ConfigError for a GPU, for what the function raises and for what it returns that is no finite [P]; Fault if its process
 ///          ends or takes longer than kLongestRule.
-void take_rule(Strategy& strategy, const RuleFile& file, const aggregation::Arena& arena, const aggregation::Layout& travels);
+/// keys: complete.
+void take_rule(Strategy& strategy, const RuleFile& file, const Values& keys, const aggregation::Arena& arena,
+               const aggregation::Layout& travels);
 
 }  // namespace fedhive::sim

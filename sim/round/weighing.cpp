@@ -60,7 +60,7 @@ Weighing::Weighing(const Strategy& strategy, const aggregation::LocalSteps& loca
       arena_(arena),
       num_clients_(num_clients) {
     if (reports.has("sent_loss")) sent_loss_ = reports.index_of("sent_loss");
-    for (const std::string& report : strategy.method.reports) of_method_.push_back(reports.index_of(report));
+    for (const std::string& report : strategy.reports) told_.push_back(reports.index_of(report));
     if (!strategy.keeps_last_aggregate) return;
     last_slot_ = arena.geometry().num_slots - 1;
     aggregation::set_zero(arena.slot(*last_slot_));
@@ -77,7 +77,7 @@ std::vector<Sender> Weighing::senders_of(const Arrivals& arrived) const {
                            .sent_loss = sent_loss_ ? report.result.reports[*sent_loss_] : 0.0,
                            .num_examples = report.num_examples,
                            .train_loss = report.result.train_loss});
-        for (const std::size_t place : of_method_) senders.back().reports.push_back(report.result.reports[place]);
+        for (const std::size_t place : told_) senders.back().reports.push_back(report.result.reports[place]);
     }
     return senders;
 }

@@ -87,7 +87,7 @@ private:
     bool needs_products_;
     std::vector<double> label_discrepancies_{};  // by client; empty: the rule does not ask
     std::optional<std::size_t> sent_loss_{};     // its place among the clients' reports
-    std::vector<std::size_t> of_method_{};       // the places of the method's reports
+    std::vector<std::size_t> told_{};            // the places of Strategy::reports
     std::vector<std::string> numbers_{};         // the method's numbers of the server
     aggregation::Memories memories_;
     bool of_sum_;                             // the aggregator does not divide by the sum of the weights

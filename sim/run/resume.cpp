@@ -275,7 +275,8 @@ Resumption find_start(const fs::path& folder, std::int64_t round) {
     if (fs::exists(folder / kRuleSource)) overrides.push_back("strategy.rule=" + fs::absolute(folder / kRuleSource).string());
     if (fs::exists(folder / kVisitSource))
         overrides.push_back("strategy.visit=" + fs::absolute(folder / kVisitSource).string());
-    if (fs::exists(folder / kMethodBox)) overrides.push_back("strategy.file=" + fs::absolute(folder / kMethodBox).string());
+    if (const fs::path method = kept_method(folder); fs::exists(method))
+        overrides.push_back("strategy.file=" + fs::absolute(method).string());
     found.loaded = load_config(folder / "config.yaml", overrides);
     found.from = newest_checkpoint(folder, round, found.point.damaged);
     if (found.from)

@@ -67,13 +67,11 @@ RunLock write_first_files(RunLock lock, const RunConfig& config, const std::stri
         write_file(checkpoint_path(lock.folder(), 0), first_checkpoint);
     }
     if (const Method* method = config.strategy.parts.method.get(); method != nullptr) {
-        write_file(lock.folder() / kMethodBox, method->box);
+        if (!method->in_python()) write_file(lock.folder() / kMethodBox, method->box);
         if (method->file.extension() == ".py") write_file(lock.folder() / kMethodSource, method->source);
     }
-    if (const RuleFile* rule = config.strategy.parts.rule.get(); rule != nullptr)
-        write_file(lock.folder() / kRuleSource, rule->source);
-    if (const VisitFile* visit = config.strategy.parts.visit.get(); visit != nullptr)
-        write_file(lock.folder() / kVisitSource, visit->source);
+    if (!config.strategy.rule.empty()) write_file(lock.folder() / kRuleSource, config.strategy.parts.rule->source);
+    if (!config.strategy.visit.empty()) write_file(lock.folder() / kVisitSource, config.strategy.parts.visit->source);
     write_file(lock.folder() / "config.yaml", to_yaml(config));
     return lock;
 }

@@ -133,6 +133,12 @@ std::string describe_steps(const Experiment& run) {
     return text;
 }
 
+/// The rule that Python runs.
+std::string describe_rule(const RunConfig& config) {
+    const RuleFile* const rule = config.strategy.parts.rule.get();
+    return rule == nullptr ? "" : fmt::format("server      Python {} combines the updates\n", rule->file.filename().string());
+}
+
 /// The steps of the upload chain, and the share of bytes that is left.
 std::string describe_upload(const Experiment& run) {
     if (run.config.upload.empty()) return "";
@@ -260,6 +266,7 @@ std::string describe_plan(const Experiment& run, const std::string& folder) {
     text += describe_ranks(run);
     for (const std::string& note : run.notes) text += fmt::format("strategy    {}\n", note);
     text += describe_steps(run);
+    text += describe_rule(config);
     text += fmt::format("model       {}{} · {} parameters{} · input {}\n", run.model.spec.name.get(), describe_form(run),
                         run.model.layout.num_parameters(), describe_parts(run), describe_input(data.shape));
     text += fmt::format("data        {} · {} training and {} test examples{} · {}{}{}\n", config.data.format, data.num_train,

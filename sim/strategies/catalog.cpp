@@ -124,6 +124,9 @@ Strategy make_strategy(const std::string& name, Weighting weighting, const Strat
         strategy.aggregator = std::move(of_means);
     }
     take_method(strategy, parts);
+    strategy.reports = strategy.method.reports;
+    if (parts.visit != nullptr && !parts.visits_by_method())
+        for (const ReportDoc& report : parts.visit->reports) strategy.reports.push_back(report.name);
     return strategy;
 }
 

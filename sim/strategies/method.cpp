@@ -30,6 +30,12 @@ double value_of(const std::string& formula, const std::map<std::string, double>&
 
 }  // namespace
 
+const char* kept_as(const Method& method) { return method.in_python() ? kMethodSource : kMethodBox; }
+
+std::filesystem::path kept_method(const std::filesystem::path& folder) {
+    return folder / (std::filesystem::exists(folder / kMethodBox) ? kMethodBox : kMethodSource);
+}
+
 MethodFormulas Method::with(const Values& values) const {
     MethodFormulas complete = formulas;
     for (const auto& [key, value] : numbers_of(keys, values)) complete.keys[key] = value;
@@ -37,6 +43,11 @@ MethodFormulas Method::with(const Values& values) const {
         if (const auto found = first.find(memory.name); found != first.end())
             memory.first = value_of(found->second, complete.keys);
     return complete;
+}
+
+bool Method::trains_alone() const {
+    const bool visit_keeps = visit != nullptr && !(visit->memory.empty() && client.memories.empty());
+    return visit_keeps || formulas.trains_alone();
 }
 
 void settle(Method& method, Place& place) {

@@ -16,8 +16,7 @@
 #include "sim/schedules/lr_schedule.h"
 #include "sim/strategies/local_rule.h"
 #include "sim/strategies/method.h"
-#include "sim/strategies/rule_file.h"
-#include "sim/strategies/visit_file.h"
+#include "sim/strategies/python_code.h"
 
 #include <memory>
 #include <string>
@@ -44,6 +43,7 @@ struct Strategy {
     aggregation::GroupMeans* group_means = nullptr;  // the aggregator, if it combines means of groups column by column
     /// Of strategy.file or of the local rule, with the values of its keys; empty without.
     aggregation::formulas::MethodFormulas method;
+    std::vector<std::string> reports;  // of clients to the server: those of the method, then those of strategy.visit
     /// The server's formulas: the method's, or the local rule's and the server optimiser's.
     aggregation::formulas::MethodFormulas on_server;
     std::unique_ptr<aggregation::ServerOptimizer> server_optimizer;        // null before make_mode_strategy()
@@ -88,8 +88,13 @@ struct StrategyParts {
     Chosen server{};
     std::shared_ptr<const Method> method{};    // of strategy.file: the parts called kFormula are its own; null: none
     Values of_method{};                        // the values of its keys
-    std::shared_ptr<const RuleFile> rule{};    // of strategy.rule, in place of an aggregator; null: none
-    std::shared_ptr<const VisitFile> visit{};  // of strategy.visit, in place of local training; null: none
+    std::shared_ptr<const RuleFile> rule{};    // of strategy.rule or the method, in place of an aggregator; null: none
+    Values of_rule{};                          // the values of its keys
+    std::shared_ptr<const VisitFile> visit{};  // of strategy.visit or the method, in place of local training; null: none
+    Values of_visit{};                         // the values of its keys
+
+    /// The visit is a function of the method, whose reports and travelling memories are its own.
+    bool visits_by_method() const { return visit != nullptr && method != nullptr && method->visit == visit; }
 };
 
 /// The local rule of the parts, whose names are complete.

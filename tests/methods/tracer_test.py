@@ -42,7 +42,7 @@ class Examples(unittest.TestCase):
             for count in (1, 2, 5, 9):
                 path.write_text(text.replace('"models", 3', f'"models", {count}'), encoding="utf-8")
                 if count in (1, 9):
-                    with self.assertRaisesRegex(MethodError, f"ifca.py:.*key 'models': its default {count} breaks {'least=2' if count == 1 else 'most=8'}"):
+                    with self.assertRaisesRegex(MethodError, f"ifca.py:.*key 'models': its default {count} is outside {'least=2' if count == 1 else 'most=8'}"):
                         method.box_of(path)
                     continue
                 box = method.box_of(path)
@@ -68,6 +68,16 @@ class Examples(unittest.TestCase):
         self.assertEqual(box["cohort"], ["let p = k.n / sum_k(k.n)", "let t1 = 1 - rho", "let tau = (k.steps - rho * (1 - rho^k.steps) / t1) / t1",
                                          "weight = p / tau", "tau_eff = sum_k(p * tau)"])
         self.assertEqual(box["server"], ["w = w + server_lr * tau_eff * u"])
+
+    @unittest.skipUnless(importlib.util.find_spec("numpy"), "no NumPy")
+    def test_a_box_says_what_python_runs(self):
+        marked = "mu = fh.key('mu', 2, integer=True)\nsizes = [0] * mu\nkept = fh.memory('kept', of='client', first='w_t')\n" \
+                 "@fh.visit(python=True)\ndef mine(vector, mu):\n    pass\n"
+        box = box_of(marked)
+        self.assertEqual(box["python"], {"visit": {"function": "mine", "arguments": ["vector", "mu"], "memories": {"kept": {"shape": "model", "first": "w_t"}}}})
+        self.assertNotIn("memories", box)
+        box = box_of("@fh.gradient\ndef gradient(g):\n    return 2 * g\n@fh.server(python=True)\ndef mine(updates):\n    return updates[0]\n")
+        self.assertEqual((box["gradient"], box["python"]["server"]["function"]), (["g = 2 * g"], "mine"))
 
 
 class Mistakes(unittest.TestCase):

@@ -111,8 +111,9 @@ TEST_SUITE("PythonRule") {
         if (!may_run_python()) return;
         const std::string refused = "exited with status 2";
         check_says(ending_of("def agregate(updates):\n    return updates[0]\n"), refused, "no function `aggregate`");
-        check_says(ending_of("def aggregate(update):\n    return update[0]\n"), refused,
-                   "own.py:3: aggregate's argument 'update' is not known. There are: updates, clients");
+        check_says(
+            ending_of("def aggregate(update):\n    return update[0]\n"), refused,
+            "own.py:3: aggregate's argument 'update' is not known; did you mean 'updates'? There are: clients, num_clients");
         check_says(ending_of("def aggregate(updates)\n"), refused, "own.py:3: SyntaxError");
         check_says(ending_of("def aggregate(updates):\n    return updates\n"), refused,
                    "aggregate returns an array of shape [");

@@ -24,7 +24,7 @@ bool visits_may_run() {
 }
 
 struct WrittenVisit {
-    explicit WrittenVisit(const std::string& text) { std::ofstream(file()) << "import numpy as np\n\n" << text; }
+    explicit WrittenVisit(const std::string& text) { std::ofstream(file()) << "import numpy as np, fedhive as fh\n\n" << text; }
     std::filesystem::path file() const { return folder.path() / "own.py"; }
     Options options(const Options& more = {}) const { return Options{"strategy={visit: " + file().string() + "}"} + more; }
 
@@ -39,7 +39,8 @@ Options of_example(const char* name) {
 
 // Moves each weight by what the client draws, what it keeps, and its batches: a change of any of them changes the bits.
 const std::string kKeeps =
-    "MEMORY = {'drift': 'model', 'rounds': 'scalar', 'seen': 'classes'}\n\n"
+    "fh.memory('drift', of='client')\nfh.memory('rounds', of='client', shape='number')\nfh.memory('seen', of='client', "
+    "shape='classes')\n"
     "def visit(vector, batches, client):\n"
     "    client.memory['rounds'] += 1\n"
     "    for place, (x, y) in enumerate(batches):\n"
@@ -131,10 +132,16 @@ TEST_SUITE("PythonVisit") {
     TEST_CASE("AClientCountsItsVisitsInItsMemory") {
         if (!visits_may_run()) return;
         const WrittenVisit counts(
-            "MEMORY = {'rounds': 'scalar'}\n\ndef visit(vector, client):\n    client.memory['rounds'] += 1\n"
+            "fh.memory('rounds', of='client', shape='number')\ndef visit(vector, client):\n    client.memory['rounds'] += 1\n"
             "    client.add_loss(client.memory['rounds'][0], 1)\n");
         FedhiveRun run(small_config(), set(counts.options({"rounds=4"})));
         visited_well(run);
+        const WrittenVisit elsewhere(
+            "fh.memory('rounds', of='client', shape='number')\ndef visit(vector, client):\n"
+            "    client.memory['rounds'] = client.memory['rounds'][0] + 1\n    client.add_loss(client.memory['rounds'], 1)\n");
+        FedhiveRun brought(small_config(), set(elsewhere.options({"rounds=4"})));
+        visited_well(brought);
+        CHECK(comparable(brought.out() / "clients.csv") == comparable(run.out() / "clients.csv"));
         std::map<std::string, int> visits;
         for (const auto& row : read_csv(run.out() / "clients.csv"))
             CHECK_EQ(std::stod(row.at("train_loss")), static_cast<double>(++visits[row.at("client_id")]));
@@ -208,8 +215,14 @@ TEST_SUITE("PythonVisit") {
         check_tells(ending_of_visit("def visit(vector):\n    vector[0] = np.nan\n"), failed, "non_finite");
         check_tells(ending_of_visit("def visit(batches, client):\n    client.add_loss(np.inf, 1)\n"), failed,
                     "the loss that visit adds is a NaN or an infinity");
-        check_tells(ending_of_visit("MEMORY = {'m': 'scalar'}\ndef visit(client):\n    client.memory['m'][0] = np.nan\n"),
-                    failed, "what the client keeps holds a NaN");
+        check_tells(
+            ending_of_visit(
+                "fh.memory('m', of='client', shape='number')\ndef visit(client):\n    client.memory['m'][0] = np.nan\n"),
+            failed, "what the client keeps holds a NaN");
+        check_tells(ending_of_visit("fh.memory('m', of='client')\ndef visit(client):\n    client.memory['m'] = np.zeros(3)\n"),
+                    failed, "visit leaves memory 'm' with shape [3]; it has shape [");
+        check_tells(ending_of_visit("def visit(client):\n    client.memory['m'] = 1\n"), failed,
+                    "client.memory has no 'm'; there are: none; fh.memory('m', of=\"client\") declares one");
         check_tells(ending_of_visit("import os\ndef visit(client):\n    if client.id == 3: os._exit(3)\n"), failed,
                     "own.py exited with status 3");
         // The next client gets a new process.
@@ -234,12 +247,13 @@ TEST_SUITE("PythonVisit") {
         };
         const std::string good = "def visit(weights):\n    pass\n";
         check("def visits(weights):\n    pass\n", "no function `visit`");
-        check("def visit(wights):\n    pass\n", "own.py:3: visit's argument 'wights' is not known. There are: model, weights");
+        check("def visit(wights):\n    pass\n",
+              "own.py:3: visit's argument 'wights' is not known; did you mean 'weights'? There are: batches, client");
         check("def visit(weights)\n", "own.py:3: SyntaxError");
         check("import nothing_of_that_name\n", "own.py:3: ModuleNotFoundError");
-        check("MEMORY = {'m': 'vector'}\n" + good, "MEMORY['m'] is 'vector'; allowed: model, classes, scalar");
-        check("MEMORY = {'control': 'model'}\n" + good, "MEMORY: 'control' is not a name for a memory");
-        check("MEMORY = ['m']\n" + good, "MEMORY is ['m']; allowed: a dict");
+        check("fh.memory('m', of='client', shape='logits')\n" + good,
+              "own.py:3: memory 'm': shape=\"logits\" is for formulas of examples");
+        check("fh.memory('control', of='client')\n" + good, "own.py:3: 'control' is a name that fedhive gives; choose another");
         check(good, "has changed since", {"strategy.visit_sha256=00"});
         check(good, "local rule 'prox' of strategy 'fedprox' would do nothing", {"strategy.name=fedprox"});
         check(good, "clip in the visit", {"training.clip_norm=1"});
@@ -247,8 +261,8 @@ TEST_SUITE("PythonVisit") {
         check(good, "which mode 'hogwild' does not; allowed: synchronous", {"mode={name: hogwild}", "training.cohort=13"});
         check(good, "no epoch can be trained before it",
               {"evaluation.clients={every: 1, personalized: true}", "data.partition.holdout=0.2"});
-        check("MEMORY = {'m': 'model'}\n" + good, "every client needs a slot of its own", {"training.clients_per_slot=2"});
-        check("MEMORY = {'m': 'model'}\n" + good, "which mode 'semi_async' does not have",
+        check("fh.memory('m', of='client')\n" + good, "every client needs a slot of its own", {"training.clients_per_slot=2"});
+        check("fh.memory('m', of='client')\n" + good, "which mode 'semi_async' does not have",
               {"mode={name: semi_async, quorum: 3}"});
     }
 }

@@ -72,6 +72,8 @@ class Notebooks(InKernel):
         self.assertRegex("".join(output.get("text", "") for output in shown), r"strategy\.file: .*runs/wrong\.py:8: NameError")
         final = {name: [fh.open(f"runs/compare/{name}-{seed}").manifest["test_accuracy"] for seed in (1, 2, 3)] for name in ("FedAvg", "look ahead")}
         self.assertGreater(sum(final["look ahead"]), sum(final["FedAvg"]))  # the bits are the same everywhere
+        self.assertIn("True", [output["data"].get("text/plain") for output in shown if "data" in output])  # Python's FedAvg is fedhive's
+        self.assertGreater(fh.open("runs/in_python-1").clients["moved"].min(), 0)
 
     def test_sweep(self):
         shown = self.execute(root / "docs/notebooks/sweep.ipynb")

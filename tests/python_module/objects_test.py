@@ -122,7 +122,7 @@ class Data(InFolder):
     def test_partitions_that_are_none_are_refused(self):
         for partition, text in (([[0, 1], [1, 2]], "example 1 belongs to client 0 and to client 1"), ([[0, 40]], "client 0 has example 40; there are 0 to 39"),
                                 ([[0], []], "client 1 has no example"), ([[-1]], "client 0 has example -1"), ([[0.5]], "expected a list of integers"),
-                                ([numpy.zeros(40, bool)], "fix: numpy.flatnonzero of the mask"), (["a", "b"], "there are 2 owners, but 40"),
+                                ([numpy.zeros(40, bool)], "fix: numpy.flatnonzero of the mask"), (["a", "b"], "there are 2 owners, but 40"), (["a", None] * 20, "owner 1 is None; expected a text or an integer"),
                                 (3, "expected a list of each client's examples"), ([], "expected a list")):
             with self.subTest(text):
                 self.refused(text, partition=partition, key="partition")

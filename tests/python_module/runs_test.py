@@ -17,7 +17,7 @@ from pathlib import Path
 from support import CONFIG, LIBRARY, InFolder, needs, python_path, root  # first: it says where fedhive is
 
 import fedhive as fh
-from fedhive import config_text, objects, program, tables
+from fedhive import config_text, objects, places, program, tables
 
 
 class Runs(InFolder):
@@ -290,6 +290,13 @@ class Tables(InFolder):
             if key:
                 found.add(key[1] if section == "Top level" else f"{section}.{key[1]}")
         self.assertEqual(found, objects.PATHS)
+
+    def test_names_that_a_method_file_may_not_declare_are_those_of_the_program(self):
+        section = program.call(["reference"]).output.split("\n## strategy\n")[1].split("\n## ")[0]
+        always = {key for key, rest in re.findall(r"^\| `(\w+)` \|(.*)", section, re.MULTILINE) if "*Only with" not in rest}
+        self.assertEqual(always, places.SECTION_KEYS)
+        columns = json.loads(program.call(["columns", "--json"]).output)["clients.csv"]
+        self.assertEqual({column["name"] for column in columns}, places.CLIENT_COLUMNS)
 
     def test_a_missing_package_is_told(self):
         with unittest.mock.patch.dict(sys.modules, pandas=None, numpy=None):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of strategy.visit with PyTorch: fedhive's own FedAvg for every kind of layer, values that are elsewhere, draws, a debugger.
+"""Tests of visits with PyTorch: fedhive's own FedAvg for every kind of layer and for graphs, values that are elsewhere, draws, keys, a debugger.
 
 They need NumPy and PyTorch, of .deps/python and .deps/torch where scripts/setup has put them.
 """
@@ -57,14 +57,14 @@ class Visits(InFolder):
         path.write_text(text, encoding="utf-8")
         return {"visit": str(path)}
 
-    def both(self, config, most=2e-4):
-        """Checks that a visit gives what fedhive's own training gives."""
-        own = fh.run(config, out="by_fedhive", overwrite=True)
-        run = fh.run(config, out="by_visit", overwrite=True, strategy=self.visit(IN_PLACE))
+    def both(self, config, most=2e-4, **options):
+        """Checks that a visit gives what fedhive's own training gives. Returns both runs."""
+        own = fh.run(config, out="by_fedhive", overwrite=True, **options)
+        run = fh.run(config, out="by_visit", overwrite=True, strategy=self.visit(IN_PLACE), **options)
         for table, column in (("rounds", "test_loss"), ("clients", "train_loss"), ("clients", "update_norm")):
             difference = (getattr(run, table)[column] - getattr(own, table)[column]).abs().max()
             self.assertLess(difference, most, f"{column} of {table}")
-        return run
+        return own, run
 
     def test_layers_of_images(self):
         for name, layers in MODELS.items():
@@ -79,7 +79,35 @@ class Visits(InFolder):
         for model in ({"name": "char_transformer", "width": 8, "heads": 2, "blocks": 1}, {"name": "char_lstm", "units": 8, "lstm_layers": 2}):
             with self.subTest(model["name"]):
                 self.both({**CONFIG, "model": model,
-                           "data": {"format": "text", "train": str(Path("text.txt").absolute()), "sequence": 12, "step": 12, "partition": {"clients": 4}}})
+                           "data": {"format": "text", "train": str(Path("text.txt").absolute()), "sequence": 12, "step": 12, "owners": "blocks", "partition": {"clients": 4}}})
+
+    def test_a_graph_has_the_names_the_start_and_the_buffers_of_fedhives(self):
+        import torch
+        from torch import nn
+        torch.manual_seed(3)
+        net = nn.Sequential(nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.Hardswish(), nn.AdaptiveAvgPool2d(2), nn.Flatten(), nn.Linear(16, 10))
+        own, run = self.both({**CONFIG, **IMAGES}, model=net)
+        self.assertEqual(list(run.state_dict()), list(own.state_dict()))
+        for name, value in run.state_dict().items():
+            self.assertLess(abs(value - own.state_dict()[name]).max(), 2e-4, name)
+        self.assertGreater(abs(run.state_dict()["1.running_mean"]).max(), 1e-2)  # 0 at first
+
+    def test_a_graph_has_no_evaluation_mode(self):
+        from torch import nn
+        text = "def visit(model, batches):\n    model.train()\n    model.eval()\n"
+        with self.assertRaises(fh.RunError) as caught:
+            fh.run({**CONFIG, **IMAGES}, out="evaluated", model=nn.Sequential(nn.Flatten(), nn.Linear(784, 10), nn.Hardswish()), strategy=self.visit(text))
+        self.assertIn("own.py:3: RuntimeError: a network of torch.export is as it was exported", str(caught.exception))
+
+    def test_keys_of_one_file_are_axes_of_a_sweep(self):
+        text = IN_PLACE.replace("import torch", "import fedhive as fh\nimport torch\nspeed = fh.key('speed', 1.0, above=0)\n\n@fh.visit(python=True)").replace(
+            "client.lr *", "speed * client.lr *")
+        config = {**CONFIG, **IMAGES, "strategy": {"file": self.visit(text)["visit"]}}
+        sweep = fh.sweep({"base": config, "grid": {"strategy.speed": [0.5, 1.0]}}, out="sweep")
+        plain = fh.run({**CONFIG, **IMAGES}, out="plain", strategy=self.visit(IN_PLACE, "plain.py"))
+        slow, fast = (run.manifest["model_sha256"] for run in sweep.runs.values())
+        self.assertEqual(fast, plain.manifest["model_sha256"])
+        self.assertNotEqual(slow, fast)
 
     def test_values_that_are_elsewhere_are_brought_back(self):
         shas = [fh.run({**CONFIG, **IMAGES}, out=name, strategy=self.visit(text)).manifest["model_sha256"]

@@ -18,7 +18,7 @@ A method file declares keys, memories and functions, which are run once on symbo
 import importlib
 
 from .context import fail, is_reading, unknown
-from .declarations import after, answer, cohort, end, gradient, judge, key, loss, loss_at, measure, memory, mix, report, second, server, start, weight
+from .declarations import after, answer, cohort, end, gradient, judge, key, loss, loss_at, measure, memory, mix, report, second, server, start, visit, weight
 from .functions import (abs, batch_mean, batch_square, bipartition, clip, cos, cross_entropy, dot, exp, floor, kl, log, log_sigmoid, log_softmax, logsumexp, max, maximum, mean, median,
                         min, minimum, nearest, norm, one_hot, pick, rank, relu, sigmoid, sign, simplex, softmax, sort, sqrt, sum, tanh, threshold, where)
 from .places import NOT_YET
@@ -26,7 +26,7 @@ from .places import NOT_YET
 __all__ = ["abs", "after", "answer", "batch_mean", "batch_square", "bipartition", "clip", "cohort", "cos", "cross_entropy", "dot", "end", "exp", "floor", "gradient", "judge", "key", "kl", "log", "log_sigmoid",
            "log_softmax", "logsumexp", "loss", "loss_at", "max", "maximum", "mean", "measure", "median", "memory", "min", "minimum", "mix", "nearest", "norm", "one_hot", "pick", "rank", "relu",
            "report", "second", "server", "sigmoid", "sign", "simplex", "softmax", "sort", "sqrt", "start", "sum", "tanh", "threshold",
-           "weight", "where"]
+           "visit", "weight", "where"]
 _STARTS = {"run": "runs", "open": "runs", "sweep": "runs", "validate": "runs", "Run": "runs", "Sweep": "runs", "ConfigError": "errors",
            "RunError": "errors"}  # loaded when they are asked for; not a method file's
 
@@ -36,8 +36,6 @@ def __getattr__(name):
         return getattr(importlib.import_module(f"fedhive.{_STARTS[name]}"), name)
     if name.startswith("__") or not is_reading():
         raise AttributeError(f"module 'fedhive' has no attribute '{name}'")
-    if name == "visit":
-        fail("fh.visit: a client's whole work in Python is a file of its own, which strategy.visit names; docs/methods.md")
     if name in NOT_YET:
         fail(f"fh.{name}: not yet in a method file")
     return fail(unknown("fh's function", name, __all__))

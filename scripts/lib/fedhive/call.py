@@ -194,7 +194,7 @@ def _section(value: Any, key: str, suffixes: Sequence[str]) -> Any:
         if any(hasattr(item, "detach") for item in value.values()):
             raise mistake_at(key, "is a state_dict; expected the module itself; first values of another model come from a file: model.init")
         return objects.with_absolute_paths(value, key)
-    raise mistake_at(key, f"expected a file, a name or a section as a dict; found a {type(value).__name__}")
+    raise mistake_at(key, f"expected a file, a name or a section as a dict; found {type(value).__name__}")
 
 
 def execute(arguments: Sequence[str], out: Optional[Path], progress: Optional[bool], names: Mapping[str, str] = {}, changes: Sequence[str] = (),

@@ -4,7 +4,7 @@ import inspect
 from .by_class import SHAPES
 from .context import current, fail, unknown, user_line
 from .grammar import MOST_LETTERS, NAME, is_finite_number
-from .places import COHORT_NUMBERS, GIVEN, PLACES
+from .places import CLIENT_COLUMNS, COHORT_NUMBERS, GIVEN, PLACES, PYTHON_ARGUMENTS, SECTION_KEYS
 
 _OWNERS = ("server", "client", "visit")
 
@@ -16,6 +16,7 @@ class Declarations:
         """path: as the user gave it, for messages; filename: what the file's code objects say."""
         self.path, self.filename = path, filename
         self.keys, self.constants, self.memories, self.reports, self.functions = {}, {}, {}, {}, {}
+        self.python = {}  # functions that Python runs, by place
         self.lines = {}  # of declarations
         self.in_steps = set()  # memories that @fh.gradient and @fh.after give
         self.second_batch = ""
@@ -49,6 +50,8 @@ class Declarations:
     def add_key(self, name, default, bounds, integer, doc, static):
         """Declares a number that a config sets. bounds: {"least"|"most"|"above"|"below": number or None}."""
         self.declare(name)
+        if name in SECTION_KEYS:
+            fail(f"key '{name}': the section strategy has a key of this name; choose another")
         for what, number in {"default": default, **bounds}.items():
             if number is not None and not is_finite_number(number):
                 fail(f"key '{name}': {what}={number!r} is not a finite number")
@@ -140,18 +143,21 @@ class Declarations:
     def add_report(self, name, doc):
         """Declares a number that a client sends beside its update."""
         self.declare(name)
+        if name in CLIENT_COLUMNS:
+            fail(f"report '{name}': clients.csv has a column of this name; choose another")
         if not isinstance(doc, str):
             fail(f"report '{name}': doc={doc!r} is not a string")
         self.reports[name] = _without_empty(name=name, doc=doc)
         return self.value(name, False)
 
-    def add_function(self, place, function):
-        """Takes a function for a place. Raises MethodError if there is one already."""
+    def add_function(self, place, function, python=False):
+        """Takes a function for a place. python: Python runs it. Raises MethodError if there is one already."""
         if not inspect.isfunction(function):
-            fail(f"@fh.{place} decorates {function!r}; it decorates functions only")
-        if place in self.functions:
-            fail(f"two functions have @fh.{place}: '{self.functions[place].__name__}' and '{function.__name__}'", function.__code__.co_firstlineno)
-        self.functions[place] = function
+            fail(f"@fh.{place} stands before a function, not before {function!r}")
+        other = self.functions.get(place) or self.python.get(place)
+        if other:
+            fail(f"two functions have @fh.{place}: '{other.__name__}' and '{function.__name__}'", function.__code__.co_firstlineno)
+        (self.python if python else self.functions)[place] = function
         return function
 
     def memories_of(self, *owners):
@@ -266,14 +272,15 @@ def report(name, doc=""):
 
 
 def _decorator(place, function, options):
-    file = current()
-    if "python" in options:
-        fail(f"@fh.{place}(python=True) is not supported; strategy.rule takes a Python function over the updates")
+    file, python = current(), options.pop("python", False)
+    if python and place not in PYTHON_ARGUMENTS:
+        fail(f"@fh.{place}(python=True): Python runs {' and '.join(f'@fh.{one}(python=True)' for one in PYTHON_ARGUMENTS)}, a rule over the updates of a round "
+             "and a client's whole work; @fh." + place + " is a formula")
     if options:
-        fail(f"@fh.{place} takes no such option: {', '.join(options)}")
+        fail(f"@fh.{place} takes no options{' but python=True' if place in PYTHON_ARGUMENTS else ''}, not {', '.join(options)}")
     if function is not None:
         return file.add_function(place, function)
-    return lambda later: file.add_function(place, later)
+    return lambda later: file.add_function(place, later, python)
 
 
 def gradient(function=None, **options):
@@ -362,6 +369,15 @@ def mix(function=None, **options):
 
 
 def server(function=None, **options):
-    """Marks the server's step: it returns w, or {"w": w, memory: value}."""
+    """Marks the server's step: it returns w, or {"w": w, memory: value}.
+
+    python=True: Python runs it once a round, as it is. It returns the update of the round, an array [P], which the run's server optimiser takes.
+    """
     return _decorator("server", function, options)
 
+
+def visit(function=None, **options):
+    """Marks a client's whole work in a round, which Python runs as it is: @fh.visit(python=True)."""
+    if not options.get("python"):
+        fail("@fh.visit: Python runs a client's whole work: write @fh.visit(python=True). Formulas of a visit are @fh.start, @fh.gradient, @fh.end")
+    return _decorator("visit", function, options)

@@ -1,8 +1,9 @@
 """Reads a method file and prints its box: keys, memories and formulas as data, which the program compiles.
 
-usage: python3 -m fedhive.method FILE [--out BOX]
+usage: python3 -m fedhive.method FILE [--as server|visit] [--out BOX]
 
-Prints one JSON object to standard output, or writes it to the file BOX. What is wrong with the file is printed as FILE:LINE: text, with exit status 2.
+Prints one JSON object to standard output, or writes it to the file BOX. --as: the file has this function alone, which Python runs (strategy.rule,
+strategy.visit). What is wrong with the file is printed as FILE:LINE: text, with exit status 2.
 """
 import ast
 import contextlib
@@ -12,30 +13,39 @@ import os
 import sys
 from pathlib import Path
 
+from . import own_code
 from .context import MethodError, fail, reading
 from .grammar import FURTHER, MOST_BYTES
 from .losses import AnswerTrace, LossTrace, MeasureTrace
 from .lowering import Lowering
-from .places import CLIENT_PLACES
+from .places import CLIENT_PLACES, PLACES, PYTHON_ARGUMENTS
+from .source import has_python
 from .text import lines_of
 from .tracer import Tracer, leaves
 
 BOX_VERSION = 1
 
 
-def box_of(path):
+def box_of(path, alone=None):
     """Returns the box of a method file as a dict.
 
-    path: the file, as messages shall name it. The file's code runs once, with standard output turned to standard error. Raises MethodError for
-    what its author can mend, and for a file that cannot be read.
+    path: the file, as messages shall name it. The file's code runs once, with standard output turned to standard error. alone: the place of its only
+    function, which Python runs. Raises MethodError for what its author can mend, and for a file that cannot be read.
     """
-    file = Tracer(str(path), os.path.abspath(path))
+    try:
+        source = Path(path).read_bytes()
+    except OSError as error:
+        raise MethodError(f"{path}: cannot be read: {error.strerror}") from None
+    some_python, all_python = has_python(source)
+    kind = own_code.Running if alone or all_python else Tracer
+    file = kind(str(path), os.path.abspath(path))
     with reading(file), contextlib.redirect_stdout(sys.stderr):
-        try:
-            source = Path(path).read_bytes()
-        except OSError as error:
-            fail(f"cannot be read: {error.strerror}")
-        file.run_file(source)
+        file.run_file(source, imports=bool(alone or some_python))
+        if alone:
+            own_code.take_unmarked(file, alone)
+            own_code.check_alone(file, alone)
+        if not file.functions and not file.python:
+            fail(f"the file declares no method: write a function under one of {', '.join('@fh.' + place for place in PLACES)}, @fh.visit(python=True)" + own_code.unmarked_hint(file))
         return _Box(file).data(source)
 
 
@@ -53,6 +63,12 @@ class _Box:
 
     def data(self, source):
         """Returns the box. Raises MethodError."""
+        python = own_code.part_of_box(self.file)
+        if "visit" in python:  # it reads and gives what travels, and the reports
+            self.given.update(self.file.sent_up(), self.file.reports)
+            self.at_client.update(self.file.at_client())
+            for name in self.file.at_client():
+                self.readers.setdefault(name, set()).add("visit")
         if "measure" in self.file.functions:
             self.of_examples(MeasureTrace(self.file))
         in_steps = []
@@ -72,10 +88,12 @@ class _Box:
         for name, vector in self.file.losses_at.items():
             self.readers.setdefault(vector, set()).add(name)
             self.at_client.add(vector)
-        self.server()
+        if self.file.functions:
+            self.server()
         self.check_memories()
         self.check_others()
-        memories = [{**memory} for memory in self.file.memories.values()]
+        own_code.check_imports(python)
+        memories = [{**memory} for name, memory in self.file.memories.items() if name not in python.get("visit", {}).get("memories", {})]
         formulas = [line for lines in self.lines.values() for line in lines] + [str(memory["first"]) for memory in memories]
         size = len("\n".join(formulas).encode())
         if size > MOST_BYTES:
@@ -83,7 +101,7 @@ class _Box:
         box = {"version": BOX_VERSION, "method": Path(self.file.path).stem, "doc": _doc(self.file.tree, source),
                "weighting": "uniform" if self.uniform else "", "keys": list(self.file.keys.values()), "memories": memories,
                "reports": list(self.file.reports.values()), "second_batch": self.file.second_batch, "products_of": "" if self.file.products_of == "u" else self.file.products_of, "also_at": self.also_at, "losses_at": self.file.losses_at,
-               **self.lines,
+               **self.lines, "python": python,
                "source_sha256": hashlib.sha256(source).hexdigest()}
         return {name: value for name, value in box.items() if value not in ("", [], {})}
 
@@ -142,6 +160,8 @@ class _Box:
         """Raises MethodError for a memory that nothing gives or reads."""
         for name, memory in self.file.memories.items():
             line = self.file.lines[name]
+            if memory["owner"] == "client" and "visit" in self.file.python:
+                continue
             if name not in self.given:
                 place = "server" if memory["owner"] == "server" else "gradient" if memory["owner"] == "visit" and not memory.get("up") else "end"
                 place += " or @fh.measure" if self.file.is_by_class(name) and memory.get("up") else ""
@@ -154,8 +174,8 @@ class _Box:
     def check_others(self):
         """Raises MethodError for a report that nothing gives, and for a key or a number of the cohort that nothing reads."""
         for name in self.file.reports:
-            if name not in self.given:
-                fail(f"report '{name}' never gets a value; return {{{name}: …}} from @fh.end", self.file.lines[name])
+            if name not in self.given and "visit" not in self.file.python:
+                fail(f"report '{name}' is never given a value: return {{{name}: …}} from @fh.end", self.file.lines[name])
         for name in self.file.also_at:
             if name not in self.also_at:
                 fail(f"also_at names '{name}', but nothing reads {name}.logits or {name}.z", self.file.line_of_also_at(name))
@@ -163,8 +183,8 @@ class _Box:
             if name not in self.readers:
                 fail(f"'{name}', the loss at {self.file.losses_at[name]}, is never read; read it or remove it", self.file.lines[name])
         for name in self.file.keys:
-            if name not in self.readers and name not in self.file.in_first_values:
-                fail(f"key '{name}' is never read; read it or remove it", self.file.lines[name])
+            if name not in self.readers and name not in self.file.in_first_values and not self.file.python:  # which may read it as the file's own name
+                fail(f"key '{name}' is never read", self.file.lines[name])
         for name in self.file.numbers:
             if "server" not in self.lines or name not in self.readers:
                 fail(f"@fh.cohort returns '{name}', but @fh.server never reads it", self.file.line_of(self.file.functions["cohort"]))
@@ -186,20 +206,20 @@ def _doc(tree, source):
 
 
 def main(arguments):
-    """Prints the box of the file that the command line names, or writes it to the file after --out. Returns the exit status."""
-    to_file = len(arguments) == 3 and arguments[1] == "--out"
-    if not (len(arguments) == 1 or to_file) or arguments[0].startswith("-"):
-        asked = arguments in (["-h"], ["--help"])
+    """Prints the box of the file that the command line names, or writes it to the file behind --out. Returns the exit status."""
+    asked = arguments in (["-h"], ["--help"])
+    options = dict(zip(arguments[1::2], arguments[2::2]))
+    if len(arguments) % 2 == 0 or arguments[0].startswith("-") or options.keys() - {"--as", "--out"} or options.get("--as", "visit") not in PYTHON_ARGUMENTS:
         print(__doc__.strip(), file=sys.stdout if asked else sys.stderr)
         return 0 if asked else 2
     try:
-        box = box_of(arguments[0])
+        box = box_of(arguments[0], options.get("--as"))
     except MethodError as error:
         print(error, file=sys.stderr)
         return 2
     text = (json.dumps(box, indent=1, ensure_ascii=False) + "\n").encode()
-    if to_file:
-        Path(arguments[2]).write_bytes(text)
+    if "--out" in options:
+        Path(options["--out"]).write_bytes(text)
     else:
         sys.stdout.buffer.write(text)
         sys.stdout.buffer.flush()

@@ -89,7 +89,8 @@ def arrays_of(data: Sequence[Any]) -> dict[str, Any]:
     """
     numpy = _numpy("data")
     if not isinstance(data, (tuple, list)) or len(data) != len(_ARRAYS):
-        raise mistake_at("data", f"expected (x, y, x_test, y_test), or a section as a dict; found a {type(data).__name__}")
+        found = f"{type(data).__name__} of {len(data)}" if isinstance(data, (tuple, list)) else type(data).__name__
+        raise mistake_at("data", f"expected (x, y, x_test, y_test), or a section as a dict; found {found}")
     arrays = {name: _array(numpy, name, value) for name, value in zip(_ARRAYS, data)}
     for x, y in (("x", "y"), ("x_test", "y_test")):
         if arrays[x].ndim < 2:
@@ -184,7 +185,11 @@ def _shares(numpy, partition: Any, num_examples: Optional[int]) -> list:
     items = list(partition) if not isinstance(partition, (str, Mapping)) and hasattr(partition, "__iter__") else []
     if not items:
         raise mistake_at("partition", f"expected a list of each client's examples, or each example's owner; found {partition!r}")
-    if not all(isinstance(item, (str, int, numpy.integer, numpy.str_)) for item in items):
+    is_owner = [isinstance(item, (str, int, numpy.integer, numpy.str_)) for item in items]
+    if any(is_owner) and not all(is_owner):
+        wrong = is_owner.index(False)
+        raise mistake_at("partition", f"owner {wrong} is {items[wrong]!r}; expected a text or an integer for each example")
+    if not any(is_owner):
         return items
     if num_examples is not None and len(items) != num_examples:
         raise mistake_at("partition", f"there are {len(items)} owners, but {num_examples} training examples")

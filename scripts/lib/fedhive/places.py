@@ -29,11 +29,19 @@ PLACES = {
     "server": Place(("w", "u"), ("server_lr", "round", "clients", "received"), "w", True, True),
     "mix": Place(("w_t",), ("round", "clients", "received"), None, True, True),  # of each client of the round in turn; k.me marks it
 }
+# What a function with python=True finds, beside keys (own_code.py).
+PYTHON_ARGUMENTS = {"server": ("updates", "clients", "state", "tensors", "round", "num_clients"), "visit": ("model", "weights", "vector", "tensors", "batches", "client")}
 COHORT_NUMBERS = ("n", "steps", "loss", "norm", "sent_loss")  # one for each client, as k.n
 
 # Names that a file may not declare.
 GIVEN = frozenset(name for place in PLACES.values() for name in place.vectors + place.numbers) | frozenset(COHORT_NUMBERS) | RESERVED | {
-    "k", "count", "me", "their_loss", "weight", "w_2", *FURTHER}
+    "k", "count", "me", "weight", "w_2", *FURTHER, "model", "control", "residual", "history"}  # the last four: fedhive's own memories
+# Names that a key or a report may not have, since a config's section or a table has them; a test compares.
+SECTION_KEYS = frozenset(("name", "file", "file_sha256", "gradient", "rule", "rule_sha256", "visit", "visit_sha256", "weighting", "local", "pre_aggregation",
+                          "aggregator", "server"))
+CLIENT_COLUMNS = frozenset(("round", "client_id", "worker", "slot", "num_examples", "steps", "train_loss", "update_norm", "update_hash", "seconds", "failure",
+                            "sent_round", "staleness", "started_s", "gather_s", "update_s", "owner", "draws", "sent_loss", "sent_accuracy", "sent_gradient_norm",
+                            "within_clip"))
 CLIENT_PLACES = ("gradient", "after", "second", "start", "end", "judge")  # in the order in which they are read
 
 # Parts of methods that fedhive knows in other ways, if at all: a method file names them in vain.

@@ -1,25 +1,24 @@
-"""Runs the functions of a method file once on symbols. They return formulas; text.py and lowering.py write these as lines."""
-import ast
+"""Runs the functions of a method file once on symbols. What they return are formulas; text.py and lowering.py make lines of them."""
 import contextlib
 import inspect
 import sys
 
 from . import products
 from .context import MethodError, fail, unknown
-from .declarations import Cohort, Declarations
+from .declarations import Cohort
 from .grammar import ALLOWED, NAME
 from .places import GIVEN, PLACES
+from .source import Source
 from .symbols import Symbol, Symbols, shape_text
 from .text import parse, text_of
 
 
-class Tracer(Declarations):
+class Tracer(Source):
     """One method file that is read on symbols."""
 
     def __init__(self, path, filename):
         super().__init__(path, filename)
         self.symbols = Symbols()
-        self.tree = ast.Module([], [])
         self.numbers = {}  # of the cohort, by @fh.cohort: {name: symbol}
         self.in_first_values = set()  # keys
 
@@ -48,39 +47,9 @@ class Tracer(Declarations):
     def _key(self, name):
         return self.value(name, False) if name in self.keys else fail(unknown("key", name, self.keys))
 
-    def run_file(self, source):
-        """Runs the file itself, which declares. Raises MethodError for Python's own errors, too."""
-        def run():
-            code = compile(source, self.filename, "exec", dont_inherit=True)
-            self.tree = ast.parse(source)
-            exec(code, {"__name__": "method", "__file__": self.filename})
-        self.guarded(run)
-        if not self.functions:
-            fail(f"the file declares no method: write a function under one of {', '.join('@fh.' + place for place in PLACES)}")
-
-    def guarded(self, call):
-        """Returns call(). Raises MethodError with the file's line for whatever Python raises in it."""
-        try:
-            return call()
-        except MethodError:
-            raise
-        except SyntaxError as error:
-            fail(f"{type(error).__name__}: {error.msg}", error.lineno if error.filename == self.filename else self._line_of(error))
-        except (Exception, SystemExit) as error:
-            hint = f". {ALLOWED}" if isinstance(error, TypeError) and "Symbol" in str(error) else ""
-            if isinstance(error, ModuleNotFoundError):
-                hint = f". A method file needs no module besides fedhive. {ALLOWED}"
-            if isinstance(error, TypeError) and "unexpected keyword" in str(error) and "key()" in str(error):
-                hint = ". The bounds of a key are called least, above, most and below."
-            fail(f"{type(error).__name__}: {error}{hint}", self._line_of(error))
-
-    def _line_of(self, error):
-        line, entry = None, error.__traceback__
-        while entry:
-            if entry.tb_frame.f_code.co_filename == self.filename:
-                line = entry.tb_lineno
-            entry = entry.tb_next
-        return line
+    def hint(self, error):
+        """Returns what helps against an error of the file's code."""
+        return f". {ALLOWED}" if isinstance(error, TypeError) and "Symbol" in str(error) else super().hint(error)
 
     def readable(self, place):
         names = super().readable(place)
@@ -116,14 +85,6 @@ class Tracer(Declarations):
         functions = [f for place, f in self.functions.items() if place in ("loss", "measure", "answer")]
         having = [f for f in functions if name in inspect.signature(f).parameters]
         return self.line_of((having or functions)[0])
-
-    def line_of(self, function, argument=None):
-        """Returns the line of a function's "def", or of one of its arguments."""
-        first = function.__code__.co_firstlineno
-        for node in ast.walk(self.tree):
-            if isinstance(node, ast.FunctionDef) and first in (node.lineno, *(d.lineno for d in node.decorator_list)):
-                return next((a.lineno for a in ast.walk(node.args) if isinstance(a, ast.arg) and a.arg == argument), node.lineno)
-        return first
 
     def _argument(self, name, place):
         if name == "k" and PLACES[place].has_cohort:

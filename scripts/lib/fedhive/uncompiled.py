@@ -27,6 +27,7 @@ from . import by_class, row_arrays, rows
 from .context import Arithmetic, MethodError, current, fail, reading
 from .declarations import Cohort, Declarations
 from .places import CLIENT_PLACES, PLACES
+from .source import has_python
 
 _ELEMENTWISE = {
     "+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide, "%": np.mod, "^": np.power, "negative": np.negative,
@@ -126,8 +127,11 @@ class Uncompiled(Declarations):
         """Runs the file itself. keys: values that differ from the defaults. Python's own errors pass through."""
         super().__init__(str(path), os.path.abspath(path))
         self._keys, self._inputs = dict(keys or {}), {}
+        source = Path(path).read_bytes()
+        if has_python(source)[0]:
+            sys.path.insert(0, os.path.dirname(self.filename))
         with reading(self):
-            exec(compile(Path(path).read_bytes(), self.filename, "exec", dont_inherit=True), {"__name__": "method", "__file__": self.filename})
+            exec(compile(source, self.filename, "exec", dont_inherit=True), {"__name__": "method", "__file__": self.filename})
 
     def value(self, name, is_vector):
         return Array(None, False, is_vector, name)

@@ -1,0 +1,2 @@
+import fedhive as fh
+server = fh.key("server", 1)

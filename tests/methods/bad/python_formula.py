@@ -1,0 +1,4 @@
+import fedhive as fh
+@fh.gradient(python=True)
+def gradient(g):
+    return g

@@ -1,0 +1,2 @@
+def visit(model, batches):
+    pass

@@ -1,0 +1,4 @@
+import fedhive as fh
+@fh.visit
+def visit(vector):
+    pass

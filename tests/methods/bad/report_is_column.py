@@ -1,0 +1,2 @@
+import fedhive as fh
+seconds = fh.report("seconds")
