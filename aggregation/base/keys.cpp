@@ -17,11 +17,11 @@ std::string limit(double value) {
 
 }  // namespace
 
-bool Range::contains(double value) const {
+bool KeyRange::contains(double value) const {
     return (low_excluded ? value > low : value >= low) && (high_excluded ? value < high : value <= high);
 }
 
-std::string Range::text() const {
+std::string KeyRange::text() const {
     const bool has_low = low > -std::numeric_limits<double>::infinity();
     const bool has_high = high < std::numeric_limits<double>::infinity();
     if (has_low && has_high && !low_excluded && !high_excluded) return fmt::format("{} to {}", limit(low), limit(high));

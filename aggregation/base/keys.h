@@ -21,7 +21,7 @@
 namespace fedhive {
 
 /// The interval of values that a key allows.
-struct Range {
+struct KeyRange {
     double low = -std::numeric_limits<double>::infinity();
     double high = std::numeric_limits<double>::infinity();
     bool low_excluded = false;
@@ -34,11 +34,11 @@ struct Range {
 inline constexpr double kMost = 1e9;  // limit of counts: one count fits in 32 bits, a product of two in 64
 inline constexpr double kWide = 1e6;  // limit of numbers that multiply memory
 
-inline Range at_least(double low) { return {.low = low}; }
-inline Range above(double low) { return {.low = low, .low_excluded = true}; }
-inline Range between(double low, double high) { return {.low = low, .high = high}; }
-inline Range fraction() { return {.low = 0, .high = 1, .low_excluded = true}; }
-inline Range fraction_below_one() { return {.low = 0, .high = 1, .high_excluded = true}; }
+inline KeyRange at_least(double low) { return {.low = low}; }
+inline KeyRange above(double low) { return {.low = low, .low_excluded = true}; }
+inline KeyRange between(double low, double high) { return {.low = low, .high = high}; }
+inline KeyRange fraction() { return {.low = 0, .high = 1, .low_excluded = true}; }
+inline KeyRange fraction_below_one() { return {.low = 0, .high = 1, .high_excluded = true}; }
 
 using AnyValue = std::variant<bool, std::int64_t, double, std::string, std::filesystem::path, std::vector<double>,
                               std::optional<std::int64_t>, std::optional<double>>;
@@ -56,7 +56,7 @@ struct KeyValue : AnyValue {
 struct KeySpec {
     std::string name;
     KeyValue default_value;              // its alternative is the key's type
-    Range range{};                       // of a number, or of each number of a list
+    KeyRange range{};                    // of a number, or of each number of a list
     std::vector<std::string> choices{};  // allowed words, words_of<Enum>() of an enum; empty: any
     /// The key applies only while its sibling `key` has one of `values`.
     struct Companion {

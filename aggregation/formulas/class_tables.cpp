@@ -80,7 +80,7 @@ ClassFormulas::ClassFormulas(const MethodFormulas& method, Place place, ClassSiz
     if (!method.has(place) || !method.any_by_class()) return;
     const Formulas all = method.parsed(place);
     for (const Node& node : all.nodes)
-        if (node.op == Op::Name && node.shape > Shape::Row)
+        if (node.op == Opcode::Name && node.shape > Shape::Row)
             values_[node.name] = {node.shape, std::vector<float>(sizes.floats_of(node.shape), 0.0F)};
     for (const MemoryShape of : kClassShapes) {
         Formulas part = part_of(all, value_shape(of));
@@ -133,7 +133,7 @@ void ClassFormulas::bind(Part& part) {
 void ClassFormulas::run() {
     for (Part& part : parts_) {
         bind(part);
-        const Range all{0, sizes_.floats_of(part.shape)};
+        const ElementRange all{0, sizes_.floats_of(part.shape)};
         part.executor.run({&all, 1});
     }
 }

@@ -60,26 +60,26 @@ Numbers bipartition(const Numbers& among, const InnerProducts& products) {
 
 }  // namespace
 
-Numbers of_products(Op op, const Numbers& argument, const InnerProducts* products) {
+Numbers of_products(Opcode op, const Numbers& argument, const InnerProducts* products) {
     FEDHIVE_CHECK(products != nullptr && products->rows() > 0, "no inner products");
     const std::size_t rows = products->rows();
     Numbers result(rows);
-    if (op == Op::NearestK) {
+    if (op == Opcode::NearestK) {
         const auto count =
             argument.front() > 0.0 ? static_cast<std::size_t>(std::min(argument.front(), static_cast<double>(rows))) : 0;
         for (std::size_t k = 0; k < rows; ++k) result[k] = to_nearest(k, count, *products);
         return result;
     }
     const Numbers x = argument.size() == rows ? argument : Numbers(rows, argument.front());
-    if (op == Op::BipartitionK) return bipartition(x, *products);
-    if (op == Op::DistanceK) {
+    if (op == Opcode::BipartitionK) return bipartition(x, *products);
+    if (op == Opcode::DistanceK) {
         result = squared_distances(x, *products);
         for (double& value : result) value = std::sqrt(value);
         return result;
     }
-    const double length = op == Op::CosK ? std::sqrt(products->squared_of(x)) : 1.0;
+    const double length = op == Opcode::CosK ? std::sqrt(products->squared_of(x)) : 1.0;
     for (std::size_t k = 0; k < rows; ++k) {
-        const double lengths = op == Op::CosK ? products->norm(k) * length : 1.0;
+        const double lengths = op == Opcode::CosK ? products->norm(k) * length : 1.0;
         result[k] = lengths > 0.0 ? products->dot_of(k, x) / lengths : 0.0;
     }
     return result;

@@ -18,6 +18,6 @@ namespace fedhive::aggregation::formulas {
 /// Order    as InnerProducts, j in cohort order; nearest_k adds the smallest distance first; of equal cosines, a bipartition joins the first pair.
 /// Memory   K numbers.
 /// Throws   Fault without products.
-Numbers of_products(Op op, const Numbers& argument, const InnerProducts* products);
+Numbers of_products(Opcode op, const Numbers& argument, const InnerProducts* products);
 
 }  // namespace fedhive::aggregation::formulas

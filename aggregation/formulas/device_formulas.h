@@ -1,7 +1,7 @@
 // Formulas on a CUDA device: every thread runs all instructions for one element. C++17.
 #pragma once
 
-#include "aggregation/formulas/op.h"
+#include "aggregation/formulas/opcode.h"
 
 #include <cstddef>
 

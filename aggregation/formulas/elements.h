@@ -2,7 +2,7 @@
 // expression rounds as written, so that all processors give the same bits; exp and log are polynomials of our own for that reason.
 #pragma once
 
-#include "aggregation/formulas/op.h"
+#include "aggregation/formulas/opcode.h"
 #include "aggregation/math/scalar_functions.h"
 
 #include <cmath>
@@ -87,90 +87,90 @@ FEDHIVE_HOST_DEVICE double logarithm(double x) {
 }
 
 /// op(a). Comparisons with 0 decide, so that sign(NaN) = relu(NaN) = 0.
-template <Op O, typename T>
+template <Opcode O, typename T>
 FEDHIVE_HOST_DEVICE T of_one(T a) {
-    if constexpr (O == Op::Negative) return -a;
-    if constexpr (O == Op::Sqrt) return std::sqrt(a);
-    if constexpr (O == Op::Abs) return std::fabs(a);
-    if constexpr (O == Op::Sign) return a > T(0) ? T(1) : a < T(0) ? T(-1) : T(0);
-    if constexpr (O == Op::Exp) return exponential(a);
-    if constexpr (O == Op::Log) return logarithm(a);
-    if constexpr (O == Op::Tanh) return T(1) - T(2) / (exponential(T(2) * a) + T(1));
-    if constexpr (O == Op::Sigmoid) return T(1) / (T(1) + exponential(-a));
-    if constexpr (O == Op::Relu) return a > T(0) ? a : T(0);
-    if constexpr (O == Op::Floor) return std::floor(a);
+    if constexpr (O == Opcode::Negative) return -a;
+    if constexpr (O == Opcode::Sqrt) return std::sqrt(a);
+    if constexpr (O == Opcode::Abs) return std::fabs(a);
+    if constexpr (O == Opcode::Sign) return a > T(0) ? T(1) : a < T(0) ? T(-1) : T(0);
+    if constexpr (O == Opcode::Exp) return exponential(a);
+    if constexpr (O == Opcode::Log) return logarithm(a);
+    if constexpr (O == Opcode::Tanh) return T(1) - T(2) / (exponential(T(2) * a) + T(1));
+    if constexpr (O == Opcode::Sigmoid) return T(1) / (T(1) + exponential(-a));
+    if constexpr (O == Opcode::Relu) return a > T(0) ? a : T(0);
+    if constexpr (O == Opcode::Floor) return std::floor(a);
 }
 
-template <Op O, typename T>
+template <Opcode O, typename T>
 FEDHIVE_HOST_DEVICE T of_two(T a, T b) {
-    if constexpr (O == Op::Add) return a + b;
-    if constexpr (O == Op::Subtract) return a - b;
-    if constexpr (O == Op::Multiply) return a * b;
-    if constexpr (O == Op::Divide) return a / b;
-    if constexpr (O == Op::Minimum) return a < b ? a : b;
-    if constexpr (O == Op::Maximum) return a > b ? a : b;
-    if constexpr (O == Op::Less) return a < b ? T(1) : T(0);
-    if constexpr (O == Op::AtMost) return a <= b ? T(1) : T(0);
-    if constexpr (O == Op::Greater) return a > b ? T(1) : T(0);
-    if constexpr (O == Op::AtLeast) return a >= b ? T(1) : T(0);
-    if constexpr (O == Op::Equal) return a == b ? T(1) : T(0);
-    if constexpr (O == Op::NotEqual) return a != b ? T(1) : T(0);
+    if constexpr (O == Opcode::Add) return a + b;
+    if constexpr (O == Opcode::Subtract) return a - b;
+    if constexpr (O == Opcode::Multiply) return a * b;
+    if constexpr (O == Opcode::Divide) return a / b;
+    if constexpr (O == Opcode::Minimum) return a < b ? a : b;
+    if constexpr (O == Opcode::Maximum) return a > b ? a : b;
+    if constexpr (O == Opcode::Less) return a < b ? T(1) : T(0);
+    if constexpr (O == Opcode::AtMost) return a <= b ? T(1) : T(0);
+    if constexpr (O == Opcode::Greater) return a > b ? T(1) : T(0);
+    if constexpr (O == Opcode::AtLeast) return a >= b ? T(1) : T(0);
+    if constexpr (O == Opcode::Equal) return a == b ? T(1) : T(0);
+    if constexpr (O == Opcode::NotEqual) return a != b ? T(1) : T(0);
 }
 
 /// The same for an operation that is known at run time.
 template <typename T>
-FEDHIVE_HOST_DEVICE T of_one(Op op, T a) {
+FEDHIVE_HOST_DEVICE T of_one(Opcode op, T a) {
     switch (op) {
-        case Op::Negative:
-            return of_one<Op::Negative>(a);
-        case Op::Sqrt:
-            return of_one<Op::Sqrt>(a);
-        case Op::Abs:
-            return of_one<Op::Abs>(a);
-        case Op::Sign:
-            return of_one<Op::Sign>(a);
-        case Op::Exp:
-            return of_one<Op::Exp>(a);
-        case Op::Log:
-            return of_one<Op::Log>(a);
-        case Op::Tanh:
-            return of_one<Op::Tanh>(a);
-        case Op::Sigmoid:
-            return of_one<Op::Sigmoid>(a);
-        case Op::Relu:
-            return of_one<Op::Relu>(a);
+        case Opcode::Negative:
+            return of_one<Opcode::Negative>(a);
+        case Opcode::Sqrt:
+            return of_one<Opcode::Sqrt>(a);
+        case Opcode::Abs:
+            return of_one<Opcode::Abs>(a);
+        case Opcode::Sign:
+            return of_one<Opcode::Sign>(a);
+        case Opcode::Exp:
+            return of_one<Opcode::Exp>(a);
+        case Opcode::Log:
+            return of_one<Opcode::Log>(a);
+        case Opcode::Tanh:
+            return of_one<Opcode::Tanh>(a);
+        case Opcode::Sigmoid:
+            return of_one<Opcode::Sigmoid>(a);
+        case Opcode::Relu:
+            return of_one<Opcode::Relu>(a);
         default:
-            return of_one<Op::Floor>(a);
+            return of_one<Opcode::Floor>(a);
     }
 }
 
 template <typename T>
-FEDHIVE_HOST_DEVICE T of_two(Op op, T a, T b) {
+FEDHIVE_HOST_DEVICE T of_two(Opcode op, T a, T b) {
     switch (op) {
-        case Op::Add:
-            return of_two<Op::Add>(a, b);
-        case Op::Subtract:
-            return of_two<Op::Subtract>(a, b);
-        case Op::Multiply:
-            return of_two<Op::Multiply>(a, b);
-        case Op::Divide:
-            return of_two<Op::Divide>(a, b);
-        case Op::Minimum:
-            return of_two<Op::Minimum>(a, b);
-        case Op::Maximum:
-            return of_two<Op::Maximum>(a, b);
-        case Op::Less:
-            return of_two<Op::Less>(a, b);
-        case Op::AtMost:
-            return of_two<Op::AtMost>(a, b);
-        case Op::Greater:
-            return of_two<Op::Greater>(a, b);
-        case Op::AtLeast:
-            return of_two<Op::AtLeast>(a, b);
-        case Op::Equal:
-            return of_two<Op::Equal>(a, b);
+        case Opcode::Add:
+            return of_two<Opcode::Add>(a, b);
+        case Opcode::Subtract:
+            return of_two<Opcode::Subtract>(a, b);
+        case Opcode::Multiply:
+            return of_two<Opcode::Multiply>(a, b);
+        case Opcode::Divide:
+            return of_two<Opcode::Divide>(a, b);
+        case Opcode::Minimum:
+            return of_two<Opcode::Minimum>(a, b);
+        case Opcode::Maximum:
+            return of_two<Opcode::Maximum>(a, b);
+        case Opcode::Less:
+            return of_two<Opcode::Less>(a, b);
+        case Opcode::AtMost:
+            return of_two<Opcode::AtMost>(a, b);
+        case Opcode::Greater:
+            return of_two<Opcode::Greater>(a, b);
+        case Opcode::AtLeast:
+            return of_two<Opcode::AtLeast>(a, b);
+        case Opcode::Equal:
+            return of_two<Opcode::Equal>(a, b);
         default:
-            return of_two<Op::NotEqual>(a, b);
+            return of_two<Opcode::NotEqual>(a, b);
     }
 }
 

@@ -46,7 +46,7 @@ Executor::Executor(Formulas formulas, const Loops* loops)
       vectors_(program_.vectors.size()),
       targets_(program_.stored.size()),
       narrowed_(program_.numbers.size()) {
-    for (const Pass& pass : program_.passes) {
+    for (const FormulaPass& pass : program_.passes) {
         std::vector<Loop>& of_pass = loops_.emplace_back();
         for (const Instruction& instruction : pass.code) of_pass.push_back(loop_of(instruction));
     }
@@ -68,7 +68,7 @@ void Executor::set(std::string_view name, double number) { set(name, Numbers{num
 void Executor::set(std::string_view name, Numbers of_updates) {
     for (std::size_t i = 0; i < values_.size(); ++i) {
         const Node& node = program_.formulas.nodes[i];
-        if (node.op != Op::Name || node.shape == Shape::Vector || node.name != name) continue;
+        if (node.op != Opcode::Name || node.shape == Shape::Vector || node.name != name) continue;
         values_[i] = std::move(of_updates);
         is_new_ = true;
         return;
@@ -107,9 +107,9 @@ void Executor::evaluate_numbers(std::size_t level) {
     for (std::size_t i = 0; i < nodes.size(); ++i) {
         const Node& node = nodes[i];
         if (node.shape == Shape::Vector || program_.levels[i] != level || is_reduction(node.op)) continue;
-        if (node.op == Op::Number) {
+        if (node.op == Opcode::Number) {
             values_[i] = Numbers{node.number};
-        } else if (node.op == Op::Name) {
+        } else if (node.op == Opcode::Name) {
             FEDHIVE_CHECK(values_[i].has_value(), "'{}' has no value", node.name);
         } else {
             std::array<const Numbers*, 3> arguments{};
@@ -153,7 +153,7 @@ float* Executor::output(const Operand& operand, std::size_t first) {
     return operand.kind == Kind::Register ? registers_.data() + operand.index * kChunk : targets_[operand.index].data + first;
 }
 
-void Executor::run_host(const Pass& pass, std::size_t first, std::size_t width) {
+void Executor::run_host(const FormulaPass& pass, std::size_t first, std::size_t width) {
     const std::vector<Loop>& loops = loops_[static_cast<std::size_t>(&pass - program_.passes.data())];
     for (std::size_t i = 0; i < loops.size(); ++i) {
         const Instruction& one = pass.code[i];
@@ -162,7 +162,7 @@ void Executor::run_host(const Pass& pass, std::size_t first, std::size_t width) 
 }
 
 /// Adds what the pass sums over the range to `totals`.
-void Executor::sum_host(const Pass& pass, const Range& range, std::span<double> totals) {
+void Executor::sum_host(const FormulaPass& pass, const ElementRange& range, std::span<double> totals) {
     std::vector<std::array<double, kLanes>> lanes(totals.size());
     const std::size_t end = range.first + range.width;
     for (std::size_t block = range.first; block < end; block += kBlock) {
@@ -184,7 +184,7 @@ void Executor::sum_host(const Pass& pass, const Range& range, std::span<double> 
     }
 }
 
-DevicePass Executor::on_device(const Pass& pass) const {
+DevicePass Executor::on_device(const FormulaPass& pass) const {
     DevicePass device{};
     std::copy(pass.code.begin(), pass.code.end(), device.code);
     device.instructions = pass.code.size();
@@ -194,7 +194,7 @@ DevicePass Executor::on_device(const Pass& pass) const {
     return device;
 }
 
-void Executor::sum_cuda(const Pass& pass, const Range& range, std::span<double> totals) const {
+void Executor::sum_cuda(const FormulaPass& pass, const ElementRange& range, std::span<double> totals) const {
     const DevicePass device = on_device(pass);
     for (std::size_t r = 0; r < totals.size(); ++r) {
         if (pass.reductions[r].is_threshold) continue;
@@ -210,7 +210,7 @@ void Executor::sum_cuda(const Pass& pass, const Range& range, std::span<double> 
 }
 
 /// Copies the values of the pass's thresholds to the host: the pass with one more target for each.
-void Executor::gather_cuda(const Pass& pass, const Range& range) {
+void Executor::gather_cuda(const FormulaPass& pass, const ElementRange& range) {
     for (std::size_t r = 0; r < pass.reductions.size(); ++r) {
         if (!pass.reductions[r].is_threshold) continue;
         DevicePass device = on_device(pass);
@@ -219,7 +219,7 @@ void Executor::gather_cuda(const Pass& pass, const Range& range) {
         const Operand from = pass.reductions[r].a;
         device.targets[targets_.size()] = room.span().data;
         device.code[device.instructions++] = {
-            .op = Op::Minimum, .a = from, .b = from, .out = {Kind::Target, static_cast<std::uint8_t>(targets_.size())}};
+            .op = Opcode::Minimum, .a = from, .b = from, .out = {Kind::Target, static_cast<std::uint8_t>(targets_.size())}};
         dispatch(
             space(), [] {}, [&] { return kernels::run_pass(device, range.first, range.width); });
         std::vector<float> values(range.width);
@@ -239,12 +239,12 @@ double Executor::threshold_of(std::vector<std::uint32_t>& magnitudes, double sha
     return static_cast<double>(std::bit_cast<float>(*last));
 }
 
-void Executor::reduce(const Pass& pass, std::span<const Range> ranges) {
+void Executor::reduce(const FormulaPass& pass, std::span<const ElementRange> ranges) {
     std::vector<double> totals(pass.reductions.size(), 0.0);
     magnitudes_.resize(std::max(magnitudes_.size(), totals.size()));
     for (std::vector<std::uint32_t>& of_threshold : magnitudes_) of_threshold.clear();
     std::size_t elements = 0;
-    for (const Range& range : ranges) {
+    for (const ElementRange& range : ranges) {
         elements += range.width;
         if (space() == MemorySpace::Host) {
             sum_host(pass, range, totals);
@@ -255,15 +255,15 @@ void Executor::reduce(const Pass& pass, std::span<const Range> ranges) {
     }
     for (std::size_t r = 0; r < totals.size(); ++r) {
         const Node& node = program_.formulas.nodes[pass.reductions[r].node];
-        if (node.op == Op::Threshold)
+        if (node.op == Opcode::Threshold)
             totals[r] = threshold_of(magnitudes_[r], values_[node.args[1]]->front());
-        else if (node.op == Op::Mean)
+        else if (node.op == Opcode::Mean)
             totals[r] /= static_cast<double>(elements);
         values_[pass.reductions[r].node] = Numbers{totals[r]};
     }
 }
 
-void Executor::run(std::span<const Range> ranges) {
+void Executor::run(std::span<const ElementRange> ranges) {
     registers_.resize(program_.registers * kChunk);
     for (std::size_t level = 0; level < program_.passes.size(); ++level) {
         if (level > 0 || is_new_) evaluate_numbers(level);
@@ -271,11 +271,11 @@ void Executor::run(std::span<const Range> ranges) {
     }
     is_new_ = false;
     if (!program_.writes_vectors()) return;
-    for (const Range& range : ranges) run_last(range);
+    for (const ElementRange& range : ranges) run_last(range);
 }
 
-void Executor::run_last(const Range& range) {
-    const Pass& pass = program_.passes.back();
+void Executor::run_last(const ElementRange& range) {
+    const FormulaPass& pass = program_.passes.back();
     const auto on_host = [&] {
         const std::size_t end = range.first + range.width;
         for (std::size_t first = range.first; first < end; first += kChunk)

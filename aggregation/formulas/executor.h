@@ -7,9 +7,9 @@
 #pragma once
 
 #include "aggregation/formulas/device_formulas.h"
-#include "aggregation/formulas/kernels.h"
+#include "aggregation/formulas/formula_program.h"
 #include "aggregation/formulas/numbers.h"
-#include "aggregation/formulas/program.h"
+#include "aggregation/formulas/vector_kernels.h"
 #include "aggregation/math/inner_products.h"
 #include "aggregation/memory/param_span.h"
 
@@ -25,7 +25,7 @@
 namespace fedhive::aggregation::formulas {
 
 /// Elements [first, first + width) of all vectors.
-struct Range {
+struct ElementRange {
     std::size_t first = 0;
     std::size_t width = 0;
 };
@@ -35,7 +35,7 @@ public:
     /// loops: for tests; null: the fastest. Throws FormulaError as compile() does.
     explicit Executor(Formulas formulas, const Loops* loops = nullptr);
 
-    const Program& program() const { return program_; }
+    const FormulaProgram& program() const { return program_; }
     bool reads(std::string_view name) const { return program_.formulas.reads(name); }
 
     /// Values of names; a name that no formula reads is ignored. They count from the next run() on.
@@ -58,7 +58,7 @@ public:
     ///
     /// Stream   CUDA: waits only where a value of the whole vector is needed.
     /// Throws   Fault for a name without a value; as dispatch().
-    void run(std::span<const Range> ranges);
+    void run(std::span<const ElementRange> ranges);
 
     /// The value of a number target after run(); of a cohort target.
     double number(std::string_view target) const { return numbers(target).front(); }
@@ -66,21 +66,21 @@ public:
 
 private:
     void evaluate_numbers(std::size_t level);
-    void run_last(const Range& range);
-    void reduce(const Pass& pass, std::span<const Range> ranges);
-    void gather_cuda(const Pass& pass, const Range& range);
+    void run_last(const ElementRange& range);
+    void reduce(const FormulaPass& pass, std::span<const ElementRange> ranges);
+    void gather_cuda(const FormulaPass& pass, const ElementRange& range);
     double threshold_of(std::vector<std::uint32_t>& magnitudes, double share) const;
-    void sum_host(const Pass& pass, const Range& range, std::span<double> totals);
-    void sum_cuda(const Pass& pass, const Range& range, std::span<double> totals) const;
-    void run_host(const Pass& pass, std::size_t first, std::size_t width);
-    DevicePass on_device(const Pass& pass) const;
+    void sum_host(const FormulaPass& pass, const ElementRange& range, std::span<double> totals);
+    void sum_cuda(const FormulaPass& pass, const ElementRange& range, std::span<double> totals) const;
+    void run_host(const FormulaPass& pass, std::size_t first, std::size_t width);
+    DevicePass on_device(const FormulaPass& pass) const;
     const float* input(const Operand& operand, std::size_t first) const;
     const float* spread(const Operand& operand, std::size_t first, std::size_t place);
     float* output(const Operand& operand, std::size_t first);
     Loop loop_of(const Instruction& one) const;
     MemorySpace space() const;
 
-    Program program_;
+    FormulaProgram program_;
     const Loops* tables_;
     std::vector<std::vector<Loop>> loops_{};      // of each pass's instructions
     std::vector<std::optional<Numbers>> values_;  // of each node that is no vector

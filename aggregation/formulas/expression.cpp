@@ -104,12 +104,12 @@ private:
 
     std::size_t comparison() {
         const std::size_t left = sum();
-        for (const auto& [token, op] : {std::pair{"<=", Op::AtMost},
-                                        {">=", Op::AtLeast},
-                                        {"==", Op::Equal},
-                                        {"!=", Op::NotEqual},
-                                        {"<", Op::Less},
-                                        {">", Op::Greater}})
+        for (const auto& [token, op] : {std::pair{"<=", Opcode::AtMost},
+                                        {">=", Opcode::AtLeast},
+                                        {"==", Opcode::Equal},
+                                        {"!=", Opcode::NotEqual},
+                                        {"<", Opcode::Less},
+                                        {">", Opcode::Greater}})
             if (accept(token)) return make(op, {left, sum()});
         return left;
     }
@@ -117,9 +117,9 @@ private:
         std::size_t left = product();
         for (;;) {
             if (accept("+"))
-                left = make(Op::Add, {left, product()});
+                left = make(Opcode::Add, {left, product()});
             else if (accept("-"))
-                left = make(Op::Subtract, {left, product()});
+                left = make(Opcode::Subtract, {left, product()});
             else
                 return left;
         }
@@ -128,22 +128,22 @@ private:
         std::size_t left = sign();
         for (;;) {
             if (accept("*"))
-                left = make(Op::Multiply, {left, sign()});
+                left = make(Opcode::Multiply, {left, sign()});
             else if (accept("/"))
-                left = make(Op::Divide, {left, sign()});
+                left = make(Opcode::Divide, {left, sign()});
             else if (accept("%"))
-                left = make(Op::Remainder, {left, sign()});
+                left = make(Opcode::Remainder, {left, sign()});
             else
                 return left;
         }
     }
     std::size_t sign() {
         const Deeper deeper(*this);
-        return accept("-") ? make(Op::Negative, {sign()}) : power();
+        return accept("-") ? make(Opcode::Negative, {sign()}) : power();
     }
     std::size_t power() {
         const std::size_t base = atom();
-        return accept("^") ? make(Op::Power, {base, sign()}) : base;
+        return accept("^") ? make(Opcode::Power, {base, sign()}) : base;
     }
     std::size_t atom() {
         const Deeper deeper(*this);
@@ -162,7 +162,7 @@ private:
         const auto [end, error] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), value);
         if (error != std::errc()) fail_here("a number");
         at_ = static_cast<std::size_t>(end - text_.data());
-        return add({.op = Op::Number, .number = value});
+        return add({.op = Opcode::Number, .number = value});
     }
     std::size_t value_of(const std::string& name) {
         if (const auto let = lets_.find(name); let != lets_.end()) return let->second;
@@ -172,7 +172,7 @@ private:
             for (const auto& [let, node] : lets_) known.emplace(let, formulas_.nodes[node].shape);
             fail_unknown(name, "has no value", known);
         }
-        return add({.op = Op::Name, .shape = found->second, .name = name});
+        return add({.op = Opcode::Name, .shape = found->second, .name = name});
     }
     std::size_t call(const std::string& name) {
         std::vector<std::size_t> args{comparison()};
@@ -196,7 +196,8 @@ private:
         }
         if (name == "cos") {
             check(2);
-            return make(Op::Divide, {make(Op::Dot, {args[0], args[1]}), make(Op::Multiply, {norm(args[0]), norm(args[1])})});
+            return make(Opcode::Divide,
+                        {make(Opcode::Dot, {args[0], args[1]}), make(Opcode::Multiply, {norm(args[0]), norm(args[1])})});
         }
         const Function* function = function_named(name);
         if (function == nullptr) fail_no_function(name, function_names());
@@ -206,28 +207,30 @@ private:
     /// A function of an example, made of operations.
     std::size_t of_examples(const std::string& name, const RowFunction& function, const std::vector<std::size_t>& args) {
         const auto positive = [&](std::size_t of) {
-            const Op norm = is_table(formulas_.nodes[of].shape) ? Op::NormRows : Op::Norm;
-            return make(Op::Maximum, {make(norm, {of}), add({.op = Op::Number, .number = kLeastNorm})});
+            const Opcode norm = is_table(formulas_.nodes[of].shape) ? Opcode::NormRows : Opcode::Norm;
+            return make(Opcode::Maximum, {make(norm, {of}), add({.op = Opcode::Number, .number = kLeastNorm})});
         };
-        const auto of_table = [&](Op op, std::size_t arg, Op of_rows) {
+        const auto of_table = [&](Opcode op, std::size_t arg, Opcode of_rows) {
             return args.size() > arg && is_table(formulas_.nodes[args[arg]].shape) ? of_rows : op;
         };
-        if (name == "pick") return make(of_table(Op::Pick, 0, Op::PickRow), args);
-        if (name == "dot") return make(of_table(Op::Dot, 1, Op::DotRows), args);
-        if (name == "norm") return make(of_table(Op::Norm, 0, Op::NormRows), args);
+        if (name == "pick") return make(of_table(Opcode::Pick, 0, Opcode::PickRow), args);
+        if (name == "dot") return make(of_table(Opcode::Dot, 1, Opcode::DotRows), args);
+        if (name == "norm") return make(of_table(Opcode::Norm, 0, Opcode::NormRows), args);
         if (name == "cos")
-            return make(Op::Divide, {make(of_table(Op::Dot, 1, Op::DotRows), {args[0], args[1]}),
-                                     make(Op::Multiply, {positive(args[0]), positive(args[1])})});
-        if (name == "cross_entropy") return make(Op::Negative, {make(Op::Pick, {make(Op::LogSoftmax, {args[0]}), args[1]})});
+            return make(Opcode::Divide, {make(of_table(Opcode::Dot, 1, Opcode::DotRows), {args[0], args[1]}),
+                                         make(Opcode::Multiply, {positive(args[0]), positive(args[1])})});
+        if (name == "cross_entropy")
+            return make(Opcode::Negative, {make(Opcode::Pick, {make(Opcode::LogSoftmax, {args[0]}), args[1]})});
         if (name == "kl")
-            return make(Op::Sum, {make(Op::Multiply, {make(Op::Exp, {args[0]}), make(Op::Subtract, {args[0], args[1]})})});
+            return make(Opcode::Sum,
+                        {make(Opcode::Multiply, {make(Opcode::Exp, {args[0]}), make(Opcode::Subtract, {args[0], args[1]})})});
         return make(function.op, args);
     }
-    std::size_t norm(std::size_t of) { return make(Op::Sqrt, {make(Op::Dot, {of, of})}); }
+    std::size_t norm(std::size_t of) { return make(Opcode::Sqrt, {make(Opcode::Dot, {of, of})}); }
 
     // --- nodes
 
-    std::size_t make(Op op, std::span<const std::size_t> args) {
+    std::size_t make(Opcode op, std::span<const std::size_t> args) {
         Node node{.op = op, .num_args = static_cast<std::uint8_t>(args.size())};
         std::copy(args.begin(), args.end(), node.args.begin());
         if (scope_.rows) return add_of_examples(std::move(node));
@@ -244,10 +247,10 @@ private:
             node.shape = std::max(node.shape, shape);
         }
         const bool has_elements = node.shape == Shape::Vector || node.shape > Shape::Row;
-        if (op == Op::Power && has_elements) return power_of_vector(args[0], args[1]);
-        if (op == Op::Remainder && has_elements) fail("% takes numbers, not vectors");
+        if (op == Opcode::Power && has_elements) return power_of_vector(args[0], args[1]);
+        if (op == Opcode::Remainder && has_elements) fail("% takes numbers, not vectors");
         if (is_reduction(op)) {
-            const bool has_share = op == Op::Threshold;
+            const bool has_share = op == Opcode::Threshold;
             if (has_share && formulas_.nodes[args[1]].shape != Shape::Number)
                 fail(fmt::format("the share of threshold must be a number, found {}", text_of(formulas_.nodes[args[1]].shape)));
             for (const std::size_t arg : has_share ? args.first(1) : args)
@@ -261,21 +264,23 @@ private:
                 fail(
                     "dot_k, cos_k, distance_k, nearest_k and bipartition_k need a round's updates; they are allowed only in "
                     "`cohort`");
-            if (node.shape == Shape::Vector || (op == Op::NearestK && node.shape != Shape::Number))
+            if (node.shape == Shape::Vector || (op == Opcode::NearestK && node.shape != Shape::Number))
                 fail(fmt::format("{}, found {}",
-                                 op == Op::NearestK ? "nearest_k takes a number of updates"
-                                                    : "dot_k, cos_k and distance_k take one number for each update",
+                                 op == Opcode::NearestK ? "nearest_k takes a number of updates"
+                                                        : "dot_k, cos_k and distance_k take one number for each update",
                                  text_of(node.shape)));
             node.shape = Shape::Cohort;
         }
         if (is_of_cohort(op)) {
             if (node.shape != Shape::Cohort)
                 fail(fmt::format("functions that end with _k take one number for each update, found {}", text_of(node.shape)));
-            node.shape = op < Op::SoftmaxK ? Shape::Number : Shape::Cohort;
+            node.shape = op < Opcode::SoftmaxK ? Shape::Number : Shape::Cohort;
         }
         return add(std::move(node));
     }
-    std::size_t make(Op op, std::initializer_list<std::size_t> args) { return make(op, std::span(args.begin(), args.size())); }
+    std::size_t make(Opcode op, std::initializer_list<std::size_t> args) {
+        return make(op, std::span(args.begin(), args.size()));
+    }
 
     std::size_t add_of_examples(Node node) {
         std::array<const Node*, 3> args{};
@@ -289,9 +294,9 @@ private:
     /// By one multiplication or a root, else as exp(exponent * log(base)).
     std::size_t power_of_vector(std::size_t base, std::size_t exponent) {
         const Node& of = formulas_.nodes[exponent];
-        if (of.op == Op::Number && of.number == 2.0) return make(Op::Multiply, {base, base});
-        if (of.op == Op::Number && of.number == 0.5) return make(Op::Sqrt, {base});
-        return make(Op::Exp, {make(Op::Multiply, {exponent, make(Op::Log, {base})})});
+        if (of.op == Opcode::Number && of.number == 2.0) return make(Opcode::Multiply, {base, base});
+        if (of.op == Opcode::Number && of.number == 0.5) return make(Opcode::Sqrt, {base});
+        return make(Opcode::Exp, {make(Opcode::Multiply, {exponent, make(Opcode::Log, {base})})});
     }
 
     std::size_t add(Node node) {
@@ -351,7 +356,8 @@ private:
 Formulas parse(std::span<const std::string> lines, const Scope& scope) { return Parser(lines, scope).parse(); }
 
 bool Formulas::reads(std::string_view name) const {
-    return std::any_of(nodes.begin(), nodes.end(), [&](const Node& node) { return node.op == Op::Name && node.name == name; });
+    return std::any_of(nodes.begin(), nodes.end(),
+                       [&](const Node& node) { return node.op == Opcode::Name && node.name == name; });
 }
 
 bool Formulas::takes_products() const {

@@ -7,7 +7,7 @@
 // On the right a name means its value before all lines; only `let` names are new. Equal expressions are one node.
 #pragma once
 
-#include "aggregation/formulas/op.h"
+#include "aggregation/formulas/opcode.h"
 
 #include <array>
 #include <cstddef>
@@ -32,12 +32,12 @@ constexpr bool is_table(Shape shape) { return shape >= Shape::ClassTable; }
 
 /// A node's arguments are indices of earlier nodes.
 struct Node {
-    Op op = Op::Number;
+    Opcode op = Opcode::Number;
     std::uint8_t num_args = 0;
     Shape shape = Shape::Number;
     std::array<std::size_t, 3> args{};
-    double number = 0.0;  // Op::Number
-    std::string name{};   // Op::Name
+    double number = 0.0;  // Opcode::Number
+    std::string name{};   // Opcode::Name
 
     std::span<const std::size_t> arguments() const { return {args.data(), num_args}; }
     bool operator==(const Node&) const = default;

@@ -44,7 +44,7 @@ public:
 private:
     Executor peers_, mix_;
     ServerScene scene_;
-    std::vector<Range> ranges_;
+    std::vector<ElementRange> ranges_;
     CohortNames names_;
     std::vector<std::string> came_up_{}, kept_{};          // memories that `mix` may read
     std::vector<ParamBuffer> rooms_{};                     // as the program's stored vectors

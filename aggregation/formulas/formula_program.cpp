@@ -1,4 +1,4 @@
-#include "aggregation/formulas/program.h"
+#include "aggregation/formulas/formula_program.h"
 
 #include <fmt/format.h>
 
@@ -29,7 +29,7 @@ class Compiler {
 public:
     explicit Compiler(Formulas formulas) { program_.formulas = std::move(formulas); }
 
-    Program compile() {
+    FormulaProgram compile() {
         const std::size_t last = find_levels();
         for (std::size_t level = 0; level < last; ++level) reduce(level + 1);
         store();
@@ -79,7 +79,7 @@ private:
     }
 
     static std::span<const std::size_t> vectors_of(const Node& reduction) {
-        return reduction.arguments().first(reduction.op == Op::Dot ? 2 : 1);
+        return reduction.arguments().first(reduction.op == Opcode::Dot ? 2 : 1);
     }
 
     void reduce(std::size_t level) {
@@ -91,7 +91,7 @@ private:
         begin_pass(roots);
         for (const std::size_t i : found) {
             Reduction reduction{.node = i, .a = place(nodes()[i].args[0])};
-            reduction.is_threshold = nodes()[i].op == Op::Threshold;
+            reduction.is_threshold = nodes()[i].op == Opcode::Threshold;
             if (vectors_of(nodes()[i]).size() == 2) reduction.b = place(nodes()[i].args[1]);
             pass().reductions.push_back(reduction);  // its registers stay until the chunk's end
         }
@@ -112,7 +112,7 @@ private:
         for (std::size_t t = 0; t < targets.size(); ++t) {
             const std::size_t node = targets[t]->node;
             const Operand to{Kind::Target, static_cast<std::uint8_t>(t)};
-            const bool is_computed = nodes()[node].shape == Shape::Vector && nodes()[node].op != Op::Name;
+            const bool is_computed = nodes()[node].shape == Shape::Vector && nodes()[node].op != Opcode::Name;
             if (t + 1 == targets.size() && is_computed && !places_[node]) {
                 emit(node, to);
             } else {
@@ -123,11 +123,11 @@ private:
         for (const auto& [from, to] : late) copied(from, to);
     }
 
-    Pass& pass() { return program_.passes.back(); }
+    FormulaPass& pass() { return program_.passes.back(); }
 
     /// to = from: minimum(from, from).
     Operand copied(const Operand& from, const Operand& to) {
-        append({.op = Op::Minimum, .a = from, .b = from, .out = to});
+        append({.op = Opcode::Minimum, .a = from, .b = from, .out = to});
         return to;
     }
 
@@ -152,12 +152,12 @@ private:
     Operand place(std::size_t node) {
         const Node& of = nodes()[node];
         if (of.shape != Shape::Vector) return {Kind::Number, place_in(program_.numbers, node, kMostNumbers, "numbers")};
-        if (of.op == Op::Name) return {Kind::Vector, place_in(program_.vectors, of.name, kMostVectors, "vectors")};
+        if (of.op == Opcode::Name) return {Kind::Vector, place_in(program_.vectors, of.name, kMostVectors, "vectors")};
         if (!places_[node]) places_[node] = emit(node, {});
         return *places_[node];
     }
 
-    static bool is_pairable(Op op) { return index_of(op) < kOpsPairable; }
+    static bool is_pairable(Opcode op) { return index_of(op) < kOpsPairable; }
 
     /// The argument whose own operation can be fused into this one: its value is used nowhere else. 2: none.
     std::size_t inner_of(const Node& node) const {
@@ -196,7 +196,7 @@ private:
         return instruction.out;
     }
 
-    Program program_{};
+    FormulaProgram program_{};
     std::vector<bool> needed_{};
     // Of the present pass:
     std::vector<std::optional<Operand>> places_{};
@@ -207,6 +207,6 @@ private:
 
 }  // namespace
 
-Program compile(Formulas formulas) { return Compiler(std::move(formulas)).compile(); }
+FormulaProgram compile(Formulas formulas) { return Compiler(std::move(formulas)).compile(); }
 
 }  // namespace fedhive::aggregation::formulas

@@ -17,24 +17,24 @@ struct Reduction {
     bool is_threshold = false;
 };
 
-struct Pass {
+struct FormulaPass {
     std::vector<Instruction> code;
     std::vector<Reduction> reductions;
 };
 
-struct Program {
+struct FormulaProgram {
     Formulas formulas;
     std::vector<std::size_t> levels;   // of each node: the first pass that may read it
     std::vector<std::string> vectors;  // read, by Operand::Kind::Vector
     std::vector<std::size_t> numbers;  // nodes that instructions read, by Operand::Kind::Number
     std::vector<std::string> stored;   // vector targets, by Operand::Kind::Target
-    std::vector<Pass> passes;
+    std::vector<FormulaPass> passes;
     std::size_t registers = 0;
 
     bool writes_vectors() const { return !stored.empty(); }
 };
 
 /// Throws FormulaError for formulas that need more registers, vectors or instructions than there are.
-Program compile(Formulas formulas);
+FormulaProgram compile(Formulas formulas);
 
 }  // namespace fedhive::aggregation::formulas

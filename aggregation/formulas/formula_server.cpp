@@ -142,7 +142,7 @@ private:
         const auto keep = [&](std::size_t first) {
             if (first > end) copy(next.part(end, first - end), global.part(end, first - end));
         };
-        for (const Range& range : ranges_) {
+        for (const ElementRange& range : ranges_) {
             keep(range.first);
             end = range.first + range.width;
         }
@@ -159,7 +159,7 @@ private:
     Executor executor_;
     ClassFormulas by_class_;
     ServerScene scene_;
-    std::vector<Range> ranges_;
+    std::vector<ElementRange> ranges_;
     std::shared_ptr<const CohortNumbers> numbers_;
     std::size_t num_further_;
     std::deque<Kept> moments_{};                             // a deque: names keep their places

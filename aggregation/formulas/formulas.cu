@@ -1,6 +1,6 @@
 #include "aggregation/formulas/device_formulas.h"
 #include "aggregation/formulas/elements.h"
-#include "aggregation/math/kernels.h"
+#include "aggregation/math/cuda_kernels.h"
 
 #include <cuda_runtime.h>
 
@@ -34,7 +34,7 @@ __device__ void run_element(const DevicePass& pass, float* registers, std::size_
         const Instruction& one = pass.code[at];
         const float a = value_of(pass, registers, one.a, i);
         float result = 0.0F;
-        if (one.op == Op::Where)
+        if (one.op == Opcode::Where)
             result = value_of(pass, registers, a != 0.0F ? one.b : one.c, i);
         else if (is_of_one(one.op))
             result = of_one(one.op, a);

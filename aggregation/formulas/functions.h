@@ -1,7 +1,7 @@
 // The functions that formulas of parameters and of a cohort may call. Those of examples: row_functions.h.
 #pragma once
 
-#include "aggregation/formulas/op.h"
+#include "aggregation/formulas/opcode.h"
 
 #include <cstddef>
 #include <string>
@@ -13,7 +13,7 @@ namespace fedhive::aggregation::formulas {
 /// One operation by its name. norm(a) = sqrt(dot(a, a)) and cos(a, b) = dot(a, b) / (norm(a) * norm(b)) are made of several.
 struct Function {
     std::string_view name;
-    Op op;
+    Opcode op;
     std::size_t args;
 };
 

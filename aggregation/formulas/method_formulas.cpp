@@ -268,8 +268,8 @@ MethodFormulas MethodFormulas::of(std::string_view text) {
     return method;
 }
 
-std::vector<Range> ranges_of(const Layout& layout, const std::vector<std::string>& without) {
-    std::vector<Range> ranges;
+std::vector<ElementRange> ranges_of(const Layout& layout, const std::vector<std::string>& without) {
+    std::vector<ElementRange> ranges;
     for (const LayoutEntry& entry : layout.entries()) {
         if (entry.kind != TensorKind::Parameter || entry.size == 0) continue;
         if (std::find(without.begin(), without.end(), entry.name) != without.end()) continue;

@@ -157,6 +157,6 @@ private:
 inline constexpr std::size_t kLongestMethod = kLongestText + 2048;  // bytes of text()
 
 /// The elements of the parameters, without padding, and without the tensors `without`.
-std::vector<Range> ranges_of(const Layout& layout, const std::vector<std::string>& without = {});
+std::vector<ElementRange> ranges_of(const Layout& layout, const std::vector<std::string>& without = {});
 
 }  // namespace fedhive::aggregation::formulas

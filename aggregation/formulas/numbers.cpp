@@ -15,10 +15,10 @@ namespace {
 double of_three(const Node& node, double a, double b, double c) {
     if (is_of_two(node.op)) return of_two(node.op, a, b);
     if (is_of_one(node.op)) return of_one(node.op, a);
-    if (node.op == Op::Where) return a != 0.0 ? b : c;
-    if (node.op == Op::Power) return power(a, b);
-    if (node.op == Op::LogSigmoid) return std::min(a, 0.0) - logarithm(1.0 + exponential(-std::fabs(a)));
-    FEDHIVE_CHECK(node.op == Op::Remainder, "operation {} of numbers", index_of(node.op));
+    if (node.op == Opcode::Where) return a != 0.0 ? b : c;
+    if (node.op == Opcode::Power) return power(a, b);
+    if (node.op == Opcode::LogSigmoid) return std::min(a, 0.0) - logarithm(1.0 + exponential(-std::fabs(a)));
+    FEDHIVE_CHECK(node.op == Opcode::Remainder, "operation {} of numbers", index_of(node.op));
     return std::fmod(a, b);
 }
 
@@ -39,30 +39,30 @@ Numbers softmax(const Numbers& values) {
     return result;
 }
 
-Numbers of_cohort(Op op, const Numbers& values) {
+Numbers of_cohort(Opcode op, const Numbers& values) {
     FEDHIVE_CHECK(!values.empty(), "a cohort without updates");
     const auto count = static_cast<double>(values.size());
     switch (op) {
-        case Op::SumK:
+        case Opcode::SumK:
             return {std::accumulate(values.begin(), values.end(), 0.0)};
-        case Op::MeanK:
+        case Opcode::MeanK:
             return {std::accumulate(values.begin(), values.end(), 0.0) / count};
-        case Op::MaxK:
+        case Opcode::MaxK:
             return {*std::max_element(values.begin(), values.end())};
-        case Op::MinK:
+        case Opcode::MinK:
             return {*std::min_element(values.begin(), values.end())};
-        case Op::SoftmaxK:
+        case Opcode::SoftmaxK:
             return softmax(values);
-        case Op::SimplexK:
+        case Opcode::SimplexK:
             return onto_simplex(values);
         default:
             break;
     }
     const std::vector<std::size_t> order = ascending(values);
-    if (op == Op::MedianK) return {(values[order[(order.size() - 1) / 2]] + values[order[order.size() / 2]]) / 2.0};
+    if (op == Opcode::MedianK) return {(values[order[(order.size() - 1) / 2]] + values[order[order.size() / 2]]) / 2.0};
     Numbers result(values.size());
     for (std::size_t rank = 0; rank < order.size(); ++rank) {
-        if (op == Op::SortK)
+        if (op == Opcode::SortK)
             result[rank] = values[order[rank]];
         else
             result[order[rank]] = static_cast<double>(rank);

@@ -8,8 +8,8 @@
 
 namespace fedhive::aggregation::formulas {
 
-/// The order is that of the kernels' tables (kernels.h).
-enum class Op : std::uint8_t {
+/// The order is that of the kernels' tables (vector_kernels.h).
+enum class Opcode : std::uint8_t {
     // of two
     Add,
     Subtract,
@@ -82,15 +82,15 @@ enum class Op : std::uint8_t {
     Number,
 };
 
-constexpr std::size_t index_of(Op op) { return static_cast<std::size_t>(op); }
-inline constexpr std::size_t kOpsOfTwo = index_of(Op::Negative);
-inline constexpr std::size_t kOpsOfOne = index_of(Op::Where) - kOpsOfTwo;
-FEDHIVE_HOST_DEVICE constexpr bool is_of_two(Op op) { return op < Op::Negative; }
-FEDHIVE_HOST_DEVICE constexpr bool is_of_one(Op op) { return op >= Op::Negative && op < Op::Where; }
-FEDHIVE_HOST_DEVICE constexpr bool is_reduction(Op op) { return op >= Op::Sum && op <= Op::Threshold; }
-constexpr bool is_of_cohort(Op op) { return op >= Op::SumK && op <= Op::SimplexK; }
-constexpr bool is_of_batch(Op op) { return op == Op::BatchMean || op == Op::BatchSquare; }
-constexpr bool is_of_products(Op op) { return op >= Op::DotK && op <= Op::BipartitionK; }
+constexpr std::size_t index_of(Opcode op) { return static_cast<std::size_t>(op); }
+inline constexpr std::size_t kOpsOfTwo = index_of(Opcode::Negative);
+inline constexpr std::size_t kOpsOfOne = index_of(Opcode::Where) - kOpsOfTwo;
+FEDHIVE_HOST_DEVICE constexpr bool is_of_two(Opcode op) { return op < Opcode::Negative; }
+FEDHIVE_HOST_DEVICE constexpr bool is_of_one(Opcode op) { return op >= Opcode::Negative && op < Opcode::Where; }
+FEDHIVE_HOST_DEVICE constexpr bool is_reduction(Opcode op) { return op >= Opcode::Sum && op <= Opcode::Threshold; }
+constexpr bool is_of_cohort(Opcode op) { return op >= Opcode::SumK && op <= Opcode::SimplexK; }
+constexpr bool is_of_batch(Opcode op) { return op == Opcode::BatchMean || op == Opcode::BatchSquare; }
+constexpr bool is_of_products(Opcode op) { return op >= Opcode::DotK && op <= Opcode::BipartitionK; }
 
 /// A value of an instruction: a register, a vector that is read or written, or a number.
 struct Operand {
@@ -101,14 +101,14 @@ struct Operand {
 
 /// out = op(a, b, c) for each element. A pair: out = outer(op(a, b), c), swapped: outer(c, op(a, b)).
 struct Instruction {
-    Op op = Op::Add;
-    Op outer = Op::Add;
+    Opcode op = Opcode::Add;
+    Opcode outer = Opcode::Add;
     bool is_pair = false;
     bool is_swapped = false;
     Operand a{}, b{}, c{}, out{};
 };
 
-inline constexpr std::size_t kOpsPairable = index_of(Op::Minimum);
+inline constexpr std::size_t kOpsPairable = index_of(Opcode::Minimum);
 inline constexpr std::size_t kMostRegisters = 32;
 inline constexpr std::size_t kMostVectors = 24;
 inline constexpr std::size_t kMostTargets = 16;

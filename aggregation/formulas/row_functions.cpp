@@ -10,35 +10,35 @@ namespace fedhive::aggregation::formulas {
 namespace {
 
 constexpr std::array kRowFunctions = {
-    RowFunction{"abs", Op::Abs, 1},
-    RowFunction{"batch_mean", Op::BatchMean, 1},
-    RowFunction{"batch_square", Op::BatchSquare, 1},
-    RowFunction{"cos", Op::Divide, 2},
-    RowFunction{"cross_entropy", Op::Negative, 2},
-    RowFunction{"dot", Op::Dot, 2},
-    RowFunction{"exp", Op::Exp, 1},
-    RowFunction{"floor", Op::Floor, 1},
-    RowFunction{"kl", Op::Sum, 2},
-    RowFunction{"log", Op::Log, 1},
-    RowFunction{"log_sigmoid", Op::LogSigmoid, 1},
-    RowFunction{"log_softmax", Op::LogSoftmax, 1},
-    RowFunction{"logsumexp", Op::LogSumExp, 1},
-    RowFunction{"max", Op::Largest, 1},
-    RowFunction{"maximum", Op::Maximum, 2},
-    RowFunction{"mean", Op::Mean, 1},
-    RowFunction{"min", Op::Smallest, 1},
-    RowFunction{"minimum", Op::Minimum, 2},
-    RowFunction{"norm", Op::Norm, 1},
-    RowFunction{"one_hot", Op::OneHot, 1},
-    RowFunction{"pick", Op::Pick, 2},
-    RowFunction{"relu", Op::Relu, 1},
-    RowFunction{"sigmoid", Op::Sigmoid, 1},
-    RowFunction{"sign", Op::Sign, 1},
-    RowFunction{"softmax", Op::Softmax, 1},
-    RowFunction{"sqrt", Op::Sqrt, 1},
-    RowFunction{"sum", Op::Sum, 1},
-    RowFunction{"tanh", Op::Tanh, 1},
-    RowFunction{"where", Op::Where, 3},
+    RowFunction{"abs", Opcode::Abs, 1},
+    RowFunction{"batch_mean", Opcode::BatchMean, 1},
+    RowFunction{"batch_square", Opcode::BatchSquare, 1},
+    RowFunction{"cos", Opcode::Divide, 2},
+    RowFunction{"cross_entropy", Opcode::Negative, 2},
+    RowFunction{"dot", Opcode::Dot, 2},
+    RowFunction{"exp", Opcode::Exp, 1},
+    RowFunction{"floor", Opcode::Floor, 1},
+    RowFunction{"kl", Opcode::Sum, 2},
+    RowFunction{"log", Opcode::Log, 1},
+    RowFunction{"log_sigmoid", Opcode::LogSigmoid, 1},
+    RowFunction{"log_softmax", Opcode::LogSoftmax, 1},
+    RowFunction{"logsumexp", Opcode::LogSumExp, 1},
+    RowFunction{"max", Opcode::Largest, 1},
+    RowFunction{"maximum", Opcode::Maximum, 2},
+    RowFunction{"mean", Opcode::Mean, 1},
+    RowFunction{"min", Opcode::Smallest, 1},
+    RowFunction{"minimum", Opcode::Minimum, 2},
+    RowFunction{"norm", Opcode::Norm, 1},
+    RowFunction{"one_hot", Opcode::OneHot, 1},
+    RowFunction{"pick", Opcode::Pick, 2},
+    RowFunction{"relu", Opcode::Relu, 1},
+    RowFunction{"sigmoid", Opcode::Sigmoid, 1},
+    RowFunction{"sign", Opcode::Sign, 1},
+    RowFunction{"softmax", Opcode::Softmax, 1},
+    RowFunction{"sqrt", Opcode::Sqrt, 1},
+    RowFunction{"sum", Opcode::Sum, 1},
+    RowFunction{"tanh", Opcode::Tanh, 1},
+    RowFunction{"where", Opcode::Where, 3},
 };
 
 bool is_of_two_vectors(Shape one, Shape other) { return one >= Shape::Classes && other >= Shape::Classes && one != other; }
@@ -46,17 +46,17 @@ bool is_of_two_vectors(Shape one, Shape other) { return one >= Shape::Classes &&
 /// The vectors that the rows of a table are.
 Shape row_of(Shape table) { return table == Shape::ClassTable ? Shape::Classes : Shape::Features; }
 
-bool is_label(const Node& node) { return node.op == Op::Name && node.name == kLabel; }
+bool is_label(const Node& node) { return node.op == Opcode::Name && node.name == kLabel; }
 
-RowShape of_vector(Op op, std::span<const Node* const> args) {
+RowShape of_vector(Opcode op, std::span<const Node* const> args) {
     const Shape shape = args[0]->shape;
     if (shape < Shape::Classes)
         return {Shape::Number, fmt::format("functions of a vector take logits or features, found {}", text_of(shape))};
-    if (op == Op::Softmax || op == Op::LogSoftmax) return {shape};
-    if (op == Op::Dot && args[1]->shape != shape)
+    if (op == Opcode::Softmax || op == Opcode::LogSoftmax) return {shape};
+    if (op == Opcode::Dot && args[1]->shape != shape)
         return {Shape::Number, fmt::format("dot and cos take two vectors of one kind, found {} and {}", text_of(shape),
                                            text_of(args[1]->shape))};
-    if (op == Op::Pick && (shape != Shape::Classes || !is_label(*args[1])))
+    if (op == Opcode::Pick && (shape != Shape::Classes || !is_label(*args[1])))
         return {Shape::Number, "cross_entropy and pick take a number for each class, and the label y"};
     return {Shape::Row};
 }
@@ -78,14 +78,14 @@ std::vector<std::string> row_function_names() {
 namespace {
 
 /// The shape of an operation with a table by class among its arguments.
-RowShape of_table(Op op, std::span<const Node* const> args) {
+RowShape of_table(Opcode op, std::span<const Node* const> args) {
     const auto refused = [](const std::string& problem) { return RowShape{Shape::Number, problem}; };
-    if (op == Op::PickRow) {
+    if (op == Opcode::PickRow) {
         if (!is_label(*args[1])) return refused("a table has a row for the label y: pick(TABLE, y)");
         return {row_of(args[0]->shape)};
     }
-    if (op == Op::NormRows) return {Shape::Classes};
-    if (op == Op::DotRows) {
+    if (op == Opcode::NormRows) return {Shape::Classes};
+    if (op == Opcode::DotRows) {
         if (args[0]->shape != row_of(args[1]->shape))
             return refused(fmt::format("dot and cos of {} and {}: they take a vector and a table with rows of its kind",
                                        text_of(args[0]->shape), text_of(args[1]->shape)));
@@ -99,16 +99,16 @@ RowShape of_table(Op op, std::span<const Node* const> args) {
 
 }  // namespace
 
-bool is_of_row_vector(Op op) {
-    return is_reduction(op) || (op >= Op::Norm && op <= Op::Pick) || op == Op::BatchSquare || op >= Op::PickRow;
+bool is_of_row_vector(Opcode op) {
+    return is_reduction(op) || (op >= Opcode::Norm && op <= Opcode::Pick) || op == Opcode::BatchSquare || op >= Opcode::PickRow;
 }
 
-RowShape shape_of_row(Op op, std::span<const Node* const> args) {
+RowShape shape_of_row(Opcode op, std::span<const Node* const> args) {
     if (std::ranges::any_of(args, [](const Node* arg) { return is_table(arg->shape); })) return of_table(op, args);
-    if (op == Op::OneHot)
+    if (op == Opcode::OneHot)
         return is_label(*args[0]) ? RowShape{Shape::Classes} : RowShape{Shape::Number, "one_hot takes the label y"};
     if (is_of_row_vector(op)) return of_vector(op, args);
-    if (op == Op::BatchMean && args[0]->shape == Shape::Number)
+    if (op == Opcode::BatchMean && args[0]->shape == Shape::Number)
         return {Shape::Number, "batch_mean takes a value of each example, found a number that all examples have"};
     Shape shape = Shape::Number;
     for (const Node* arg : args) {
@@ -117,8 +117,9 @@ RowShape shape_of_row(Op op, std::span<const Node* const> args) {
                                        text_of(shape), text_of(arg->shape))};
         shape = std::max(shape, arg->shape);
     }
-    if (op == Op::Remainder && shape != Shape::Number) return {shape, "% takes numbers, not vectors"};
-    if (op == Op::Power && args[1]->shape != Shape::Number) return {shape, "an exponent must be a number; exp takes vectors"};
+    if (op == Opcode::Remainder && shape != Shape::Number) return {shape, "% takes numbers, not vectors"};
+    if (op == Opcode::Power && args[1]->shape != Shape::Number)
+        return {shape, "an exponent must be a number; exp takes vectors"};
     return {shape};
 }
 

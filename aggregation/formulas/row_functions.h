@@ -20,7 +20,7 @@ inline constexpr std::string_view kLabel = "y";
 
 struct RowFunction {
     std::string_view name;
-    Op op;  // its operation; cos, cross_entropy and kl have several: the last one
+    Opcode op;  // its operation; cos, cross_entropy and kl have several: the last one
     std::size_t args;
 };
 
@@ -34,9 +34,9 @@ struct RowShape {
     Shape shape = Shape::Number;
     std::string problem{};
 };
-RowShape shape_of_row(Op op, std::span<const Node* const> args);
+RowShape shape_of_row(Opcode op, std::span<const Node* const> args);
 
 /// Whether the operation takes a whole vector of an example: sum, norm, softmax, …; batch_square also reads those of other examples.
-bool is_of_row_vector(Op op);
+bool is_of_row_vector(Opcode op);
 
 }  // namespace fedhive::aggregation::formulas

@@ -1,7 +1,7 @@
 // Operations of examples' formulas, forward and backward, for sixteen examples side by side: values are [columns][kRowLanes].
 #pragma once
 
-#include "aggregation/formulas/op.h"
+#include "aggregation/formulas/opcode.h"
 
 #include <array>
 #include <cstddef>
@@ -10,7 +10,7 @@
 namespace fedhive::aggregation::formulas {
 
 inline constexpr std::size_t kRowLanes = 16;
-inline constexpr std::size_t kRowOps = index_of(Op::Name);
+inline constexpr std::size_t kRowOps = index_of(Opcode::Name);
 
 /// One operation. A step is the distance of an operand's columns: kRowLanes, or 0 for one number of each example, which counts for
 /// each column.

@@ -32,16 +32,16 @@ void from_lanes(float* to, const float* from, std::size_t columns, std::span<con
 }  // namespace
 
 Formulas with_loss(Formulas answer) {
-    const auto add = [&](Op op, Shape shape, std::initializer_list<std::size_t> args) {
+    const auto add = [&](Opcode op, Shape shape, std::initializer_list<std::size_t> args) {
         Node& node =
             answer.nodes.emplace_back(Node{.op = op, .num_args = static_cast<std::uint8_t>(args.size()), .shape = shape});
         std::ranges::copy(args, node.args.begin());
         return answer.nodes.size() - 1;
     };
-    const std::size_t label = add(Op::Name, Shape::Row, {});
+    const std::size_t label = add(Opcode::Name, Shape::Row, {});
     answer.nodes.back().name = "y";
-    const std::size_t logs = add(Op::LogSoftmax, Shape::Classes, {answer.targets.front().node});
-    const std::size_t loss = add(Op::Negative, Shape::Row, {add(Op::Pick, Shape::Row, {logs, label})});
+    const std::size_t logs = add(Opcode::LogSoftmax, Shape::Classes, {answer.targets.front().node});
+    const std::size_t loss = add(Opcode::Negative, Shape::Row, {add(Opcode::Pick, Shape::Row, {logs, label})});
     answer.targets.push_back({.name = "loss", .node = loss, .shape = Shape::Row});
     return answer;
 }
@@ -59,8 +59,8 @@ RowLoss::RowLoss(Formulas formulas, RowSizes sizes, const RowLoops* loops)
 
 /// A name with a value for each class, which is the same for all examples of a visit.
 bool RowLoss::is_by_class(const Node& node) const {
-    return node.op == Op::Name && (is_table(node.shape) || (node.shape == Shape::Classes && node.name != "logits" &&
-                                                            node.name.find('.') == std::string::npos));
+    return node.op == Opcode::Name && (is_table(node.shape) || (node.shape == Shape::Classes && node.name != "logits" &&
+                                                                node.name.find('.') == std::string::npos));
 }
 
 /// Elements of a vector, or of a row of a table.
@@ -85,7 +85,7 @@ void RowLoss::lay_out() {
             value.stage = std::max(value.stage, values_[arg].stage + (is_of_batch(node.op) ? 1 : 0));
         }
         if (is_of_batch(node.op)) value.when = Value::When::Example;
-        if (node.op == Op::Name && node.shape != Shape::Number) {
+        if (node.op == Opcode::Name && node.shape != Shape::Number) {
             value.when = is_by_class(node) ? Value::When::Visit : Value::When::Example;
             if (is_by_class(node))
                 by_class_[node.name].assign((is_table(node.shape) ? sizes_.classes : 1) * width_of(node.shape), 0.0F);
@@ -124,9 +124,9 @@ RowTerms RowLoss::terms_of(std::size_t node) {
         terms.operands[i] = is_table(arg.shape) ? by_class_.find(arg.name)->second.data() : at(of.args[i]);
         terms.steps[i] = step(values_[of.args[i]]);
         if (is_table(arg.shape)) terms.width = width_of(arg.shape);
-        if (of.op != Op::Pick || i == 0) terms.columns = std::max(terms.columns, values_[of.args[i]].columns);
+        if (of.op != Opcode::Pick || i == 0) terms.columns = std::max(terms.columns, values_[of.args[i]].columns);
     }
-    if (of.op >= Op::PickRow && of.op < Op::Name) terms.columns = values_[node].columns;
+    if (of.op >= Opcode::PickRow && of.op < Opcode::Name) terms.columns = values_[node].columns;
     return terms;
 }
 
@@ -181,7 +181,7 @@ void RowLoss::Call::run(std::size_t floats) const {
 void RowLoss::add_other(const std::string& name, std::size_t index) {
     for (std::size_t i = 0; i < formulas_.nodes.size(); ++i) {
         const Node& node = formulas_.nodes[i];
-        if (node.op != Op::Name) continue;
+        if (node.op != Opcode::Name) continue;
         if (node.name == name + ".logits") inputs_.push_back({i, Input::Of::Logits, index});
         if (node.name == name + ".z") inputs_.push_back({i, Input::Of::Features, index});
     }
@@ -193,7 +193,8 @@ bool RowLoss::moves_features() const {
 
 void RowLoss::set(std::string_view name, double number) {
     for (std::size_t i = 0; i < formulas_.nodes.size(); ++i)
-        if (formulas_.nodes[i].op == Op::Name && formulas_.nodes[i].shape == Shape::Number && formulas_.nodes[i].name == name)
+        if (formulas_.nodes[i].op == Opcode::Name && formulas_.nodes[i].shape == Shape::Number &&
+            formulas_.nodes[i].name == name)
             numbers_[i] = number;
     is_new_ = true;
 }
@@ -221,7 +222,7 @@ void RowLoss::evaluate_visit() {
     for (std::size_t i = 0; i < values_.size(); ++i) {
         const Node& node = formulas_.nodes[i];
         if (values_[i].when == Value::When::Number) {
-            if (node.op == Op::Number) numbers_[i] = node.number;
+            if (node.op == Opcode::Number) numbers_[i] = node.number;
             if (node.num_args > 0) numbers_[i] = number_of(node);
             FEDHIVE_CHECK(numbers_[i].has_value(), "'{}' has no value", node.name);
             std::fill_n(at(i), kRowLanes, static_cast<float>(*numbers_[i]));
@@ -237,7 +238,7 @@ void RowLoss::evaluate_visit() {
 }
 
 /// floats: distance of the rows' values from those of the first rows in room_.
-void RowLoss::load(const RowBatch& batch, std::span<const std::size_t> rows, std::size_t floats) {
+void RowLoss::load(const RowLossBatch& batch, std::span<const std::size_t> rows, std::size_t floats) {
     for (const Input& input : inputs_) {
         float* const to = at(input.node) + floats;
         if (input.of == Input::Of::Label) {
@@ -253,7 +254,7 @@ void RowLoss::load(const RowBatch& batch, std::span<const std::size_t> rows, std
     }
 }
 
-void RowLoss::store(const RowBatch& batch, std::span<const std::size_t> rows, std::size_t floats) {
+void RowLoss::store(const RowLossBatch& batch, std::span<const std::size_t> rows, std::size_t floats) {
     for (const Input& input : inputs_) {
         if (input.other || input.of == Input::Of::Label) continue;
         float* const to = input.of == Input::Of::Logits ? batch.logits : batch.features_gradient;
@@ -263,7 +264,7 @@ void RowLoss::store(const RowBatch& batch, std::span<const std::size_t> rows, st
     }
 }
 
-std::vector<std::size_t> RowLoss::counted_rows(const RowBatch& batch) const {
+std::vector<std::size_t> RowLoss::counted_rows(const RowLossBatch& batch) const {
     std::vector<std::size_t> counted;
     counted.reserve(batch.rows);
     for (std::size_t r = 0; r < batch.rows; ++r)
@@ -272,7 +273,7 @@ std::vector<std::size_t> RowLoss::counted_rows(const RowBatch& batch) const {
 }
 
 template <typename Take>
-void RowLoss::each_value(const RowBatch& batch, const Take& take) {
+void RowLoss::each_value(const RowLossBatch& batch, const Take& take) {
     FEDHIVE_CHECK(!is_over_batch(), "a measure or an answer over a batch");
     if (is_new_) evaluate_visit();
     const std::vector<std::size_t> counted = counted_rows(batch);
@@ -285,7 +286,7 @@ void RowLoss::each_value(const RowBatch& batch, const Take& take) {
     }
 }
 
-void RowLoss::add_by_class(const RowBatch& batch, std::span<std::vector<double>> sums) {
+void RowLoss::add_by_class(const RowLossBatch& batch, std::span<std::vector<double>> sums) {
     FEDHIVE_CHECK_EQ(sums.size(), formulas_.targets.size());
     each_value(batch, [&](std::span<const std::size_t> rows) {
         for (std::size_t t = 0; t < sums.size(); ++t) {
@@ -299,7 +300,7 @@ void RowLoss::add_by_class(const RowBatch& batch, std::span<std::vector<double>>
     });
 }
 
-void RowLoss::answer(const RowBatch& batch, std::span<float> answers, std::span<float> losses) {
+void RowLoss::answer(const RowLossBatch& batch, std::span<float> answers, std::span<float> losses) {
     const float* const answer = at(formulas_.targets.at(0).node);
     const float* const loss = at(formulas_.targets.at(1).node);
     each_value(batch, [&](std::span<const std::size_t> rows) {
@@ -317,7 +318,7 @@ BatchLanes RowLoss::lanes(std::size_t first, std::size_t columns, std::size_t ex
 void RowLoss::evaluate_batch(std::size_t node, std::size_t examples) {
     const Value &value = values_[node], &arg = values_[formulas_.nodes[node].args[0]];
     const BatchLanes from = lanes(arg.first, arg.columns, examples), to = lanes(value.first, value.columns, examples);
-    if (formulas_.nodes[node].op == Op::BatchMean)
+    if (formulas_.nodes[node].op == Opcode::BatchMean)
         batch_mean(from, to);
     else
         batch_square(from, to, products_[node]);
@@ -328,7 +329,7 @@ void RowLoss::back_of_batch(std::size_t node, std::size_t examples) {
     if (!value.moves) return;
     const BatchLanes gradient = lanes(value.gradient, value.columns, examples);
     const BatchLanes to = lanes(arg.gradient, arg.columns, examples);
-    if (formulas_.nodes[node].op == Op::BatchMean)
+    if (formulas_.nodes[node].op == Opcode::BatchMean)
         add_back_of_batch_mean(gradient, to);
     else
         add_back_of_batch_square(lanes(arg.first, arg.columns, examples), gradient, products_[node], to);
@@ -342,7 +343,7 @@ void RowLoss::begin_gradients(std::size_t floats) {
     if (root.moves) std::fill_n(room_.data() + floats + root.gradient, kRowLanes, 1.0F);
 }
 
-double RowLoss::run(const RowBatch& batch) {
+double RowLoss::run(const RowLossBatch& batch) {
     const std::vector<std::size_t> counted = counted_rows(batch);
     const bool is_staged = is_over_batch();
     if (is_staged) reserve(divide_up(counted.size(), kRowLanes));

@@ -39,7 +39,7 @@ struct RowAnswers {
 };
 
 /// Examples with the model's outputs, and room for the gradients.
-struct RowBatch {
+struct RowLossBatch {
     std::size_t rows = 0;
     const std::int64_t* labels = nullptr;  // [rows], below classes; negative: the row does not count
     float* logits = nullptr;               // [rows][classes]; becomes the gradient
@@ -76,14 +76,14 @@ public:
     void set_counts(std::span<const float> counts) { set_by_class("counts", counts); }
 
     /// Σ loss over the rows that count; logits and features_gradient become `weight` times its gradient, 0 for others.
-    double run(const RowBatch& batch);
+    double run(const RowLossBatch& batch);
 
     /// sums[t][y_r] += the value of target t, for each row that counts, in their order: [classes][columns of the target]. Nothing is written to
     /// the batch.
-    void add_by_class(const RowBatch& batch, std::span<std::vector<double>> sums);
+    void add_by_class(const RowLossBatch& batch, std::span<std::vector<double>> sums);
     /// For an answer and its loss (with_loss()): answers [rows][classes], losses [rows]; a row that does not count stays as it is. Nothing is
     /// written to the batch.
-    void answer(const RowBatch& batch, std::span<float> answers, std::span<float> losses);
+    void answer(const RowLossBatch& batch, std::span<float> answers, std::span<float> losses);
     std::size_t columns_of(const Target& target) const { return values_[target.node].columns; }
     const Formulas& formulas() const { return formulas_; }
 
@@ -117,17 +117,17 @@ private:
 
     bool is_by_class(const Node& node) const;
     std::size_t width_of(Shape shape) const;
-    std::vector<std::size_t> counted_rows(const RowBatch& batch) const;
+    std::vector<std::size_t> counted_rows(const RowLossBatch& batch) const;
     /// Computes the values of the rows that count, sixteen at a time, and calls take(rows) after each sixteen.
     template <typename Take>
-    void each_value(const RowBatch& batch, const Take& take);
+    void each_value(const RowLossBatch& batch, const Take& take);
     void lay_out();
     void plan_calls();
     RowTerms terms_of(std::size_t node);
     void evaluate_visit();
     double number_of(const Node& node) const;
-    void load(const RowBatch& batch, std::span<const std::size_t> rows, std::size_t floats);
-    void store(const RowBatch& batch, std::span<const std::size_t> rows, std::size_t floats);
+    void load(const RowLossBatch& batch, std::span<const std::size_t> rows, std::size_t floats);
+    void store(const RowLossBatch& batch, std::span<const std::size_t> rows, std::size_t floats);
     void reserve(std::size_t groups);
     void begin_gradients(std::size_t floats);
     void evaluate_batch(std::size_t node, std::size_t examples);

@@ -49,7 +49,7 @@ private:
     }
 
     const Node& of(std::size_t node) const { return to_.nodes[node]; }
-    bool is_number(std::size_t node, double number) const { return of(node).op == Op::Number && of(node).number == number; }
+    bool is_number(std::size_t node, double number) const { return of(node).op == Opcode::Number && of(node).number == number; }
 
     std::size_t add(Node node) {
         const auto same = std::find(to_.nodes.begin(), to_.nodes.end(), node);
@@ -58,9 +58,9 @@ private:
         to_.nodes.push_back(std::move(node));
         return to_.nodes.size() - 1;
     }
-    std::size_t number(double value) { return add({.op = Op::Number, .number = value}); }
+    std::size_t number(double value) { return add({.op = Opcode::Number, .number = value}); }
 
-    std::size_t build(Op op, std::span<const std::size_t> args) {
+    std::size_t build(Opcode op, std::span<const std::size_t> args) {
         Node node{.op = op, .num_args = static_cast<std::uint8_t>(args.size())};
         std::array<const Node*, 3> nodes{};
         for (std::size_t i = 0; i < args.size(); ++i) {
@@ -74,7 +74,7 @@ private:
     }
 
     std::size_t leaf(const Node& node) {
-        const auto key = node.op == Op::Name ? keys_.find(node.name) : keys_.end();
+        const auto key = node.op == Opcode::Name ? keys_.find(node.name) : keys_.end();
         return key != keys_.end() ? number(key->second) : add(node);
     }
 
@@ -100,37 +100,37 @@ private:
     std::size_t of_simple(const Node& node, std::array<std::size_t, 3> args) {
         if (is_of_row_vector(node.op)) return of_vectors(node, args);
         const auto [a, b, c] = args;
-        if (node.op == Op::BatchMean && of(a).shape == Shape::Number) return a;
+        if (node.op == Opcode::BatchMean && of(a).shape == Shape::Number) return a;
         const bool constant = std::ranges::all_of(std::span(args.data(), node.num_args),
-                                                  [&](std::size_t arg) { return of(arg).op == Op::Number; });
-        if (constant && node.op != Op::OneHot) return number(value_of(node, args));
+                                                  [&](std::size_t arg) { return of(arg).op == Opcode::Number; });
+        if (constant && node.op != Opcode::OneHot) return number(value_of(node, args));
         switch (node.op) {
-            case Op::Add:
+            case Opcode::Add:
                 if (is_number(a, 0.0)) return b;
                 if (is_number(b, 0.0)) return a;
                 break;
-            case Op::Subtract:
+            case Opcode::Subtract:
                 if (is_number(b, 0.0)) return a;
-                if (is_number(a, 0.0)) return build(Op::Negative, std::array{b});
+                if (is_number(a, 0.0)) return build(Opcode::Negative, std::array{b});
                 break;
-            case Op::Multiply:
+            case Opcode::Multiply:
                 if (is_number(a, 0.0) || is_number(b, 0.0)) return number(0.0);
                 if (is_number(a, 1.0)) return b;
                 if (is_number(b, 1.0)) return a;
                 break;
-            case Op::Divide:
+            case Opcode::Divide:
                 if (is_number(a, 0.0)) return a;
                 if (is_number(b, 1.0)) return a;
                 break;
-            case Op::Power:
+            case Opcode::Power:
                 if (is_number(b, 0.0)) return number(1.0);
                 if (is_number(b, 1.0)) return a;
-                if (is_number(b, 2.0)) return build(Op::Multiply, std::array{a, a});
-                if (is_number(b, 0.5)) return build(Op::Sqrt, std::array{a});
+                if (is_number(b, 2.0)) return build(Opcode::Multiply, std::array{a, a});
+                if (is_number(b, 0.5)) return build(Opcode::Sqrt, std::array{a});
                 break;
-            case Op::Where:
+            case Opcode::Where:
                 if (b == c) return b;
-                if (of(a).op == Op::Number) return of(a).number != 0.0 ? b : c;
+                if (of(a).op == Opcode::Number) return of(a).number != 0.0 ? b : c;
                 break;
             default:
                 break;
@@ -142,8 +142,8 @@ private:
     std::size_t of_vectors(const Node& node, std::array<std::size_t, 3> args) {
         for (std::size_t i = 0; i < node.num_args; ++i) {
             if (of(args[i]).shape == from_.nodes[node.args[i]].shape) continue;
-            if (is_number(args[i], 0.0) &&
-                (is_reduction(node.op) || node.op == Op::Norm || node.op == Op::DotRows || node.op == Op::BatchSquare))
+            if (is_number(args[i], 0.0) && (is_reduction(node.op) || node.op == Opcode::Norm || node.op == Opcode::DotRows ||
+                                            node.op == Opcode::BatchSquare))
                 return args[i];
             args[i] = copy(node.args[i]);
         }
@@ -175,9 +175,9 @@ Formulas simplified(const Formulas& formulas, const std::map<std::string, double
 bool is_cross_entropy(const Formulas& formulas) {
     const auto argument = [&](const Node& node, std::size_t i) -> const Node& { return formulas.nodes[node.args[i]]; };
     const Node& loss = formulas.of(formulas.targets.front());
-    if (loss.op != Op::Negative || argument(loss, 0).op != Op::Pick) return false;
+    if (loss.op != Opcode::Negative || argument(loss, 0).op != Opcode::Pick) return false;
     const Node& likelihood = argument(argument(loss, 0), 0);
-    return likelihood.op == Op::LogSoftmax && argument(likelihood, 0).op == Op::Name &&
+    return likelihood.op == Opcode::LogSoftmax && argument(likelihood, 0).op == Opcode::Name &&
            argument(likelihood, 0).name == "logits";
 }
 

@@ -1,4 +1,4 @@
-#include "aggregation/formulas/kernels.h"
+#include "aggregation/formulas/vector_kernels.h"
 
 #include "aggregation/base/processor.h"
 

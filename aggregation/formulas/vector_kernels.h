@@ -1,7 +1,7 @@
 // Loops over a chunk of a vector: one operation, or two in a row whose value between them stays in a register.
 #pragma once
 
-#include "aggregation/formulas/op.h"
+#include "aggregation/formulas/opcode.h"
 
 #include <array>
 #include <cstddef>

@@ -1,7 +1,7 @@
-// The CUDA side of median, trimmed_mean, sign_rules, deviation and gram; kernels.h says what all kernels have in common.
+// The CUDA side of median, trimmed_mean, sign_rules, deviation and gram; cuda_kernels.h says what all kernels have in common.
 #include "aggregation/math/column_ops.h"
+#include "aggregation/math/cuda_kernels.h"
 #include "aggregation/math/gram_lane.h"
-#include "aggregation/math/kernels.h"
 
 #include <cuda_runtime.h>
 

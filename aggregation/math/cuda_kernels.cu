@@ -1,4 +1,4 @@
-#include "aggregation/math/kernels.h"
+#include "aggregation/math/cuda_kernels.h"
 
 #include "aggregation/math/column_ops.h"
 
@@ -272,8 +272,8 @@ CudaError proximal(float* gradient, const float* local, const float* global, std
                [=] __device__(float* v) { element::proximal(v[0], v[1], v[2], mu); });
 }
 
-CudaError sgd_of_rows(Rows parameters, Rows gradients, Rows velocity, const float* counts, std::size_t rows, std::size_t width,
-                      float lr, float momentum, float weight_decay, bool nesterov) {
+CudaError sgd_of_rows(StridedRows parameters, StridedRows gradients, StridedRows velocity, const float* counts,
+                      std::size_t rows, std::size_t width, float lr, float momentum, float weight_decay, bool nesterov) {
     if (momentum == 0.0F)
         return map_rows(rows, width, counts, From<2>{{parameters.data, gradients.data}},
                         Strides<2>{{parameters.stride, gradients.stride}}, To<1>{{parameters.data}},
@@ -284,7 +284,8 @@ CudaError sgd_of_rows(Rows parameters, Rows gradients, Rows velocity, const floa
         [=] __device__(float* v) { element::sgd_momentum(v[0], v[2], v[1], lr, momentum, weight_decay, nesterov); });
 }
 
-CudaError proximal_of_rows(Rows gradients, Rows local, const float* global, std::size_t rows, std::size_t width, float mu) {
+CudaError proximal_of_rows(StridedRows gradients, StridedRows local, const float* global, std::size_t rows, std::size_t width,
+                           float mu) {
     return map_rows(rows, width, nullptr, From<3>{{gradients.data, local.data, global}},
                     Strides<3>{{gradients.stride, local.stride, 0}}, To<1>{{gradients.data}},
                     [=] __device__(float* v) { element::proximal(v[0], v[1], v[2], mu); });

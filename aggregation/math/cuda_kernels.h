@@ -28,15 +28,16 @@ CudaError adagrad(float* parameters, const float* gradient, float* sum, std::siz
 CudaError proximal(float* gradient, const float* local, const float* global, std::size_t size, float mu);
 
 /// Rows at a distance of `stride` floats.
-struct Rows {
+struct StridedRows {
     float* data;
     std::size_t stride;
 };
 
 /// One kernel for all rows. Rows whose entry in `counts` (device memory) is 0 stay unchanged.
-CudaError sgd_of_rows(Rows parameters, Rows gradients, Rows velocity, const float* counts, std::size_t rows, std::size_t width,
-                      float lr, float momentum, float weight_decay, bool nesterov);
-CudaError proximal_of_rows(Rows gradients, Rows local, const float* global, std::size_t rows, std::size_t width, float mu);
+CudaError sgd_of_rows(StridedRows parameters, StridedRows gradients, StridedRows velocity, const float* counts,
+                      std::size_t rows, std::size_t width, float lr, float momentum, float weight_decay, bool nesterov);
+CudaError proximal_of_rows(StridedRows gradients, StridedRows local, const float* global, std::size_t rows, std::size_t width,
+                           float mu);
 
 CudaError scale(float* to, const float* from, std::size_t size, double weight);
 CudaError add(float* to, const float* from, std::size_t size);

@@ -3,7 +3,7 @@
 
 #include "aggregation/base/clones.h"
 #include "aggregation/base/error.h"
-#include "aggregation/math/kernels.h"
+#include "aggregation/math/cuda_kernels.h"
 #include "aggregation/memory/param_span.h"
 
 namespace fedhive::aggregation {

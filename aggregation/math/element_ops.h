@@ -1,5 +1,5 @@
 // The arithmetic of one element, written once for host and device: vector_ops.cpp, mean.cpp, median.cpp and the server
-// optimisers loop over these bodies on the host, kernels.cu on CUDA. C++17, plain pointers; each expression rounds as written
+// optimisers loop over these bodies on the host, cuda_kernels.cu on CUDA. C++17, plain pointers; each expression rounds as written
 // (no fused multiply-add).
 #pragma once
 

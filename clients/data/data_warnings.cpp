@@ -1,4 +1,4 @@
-#include "clients/data/warnings.h"
+#include "clients/data/data_warnings.h"
 
 #include <fmt/ranges.h>
 

@@ -1,6 +1,6 @@
 #include "clients/data/gather_kernel.h"
 
-#include "aggregation/math/kernels.h"
+#include "aggregation/math/cuda_kernels.h"
 
 #include <cuda_runtime.h>
 

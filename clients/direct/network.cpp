@@ -1,7 +1,7 @@
 #include "clients/direct/network.h"
 
 #include "aggregation/base/error.h"
-#include "clients/tasks/losses/row_loss.h"
+#include "clients/tasks/losses/class_loss.h"
 #include "clients/tasks/losses/squared_error.h"
 
 #include <algorithm>
@@ -23,12 +23,12 @@ Network::Network(const ModelSpec& spec, const Kernels& kernels, aggregation::Con
       plan_(make_plan(spec, layout_, frozen_layout(spec), kernels)),
       mixes_examples_(plan_.images.mixes_examples()) {
     FEDHIVE_CHECK_EQ(frozen.size, frozen_layout(spec).num_floats());
-    std::vector<Range> fused;
+    std::vector<ParameterRange> fused;
     plan_.features.fused_parameters(fused);
-    std::ranges::sort(fused, {}, &Range::first);  // a file may have tensors in another order than its layers
+    std::ranges::sort(fused, {}, &ParameterRange::first);  // a file may have tensors in another order than its layers
     fused.push_back({layout_.num_trainable(), 0});
     std::size_t end = 0;
-    for (const Range& range : fused) {
+    for (const ParameterRange& range : fused) {
         if (range.first > end) stepped_last_.push_back({end, range.first - end});
         end = range.first + range.size;
     }
@@ -193,8 +193,8 @@ double Network::descend(const Descent& descent, float* gradient, const Batch& ba
     if (descent.from != nullptr)
         std::copy(descent.from + trainable, descent.from + layout_.num_floats(), descent.parameters + trainable);
     const double loss = run(descent.before(), gradient, batch, dropout_key, descent.parameters, &descent);
-    const ProfileScope scope({.profiler = profiler_}, nullptr, Part::Optimizer);
-    for (const Range& range : stepped_last_) step(descent, range, gradient + range.first);
+    const ProfileScope scope({.profiler = profiler_}, nullptr, StepPhase::Optimizer);
+    for (const ParameterRange& range : stepped_last_) step(descent, range, gradient + range.first);
     return loss;
 }
 
@@ -216,7 +216,7 @@ double Network::run(const float* parameters, float* gradient, const Batch& batch
     plan_.features.begin(pass);
     float* answers = forward(pass, batch);
     const double loss = [&] {
-        const ProfileScope scope(pass, nullptr, Part::Loss);
+        const ProfileScope scope(pass, nullptr, StepPhase::Loss);
         return by_formula ? mean_by_formula(answers, batch) : mean_loss(answers, batch);
     }();
     const float* at_features = by_formula && formula_->reads_features() ? moved_features_.data() : nullptr;

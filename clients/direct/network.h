@@ -10,7 +10,7 @@
 
 #include "aggregation/memory/layout.h"
 #include "aggregation/memory/param_span.h"
-#include "clients/direct/plan.h"
+#include "clients/direct/network_plan.h"
 #include "clients/models/catalog.h"
 #include "clients/tasks/evaluation_sums.h"
 #include "clients/tasks/losses/terms.h"
@@ -107,9 +107,9 @@ private:
     aggregation::Layout layout_;
     aggregation::ConstParamSpan frozen_;
     std::size_t inputs_;
-    Plan plan_;
-    std::vector<Range> stepped_last_;  // trainable parameters outside all fused_parameters()
-    bool mixes_examples_;              // the images' chain
+    NetworkPlan plan_;
+    std::vector<ParameterRange> stepped_last_;  // trainable parameters outside all fused_parameters()
+    bool mixes_examples_;                       // the images' chain
     std::size_t reserved_ = 0, reserved_group_ = 0;
     const float* between_ = nullptr;  // the features' input in the current batch, [B][…]
     Floats features_gradient_;        // its gradient

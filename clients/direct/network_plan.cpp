@@ -1,4 +1,4 @@
-#include "clients/direct/plan.h"
+#include "clients/direct/network_plan.h"
 
 #include "aggregation/base/error.h"
 #include "clients/direct/planner.h"
@@ -57,9 +57,9 @@ void Planner::append(Chain& chain, Layers layers, bool pixels) {
     }
 }
 
-Place Planner::place_of(const PlannedLayer& layer) const {
+TensorOffsets Planner::place_of(const PlannedLayer& layer) const {
     const auto bias = offsets_.find(layer.name + ".bias");
-    return {offsets_.at(layer.name + ".weight"), bias == offsets_.end() ? Place::kNone : bias->second};
+    return {offsets_.at(layer.name + ".weight"), bias == offsets_.end() ? TensorOffsets::kNone : bias->second};
 }
 
 std::size_t Planner::place_of(const PlannedLayer& layer, const std::string& tensor) const {
@@ -68,13 +68,14 @@ std::size_t Planner::place_of(const PlannedLayer& layer, const std::string& tens
 
 std::string misfit(const ModelSpec& spec) { return misfit_of(plan_model(spec)); }
 
-Plan make_plan(const ModelSpec& spec, const aggregation::Layout& layout, const aggregation::Layout& frozen,
-               const Kernels& kernels) {
+NetworkPlan make_plan(const ModelSpec& spec, const aggregation::Layout& layout, const aggregation::Layout& frozen,
+                      const Kernels& kernels) {
     const std::vector<PlannedLayer> layers = plan_model(spec);
     if (const std::string missing = misfit_of(layers); !missing.empty())
         throw ConfigError(fmt::format("the direct engine has no {}", missing));
     const auto flat = std::find_if(layers.begin(), layers.end(), [](const auto& layer) { return layer.in.size() == 1; });
-    Plan plan{Chain(size_of(layers.front().in)), Chain(size_of(flat == layers.end() ? layers.back().fit.out : flat->in))};
+    NetworkPlan plan{Chain(size_of(layers.front().in)),
+                     Chain(size_of(flat == layers.end() ? layers.back().fit.out : flat->in))};
     Planner planner(layout, frozen, kernels);
     const Layers images(layers.begin(), flat), features(flat, layers.end());
     // With flatten as the first layer, examples keep the data set's order.

@@ -4,7 +4,7 @@
 
 namespace fedhive::clients::direct {
 
-void step(const Descent& descent, Range range, const float* gradient) {
+void step(const Descent& descent, ParameterRange range, const float* gradient) {
     using aggregation::MemorySpace;
     if (descent.from != nullptr) std::copy_n(descent.from + range.first, range.size, descent.parameters + range.first);
     descent.optimizer->step({descent.parameters + range.first, range.size, MemorySpace::Host},
@@ -23,15 +23,15 @@ void Chain::reserve(std::size_t examples, std::size_t group) {
 
 void Chain::begin(const Pass& pass) {
     for (const auto& op : ops_) {
-        const ProfileScope scope(pass, op.get(), Part::Forward);
+        const ProfileScope scope(pass, op.get(), StepPhase::Forward);
         op->begin(pass);
     }
 }
 
-const float* Chain::forward(const Pass& pass, const float* x, Rows rows) {
+const float* Chain::forward(const Pass& pass, const float* x, ExampleRange rows) {
     for (std::size_t i = 0; i < ops_.size(); ++i) {
         float* y = values_[i].data() + rows.first * ops_[i]->outputs();
-        const ProfileScope scope(pass, ops_[i].get(), Part::Forward);
+        const ProfileScope scope(pass, ops_[i].get(), StepPhase::Forward);
         ops_[i]->forward(pass, x, y, rows);
         x = y;
     }
@@ -40,7 +40,7 @@ const float* Chain::forward(const Pass& pass, const float* x, Rows rows) {
 
 void Chain::begin_backward(const Pass& pass) {
     for (const auto& op : ops_) {
-        const ProfileScope scope(pass, op.get(), Part::DataGradient);
+        const ProfileScope scope(pass, op.get(), StepPhase::DataGradient);
         op->begin_backward(pass);
     }
 }
@@ -72,7 +72,7 @@ std::size_t Chain::features() const {
     return last == ops_.size() ? 0 : ops_[last]->inputs();
 }
 
-void Chain::backward(const Pass& pass, const float* x, float* y_gradient, float* x_gradient, Rows rows,
+void Chain::backward(const Pass& pass, const float* x, float* y_gradient, float* x_gradient, ExampleRange rows,
                      const float* features_gradient) {
     if (ops_.empty() && x_gradient != nullptr) std::copy_n(y_gradient, rows.count * inputs_, x_gradient);
     const std::size_t first = x_gradient == nullptr ? first_trained() : 0;
@@ -84,7 +84,7 @@ void Chain::backward(const Pass& pass, const float* x, float* y_gradient, float*
         flow.y = values_[i].data() + rows.first * op.outputs();
         flow.y_gradient = y_gradient;
         flow.x_gradient = i == first ? x_gradient : gradients_[i % 2].data();
-        const ProfileScope scope(pass, &op, Part::DataGradient);
+        const ProfileScope scope(pass, &op, StepPhase::DataGradient);
         ops_[i]->backward(pass, flow, rows);
         y_gradient = flow.x_gradient;
         if (i != tapped || y_gradient == nullptr) continue;
@@ -92,13 +92,13 @@ void Chain::backward(const Pass& pass, const float* x, float* y_gradient, float*
     }
 }
 
-void Chain::fused_parameters(std::vector<Range>& ranges) const {
+void Chain::fused_parameters(std::vector<ParameterRange>& ranges) const {
     for (const auto& op : ops_) op->fused_parameters(ranges);
 }
 
 void Chain::end_backward(const Pass& pass) {
     for (const auto& op : ops_) {
-        const ProfileScope scope(pass, op.get(), Part::WeightGradient);
+        const ProfileScope scope(pass, op.get(), StepPhase::WeightGradient);
         op->end_backward(pass);
     }
 }

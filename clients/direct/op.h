@@ -24,7 +24,7 @@ struct Descent {
 };
 
 /// Floats [first, first + size) of the parameters.
-struct Range {
+struct ParameterRange {
     std::size_t first = 0, size = 0;
 };
 
@@ -35,7 +35,7 @@ inline constexpr std::size_t kFrozen = std::size_t{1} << 62;
 inline bool is_frozen(std::size_t offset) { return (offset & kFrozen) != 0; }
 
 /// The phases of a step that a profiler tells apart.
-enum class Part : std::uint8_t { Forward, DataGradient, WeightGradient, Loss, Optimizer };
+enum class StepPhase : std::uint8_t { Forward, DataGradient, WeightGradient, Loss, Optimizer };
 
 /// Called at the begin and the end of each phase of an operation; phases nest.
 class Profiler {
@@ -44,7 +44,7 @@ public:
     Profiler(const Profiler&) = delete;
     Profiler& operator=(const Profiler&) = delete;
     virtual ~Profiler() = default;
-    virtual void enter(const Op* op, Part part) = 0;  // op null: the network's own work
+    virtual void enter(const Op* op, StepPhase part) = 0;  // op null: the network's own work
     virtual void leave() = 0;
 };
 
@@ -71,7 +71,7 @@ struct Pass {
 /// Tells the pass's profiler of a phase, from construction to destruction.
 class ProfileScope {
 public:
-    ProfileScope(const Pass& pass, const Op* op, Part part) : profiler_(pass.profiler) {
+    ProfileScope(const Pass& pass, const Op* op, StepPhase part) : profiler_(pass.profiler) {
         if (profiler_ != nullptr) profiler_->enter(op, part);
     }
     ProfileScope(const ProfileScope&) = delete;
@@ -85,7 +85,7 @@ private:
 };
 
 /// Examples [first, first + count) of the batch.
-struct Rows {
+struct ExampleRange {
     std::size_t first = 0, count = 0;
 };
 
@@ -98,7 +98,7 @@ struct Flow {
 };
 
 /// Steps the parameters of `range` by the descent's optimizer; gradient: [range.size].
-void step(const Descent& descent, Range range, const float* gradient);
+void step(const Descent& descent, ParameterRange range, const float* gradient);
 
 class Op {
 public:
@@ -130,20 +130,20 @@ public:
     virtual void begin(const Pass&) {}
 
     /// y [count][outputs] from x [count][inputs]. Unless it mixes examples, an example's output depends on that example alone.
-    virtual void forward(const Pass& pass, const float* x, float* y, Rows rows) = 0;
+    virtual void forward(const Pass& pass, const float* x, float* y, ExampleRange rows) = 0;
 
     virtual void begin_backward(const Pass&) {}
 
     /// Writes flow.x_gradient and adds to the parameters' gradient, rows in ascending order. A weight gradient that is a
     /// product has its own ProfileScope.
-    virtual void backward(const Pass& pass, const Flow& flow, Rows rows) = 0;
+    virtual void backward(const Pass& pass, const Flow& flow, ExampleRange rows) = 0;
 
     /// Writes the parameters' gradient if the operation summed it in its own order.
     virtual void end_backward(const Pass&) {}
 
     /// Appends the parameter ranges that backward() updates itself (fused optimizer step) when the pass carries a descent. Only
     /// for operations that get their whole batch in one backward().
-    virtual void fused_parameters(std::vector<Range>&) const {}
+    virtual void fused_parameters(std::vector<ParameterRange>&) const {}
 
 private:
     std::size_t inputs_, outputs_;
@@ -184,7 +184,7 @@ public:
 
     /// x: at rows.first. Returns the rows' output, [count][outputs], valid until their next forward(); x itself for an empty
     /// chain.
-    const float* forward(const Pass& pass, const float* x, Rows rows);
+    const float* forward(const Pass& pass, const float* x, ExampleRange rows);
 
     void begin_backward(const Pass& pass);
 
@@ -199,10 +199,10 @@ public:
 
     /// x and y_gradient: at rows.first; x_gradient likewise. With null x_gradient, backward ends at the first operation that is
     /// trained. features_gradient: null, or [count][features()], which is added to the gradient of features_of().
-    void backward(const Pass& pass, const float* x, float* y_gradient, float* x_gradient, Rows rows,
+    void backward(const Pass& pass, const float* x, float* y_gradient, float* x_gradient, ExampleRange rows,
                   const float* features_gradient = nullptr);
     void end_backward(const Pass& pass);
-    void fused_parameters(std::vector<Range>& ranges) const;
+    void fused_parameters(std::vector<ParameterRange>& ranges) const;
 
 private:
     std::size_t first_trained() const;

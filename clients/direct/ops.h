@@ -12,7 +12,7 @@ inline std::size_t to_lanes(std::size_t floats) { return (floats + kLaneCount - 
 inline Stride stride_of(std::size_t floats) { return static_cast<Stride>(floats); }
 
 /// Offsets of a layer's tensors in the flat parameters.
-struct Place {
+struct TensorOffsets {
     static constexpr std::size_t kNone = ~std::size_t{0};  // the layer has no bias
     std::size_t weight = 0, bias = 0;
 };
@@ -34,7 +34,7 @@ struct Image {
 };
 
 /// Layer norm of the features of each position of a sequence.
-std::unique_ptr<Op> make_position_norm(std::size_t positions, std::size_t features, Place place);
+std::unique_ptr<Op> make_position_norm(std::size_t positions, std::size_t features, TensorOffsets place);
 
 /// [rows][columns] of an example to [columns][rows].
 std::unique_ptr<Op> make_transpose(std::size_t rows, std::size_t columns);

@@ -23,7 +23,7 @@ public:
     /// With `pixels` values are images stored [height][width][channels]; otherwise flat features.
     void append(Chain& chain, std::span<const PlannedLayer> layers, bool pixels);
 
-    Place place_of(const PlannedLayer& layer) const;
+    TensorOffsets place_of(const PlannedLayer& layer) const;
     /// Offset of one of the layer's tensors, with kFrozen set if it is frozen. The layer must have the tensor.
     std::size_t place_of(const PlannedLayer& layer, const std::string& tensor) const;
     Drop next_drop(const PlannedLayer& layer) { return {layer.arguments.number("p"), num_drops_++}; }

@@ -21,7 +21,7 @@ std::uint32_t limited(std::uint64_t batch) {
 
 DeviceNetwork::DeviceNetwork(const ModelSpec& spec, const Normalization& normalization, std::uint32_t shared_bytes)
     : layout_(model_layout(spec)), gather_(spec.input, normalization), shared_bytes_(shared_bytes) {
-    const device::Plan plan = device::make_plan(spec);
+    const device::BlockPlan plan = device::make_plan(spec);
     network_ = plan.network;
     if (const std::string why = device::too_large(spec, shared_bytes); !why.empty()) throw Fault("the direct engine " + why);
     layers_.write(plan.layers);
@@ -38,7 +38,7 @@ void DeviceNetwork::set_loss(const LossPlan& loss) {
 }
 
 device::kernels::Launch DeviceNetwork::launch(const ExamplesView& from, const std::uint32_t* order,
-                                              const device::Placement& placement, const std::uint32_t* looks) const {
+                                              const device::SharedPlacement& placement, const std::uint32_t* looks) const {
     device::kernels::Launch launch;
     launch.network = network_;
     launch.from.values = from.values.data();
@@ -62,14 +62,14 @@ device::kernels::Launch DeviceNetwork::launch(const ExamplesView& from, const st
     return launch;
 }
 
-device::Placement DeviceNetwork::placement(std::uint64_t batch, bool momentum) const {
+device::SharedPlacement DeviceNetwork::placement(std::uint64_t batch, bool momentum) const {
     return device::place(network_, limited(batch), momentum, shared_bytes_);
 }
 
-device::Placement DeviceNetwork::rows_alone(std::uint64_t batch) const {
-    device::Network rows = network_;
+device::SharedPlacement DeviceNetwork::rows_alone(std::uint64_t batch) const {
+    device::BlockNetwork rows = network_;
     rows.num_floats = rows.trainable = 0;
-    device::Placement placement = device::place(rows, limited(batch), false, shared_bytes_);
+    device::SharedPlacement placement = device::place(rows, limited(batch), false, shared_bytes_);
     placement.parameters = placement.gradient = false;
     return placement;
 }

@@ -3,8 +3,8 @@
 
 #include "clients/data/batches.h"
 #include "clients/direct/device/array.h"
-#include "clients/direct/device/kernels.h"
-#include "clients/direct/device/plan.h"
+#include "clients/direct/device/block_kernels.h"
+#include "clients/direct/device/block_plan.h"
 #include "clients/tasks/loss.h"
 
 namespace fedhive::clients {
@@ -23,17 +23,17 @@ public:
 
     /// The arguments of a launch over examples of `from`. order: indices in device memory; looks: one for each index, or null.
     direct::device::kernels::Launch launch(const ExamplesView& from, const std::uint32_t* order,
-                                           const direct::device::Placement& placement,
+                                           const direct::device::SharedPlacement& placement,
                                            const std::uint32_t* looks = nullptr) const;
 
     /// The placement in shared memory for blocks that train whole clients, and for blocks whose parameters and gradient are in
     /// device memory. Groups of at most `batch` rows.
-    direct::device::Placement placement(std::uint64_t batch, bool momentum) const;
-    direct::device::Placement rows_alone(std::uint64_t batch) const;
+    direct::device::SharedPlacement placement(std::uint64_t batch, bool momentum) const;
+    direct::device::SharedPlacement rows_alone(std::uint64_t batch) const;
 
 private:
     aggregation::Layout layout_;
-    direct::device::Network network_;
+    direct::device::BlockNetwork network_;
     direct::device::DeviceArray<direct::device::Layer> layers_;
     BatchGather gather_;
     direct::device::DeviceArray<float> scale_, shift_;  // [types][channels], [channels]

@@ -51,8 +51,8 @@ void DeviceStep::compute_gradients(std::span<const RowBatch> batches) {
     check_examples(train_, batch.examples);
     order_.write(batch.examples);
     if (looks_.any()) device_looks_.write(looks_.of(batch.augmentation_key, batch.examples));
-    const device::Step step{0, static_cast<std::uint32_t>(batch.examples.size()),
-                            Stream(start_.dropout_seed, Purpose::Dropout, steps_++).next_u64()};
+    const device::BlockStep step{0, static_cast<std::uint32_t>(batch.examples.size()),
+                                 Stream(start_.dropout_seed, Purpose::Dropout, steps_++).next_u64()};
     enqueue([&] {
         return device::kernels::compute_gradient(network_.launch(train_, order_.data(), placement_, device_looks_.data()),
                                                  local_.span().data, step, gradient_.span().data,

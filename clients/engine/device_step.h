@@ -32,7 +32,7 @@ private:
     const DeviceNetwork& network_;
     ExamplesView train_;
     Looks looks_;
-    direct::device::Placement placement_;
+    direct::device::SharedPlacement placement_;
     aggregation::ParamBuffer local_;     // [P]
     aggregation::ParamBuffer gradient_;  // [trainable]
     aggregation::ClientOptimizer optimizer_;

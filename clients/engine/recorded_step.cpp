@@ -4,7 +4,7 @@
 #include "clients/engine/libtorch_guard.h"
 
 #ifdef FEDHIVE_TORCH_CUDA
-#include "aggregation/math/kernels.h"
+#include "aggregation/math/cuda_kernels.h"
 #include "aggregation/math/vector_ops.h"
 #include "clients/engine/wrapped_step.h"
 

@@ -1,4 +1,4 @@
-#include "clients/exported/plan.h"
+#include "clients/exported/execution_plan.h"
 
 #include "aggregation/base/error.h"
 #include "clients/exported/autocast.h"
@@ -17,7 +17,7 @@ constexpr std::string_view kLstm = "torch.ops.aten.lstm.input";
 
 }  // namespace
 
-void Plan::fill(const ArgumentSlot& argument_slot, const std::vector<IValue>& values, IValue& argument) {
+void ExecutionPlan::fill(const ArgumentSlot& argument_slot, const std::vector<IValue>& values, IValue& argument) {
     const auto value = [&](int slot) -> const IValue& { return values[static_cast<std::size_t>(slot)]; };
     switch (argument_slot.kind) {
         case ArgumentSlot::Kind::Value:
@@ -54,13 +54,13 @@ void Plan::fill(const ArgumentSlot& argument_slot, const std::vector<IValue>& va
     }
 }
 
-void Plan::call_kernel(const Step& step, std::vector<IValue>& stack) {
+void ExecutionPlan::call_kernel(const Step& step, std::vector<IValue>& stack) {
     std::optional<AutocastIn> off;
     if (step.target == kLstm && lacks_fused_lstm()) off.emplace(std::nullopt, false, false);
     step.operation->callBoxed(stack);
 }
 
-void Plan::call(const Step& step, std::vector<IValue>& stack, const Protected& fixed) const {
+void ExecutionPlan::call(const Step& step, std::vector<IValue>& stack, const Protected& fixed) const {
     switch (step.kind) {
         case Step::Kind::Call: {
             for (const std::size_t at : step.written) {
@@ -99,7 +99,7 @@ void Plan::call(const Step& step, std::vector<IValue>& stack, const Protected& f
     }
 }
 
-void Plan::keep(const Step& step, std::vector<IValue>& stack, std::vector<IValue>& values) {
+void ExecutionPlan::keep(const Step& step, std::vector<IValue>& stack, std::vector<IValue>& values) {
     if (stack.size() < step.results.size()) throw Fault("gives fewer results than the file states");
     for (std::size_t i = 0; i < step.results.size(); ++i) {
         const std::vector<int>& slots = step.results[i];
@@ -113,7 +113,7 @@ void Plan::keep(const Step& step, std::vector<IValue>& stack, std::vector<IValue
     }
 }
 
-std::vector<IValue> Plan::run(std::vector<IValue> inputs, const Protected& fixed) const {
+std::vector<IValue> ExecutionPlan::run(std::vector<IValue> inputs, const Protected& fixed) const {
     FEDHIVE_CHECK_EQ(inputs.size(), inputs_.size());
     std::vector<IValue> values(num_slots_), stack;
     for (std::size_t i = 0; i < inputs.size(); ++i) values[static_cast<std::size_t>(inputs_[i])] = std::move(inputs[i]);

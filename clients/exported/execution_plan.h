@@ -15,7 +15,7 @@
 namespace fedhive::clients::exported {
 
 /// The two modes of a graph. In evaluation, dropout and norms run in evaluation mode, and moved buffers stay unchanged.
-enum class Pass : std::uint8_t { Training, Evaluation };
+enum class GraphMode : std::uint8_t { Training, Evaluation };
 
 /// Whether the graph may write to a value that is a tensor of the file, or the input.
 enum class Writable : std::uint8_t {
@@ -28,10 +28,10 @@ using Writables = std::unordered_map<std::string, Writable>;
 /// Storages that no operation may write to, not even through a view.
 using Protected = std::vector<const c10::StorageImpl*>;
 
-class Plan {
+class ExecutionPlan {
 public:
     /// Throws ConfigError, naming the operation, for a graph that does not match the schemas of its operations.
-    Plan(const Graph& graph, const Writables& writables, Pass pass);
+    ExecutionPlan(const Graph& graph, const Writables& writables, GraphMode pass);
 
     /// inputs: one per input of the graph. Throws LibTorch's exceptions, with the operation's name added.
     std::vector<c10::IValue> run(std::vector<c10::IValue> inputs, const Protected& fixed) const;
@@ -59,7 +59,7 @@ public:
         std::vector<bool> result_is_list{};
         bool zeroed = false;           // the result is uninitialised memory and must be zeroed
         std::vector<int> last_used{};  // slots whose values are not needed after this step
-        std::vector<std::unique_ptr<Plan>> graphs{};
+        std::vector<std::unique_ptr<ExecutionPlan>> graphs{};
     };
 
 private:

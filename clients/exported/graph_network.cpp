@@ -1,4 +1,4 @@
-#include "clients/exported/network.h"
+#include "clients/exported/graph_network.h"
 
 #include "clients/exported/refusal.h"
 
@@ -28,7 +28,7 @@ const c10::StorageImpl* storage_of(const at::Tensor& tensor) { return tensor.sto
 
 }  // namespace
 
-Network::Network(const Program& program, const ExampleShape& example, FrozenValues frozen)
+GraphNetwork::GraphNetwork(const Program& program, const ExampleShape& example, FrozenValues frozen)
     : input_(program.input), takes_tokens_(program.takes_tokens) {
     if (!takes(program, example))
         refuse("takes examples of another shape than the data's");  // callers report it earlier, in detail
@@ -51,11 +51,11 @@ Network::Network(const Program& program, const ExampleShape& example, FrozenValu
     hold(Role::Constant);
     for (const StoredTensor& tensor : program.tensors) order_.push_back(places.at(tensor.same_as));
     const Writables writables = writables_of(program);
-    training_ = std::make_unique<Plan>(program.graph, writables, Pass::Training);
-    evaluation_ = std::make_unique<Plan>(program.graph, writables, Pass::Evaluation);
+    training_ = std::make_unique<ExecutionPlan>(program.graph, writables, GraphMode::Training);
+    evaluation_ = std::make_unique<ExecutionPlan>(program.graph, writables, GraphMode::Evaluation);
 }
 
-at::Tensor Network::forward(const at::Tensor& examples, bool training) const {
+at::Tensor GraphNetwork::forward(const at::Tensor& examples, bool training) const {
     std::vector<std::int64_t> sizes{examples.size(0)};
     sizes.insert(sizes.end(), input_.begin(), input_.end());
     const at::Tensor values = examples.reshape(sizes), input = takes_tokens_ ? values.to(at::kLong) : values;
@@ -72,7 +72,7 @@ at::Tensor Network::forward(const at::Tensor& examples, bool training) const {
     return scores.scalar_type() == at::kFloat ? scores : scores.to(at::kFloat);
 }
 
-std::vector<at::Tensor*> Network::places(std::size_t first, std::size_t count) {
+std::vector<at::Tensor*> GraphNetwork::places(std::size_t first, std::size_t count) {
     std::vector<at::Tensor*> tensors;
     for (std::size_t i = first; i < first + count; ++i) tensors.push_back(&held_[i]);
     return tensors;

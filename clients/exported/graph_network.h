@@ -2,7 +2,7 @@
 #pragma once
 
 #include "clients/data/dataset.h"
-#include "clients/exported/plan.h"
+#include "clients/exported/execution_plan.h"
 #include "clients/exported/program.h"
 
 #include <ATen/core/Tensor.h>
@@ -11,14 +11,14 @@
 
 namespace fedhive::clients::exported {
 
-class Network {
+class GraphNetwork {
 public:
     enum class FrozenValues { Loaded, ToBeSet };
 
     /// Copies the file's values into its tensors, except frozen ones with ToBeSet, which the caller sets; `program` is not
     /// needed afterwards. Throws ConfigError if the graph does not match its operations' schemas, or does
     /// not take examples of shape `example`.
-    Network(const Program& program, const ExampleShape& example, FrozenValues frozen);
+    GraphNetwork(const Program& program, const ExampleShape& example, FrozenValues frozen);
 
     /// examples: [B, channels, height, width] f32, also for tokens; returns the graph's output as f32. Only tensors of role
     /// Moved change, and only in training. Dropout draws from LibTorch's host generator. Throws LibTorch's exceptions, and
@@ -39,7 +39,7 @@ private:
     std::vector<std::size_t> order_;  // index in held_ of each of the graph's inputs except the last
     std::vector<std::int64_t> input_;
     bool takes_tokens_ = false;
-    std::unique_ptr<Plan> training_, evaluation_;
+    std::unique_ptr<ExecutionPlan> training_, evaluation_;
 };
 
 }  // namespace fedhive::clients::exported

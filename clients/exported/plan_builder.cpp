@@ -1,6 +1,6 @@
 // Compiles a graph to steps: names become slots, arguments become what the operation's schema requires.
+#include "clients/exported/execution_plan.h"
 #include "clients/exported/operations.h"
-#include "clients/exported/plan.h"
 #include "clients/exported/refusal.h"
 
 #include <ATen/ops/scalar_tensor.h>
@@ -18,8 +18,8 @@ namespace {
 using c10::IValue;
 using c10::TypeKind;
 using Kind = Argument::Kind;
-using ArgumentSlot = Plan::ArgumentSlot;
-using Step = Plan::Step;
+using ArgumentSlot = ExecutionPlan::ArgumentSlot;
+using Step = ExecutionPlan::Step;
 
 bool is_write(const c10::Argument& argument) { return argument.alias_info() != nullptr && argument.alias_info()->isWrite(); }
 
@@ -70,7 +70,8 @@ at::ScalarType scalar_type_of(int dtype) {
 
 class PlanBuilder {
 public:
-    PlanBuilder(Plan& plan, const Writables& writables, Pass pass) : plan_(plan), writables_(writables), pass_(pass) {}
+    PlanBuilder(ExecutionPlan& plan, const Writables& writables, GraphMode pass)
+        : plan_(plan), writables_(writables), pass_(pass) {}
 
     void build(const Graph& graph) {
         for (const Argument& input : graph.inputs) {
@@ -147,14 +148,15 @@ private:
             refuse(fmt::format("is damaged: {} has wrong arguments", shown(node.target)), kExport);
     }
 
-    std::unique_ptr<Plan> inner_plan(const Graph& graph, const std::vector<std::string>& operands, const Node& node) const {
+    std::unique_ptr<ExecutionPlan> inner_plan(const Graph& graph, const std::vector<std::string>& operands,
+                                              const Node& node) const {
         if (operands.size() != graph.inputs.size())
             refuse(fmt::format("is damaged: {} passes a wrong number of values to its graph", shown(node.target)), kExport);
         Writables inner;
         for (std::size_t i = 0; i < operands.size(); ++i)
             if (const auto found = writables_.find(operands[i]); found != writables_.end())
                 inner[graph.inputs[i].text] = found->second;
-        return std::make_unique<Plan>(graph, inner, pass_);
+        return std::make_unique<ExecutionPlan>(graph, inner, pass_);
     }
 
     void push_value(Step& step, const std::string& name) {
@@ -196,7 +198,8 @@ private:
         if (leave_out(node, schema, given)) return false;
         step.check = kernel_check_of(rest);
         step.zeroed = name == "empty";
-        const std::vector<std::string> written = pass_ == Pass::Training ? written_arguments(node) : std::vector<std::string>{};
+        const std::vector<std::string> written =
+            pass_ == GraphMode::Training ? written_arguments(node) : std::vector<std::string>{};
         std::size_t used = 0;
         for (const c10::Argument& argument : schema.arguments()) {
             const auto found = given.find(argument.name());
@@ -210,7 +213,7 @@ private:
                 step.arguments.push_back(*argument.default_value());
             else
                 refuse(fmt::format("is damaged: {} has no argument {}", shown(node.target), argument.name()), kExport);
-            if (pass_ == Pass::Evaluation) switch_off(step, argument.name(), name, given);
+            if (pass_ == GraphMode::Evaluation) switch_off(step, argument.name(), name, given);
         }
         if (used != given.size()) refuse(fmt::format("gives {} an unknown argument", shown(node.target)), kExport);
         return true;
@@ -233,7 +236,7 @@ private:
                        "h = h.clone()");
             const bool in_place = by_schema && node.outputs.size() == 1;  // it returns the written argument
             if (in_place) writables_[node.outputs[0].text] = about->second;
-            if (!in_place || (about->second == Writable::Moved && pass_ == Pass::Training)) continue;
+            if (!in_place || (about->second == Writable::Moved && pass_ == GraphMode::Training)) continue;
             slots_[node.outputs[0].text] = slot(found->second->text);
             return true;
         }
@@ -383,13 +386,15 @@ private:
         }
     }
 
-    Plan& plan_;
+    ExecutionPlan& plan_;
     Writables writables_;
-    Pass pass_;
+    GraphMode pass_;
     std::unordered_map<std::string, int> slots_;
     int next_ = 0;
 };
 
-Plan::Plan(const Graph& graph, const Writables& writables, Pass pass) { PlanBuilder(*this, writables, pass).build(graph); }
+ExecutionPlan::ExecutionPlan(const Graph& graph, const Writables& writables, GraphMode pass) {
+    PlanBuilder(*this, writables, pass).build(graph);
+}
 
 }  // namespace fedhive::clients::exported

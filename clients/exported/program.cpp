@@ -281,10 +281,10 @@ Program read_program(std::span<const std::byte> bytes, bool frozen_norms) {
     }
 }
 
-Program read_program(const FileHandle& file) {
+Program read_program(const ModelFileHandle& file) {
     // Keeps the segment mapped while the archive reads from it.
     struct Mapped {
-        explicit Mapped(const FileHandle& handle)
+        explicit Mapped(const ModelFileHandle& handle)
             : view(handle.descriptor, handle.bytes, aggregation::SegmentAccess::ReadOnly) {}
         aggregation::SharedSegmentView view;
         std::shared_ptr<const Archive> archive;

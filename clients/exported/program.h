@@ -15,7 +15,7 @@
 #include "clients/data/dataset.h"
 #include "clients/exported/archive.h"
 #include "clients/exported/graph.h"
-#include "clients/exported/model_file.h"
+#include "clients/exported/shared_model_file.h"
 
 #include <cstdint>
 #include <limits>
@@ -84,7 +84,7 @@ struct Program {
 Program read_program(std::span<const std::byte> bytes, bool frozen_norms = false);
 
 /// The same for a segment that this process owns or has inherited; keeps it mapped.
-Program read_program(const FileHandle& file);
+Program read_program(const ModelFileHandle& file);
 
 /// Whether the program takes examples of that shape: with the same sizes, apart from sizes of 1, or flattened.
 bool takes(const Program& program, const ExampleShape& example);

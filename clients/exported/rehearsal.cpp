@@ -2,7 +2,7 @@
 
 #include "aggregation/base/error.h"
 #include "clients/exported/bounded_memory.h"
-#include "clients/exported/network.h"
+#include "clients/exported/graph_network.h"
 #include "clients/exported/refusal.h"
 
 #include <ATen/Parallel.h>
@@ -21,7 +21,7 @@ namespace {
 class Rehearsal {
 public:
     Rehearsal(const Program& program, const DataShape& data)
-        : program_(program), data_(data), network_(program, data.example, Network::FrozenValues::Loaded) {}
+        : program_(program), data_(data), network_(program, data.example, GraphNetwork::FrozenValues::Loaded) {}
 
     void train(std::int64_t batch) {
         const at::Tensor scores = scores_of(batch, true);
@@ -78,7 +78,7 @@ private:
 
     const Program& program_;
     DataShape data_;
-    Network network_;
+    GraphNetwork network_;
 };
 
 }  // namespace

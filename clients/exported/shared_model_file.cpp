@@ -1,4 +1,4 @@
-#include "clients/exported/model_file.h"
+#include "clients/exported/shared_model_file.h"
 
 #include "aggregation/base/error.h"
 #include "aggregation/base/input_file.h"
@@ -8,7 +8,7 @@
 
 namespace fedhive::clients::exported {
 
-ModelFile::ModelFile(const std::filesystem::path& path) {
+SharedModelFile::SharedModelFile(const std::filesystem::path& path) {
     InputFile file(path);
     const std::uint64_t available = aggregation::available_memory_bytes();
     if (file.size() > available / 4)  // each process unpacks it once more
@@ -23,8 +23,8 @@ ModelFile::ModelFile(const std::filesystem::path& path) {
     sha256_ = hash.hex_digest();
 }
 
-FileHandle ModelFile::handle() const {
-    return segment_ ? FileHandle{.descriptor = segment_->descriptor(), .bytes = segment_->size()} : FileHandle{};
+ModelFileHandle SharedModelFile::handle() const {
+    return segment_ ? ModelFileHandle{.descriptor = segment_->descriptor(), .bytes = segment_->size()} : ModelFileHandle{};
 }
 
 }  // namespace fedhive::clients::exported

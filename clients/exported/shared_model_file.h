@@ -14,7 +14,7 @@ class SharedSegment;
 namespace fedhive::clients::exported {
 
 /// The segment with the file's bytes; plain data, part of a worker's plan.
-struct FileHandle {
+struct ModelFileHandle {
     int descriptor = -1;  // inherited by workers
     std::uint64_t bytes = 0;
     bool frozen_norms = false;  // set by model.frozen_norms: norms are in eval() on purpose
@@ -22,17 +22,17 @@ struct FileHandle {
     bool given() const { return descriptor >= 0; }
 };
 
-class ModelFile {
+class SharedModelFile {
 public:
     /// No file.
-    ModelFile() = default;
+    SharedModelFile() = default;
 
     /// Memory   the file, in a segment that lives as long as the last copy of this object.
     /// Throws   ConfigError that begins with the path if the file is missing, unreadable, empty,
     ///          or larger than the available memory.
-    explicit ModelFile(const std::filesystem::path& path);
+    explicit SharedModelFile(const std::filesystem::path& path);
 
-    FileHandle handle() const;
+    ModelFileHandle handle() const;
 
     /// SHA-256 of the file's bytes in hex; empty without a file.
     const std::string& sha256() const { return sha256_; }

@@ -6,7 +6,7 @@
 #include "aggregation/memory/layout.h"
 #include "aggregation/memory/param_span.h"
 #include "clients/data/dataset.h"
-#include "clients/exported/model_file.h"
+#include "clients/exported/shared_model_file.h"
 #include "clients/models/layer_list.h"
 #include "clients/protocol/fixed_text.h"
 #include "clients/protocol/name_patterns.h"
@@ -24,7 +24,7 @@ struct ModelSpec {
     ExampleShape input;
     std::int64_t num_classes = 0;
     LayerList layers;
-    exported::FileHandle exported;  // instead of layers: a graph of torch.export; a ModelFile must keep the bytes
+    exported::ModelFileHandle exported;  // instead of layers: a graph of torch.export; a SharedModelFile must keep the bytes
     TargetShape target{};
     NamePatterns frozen{};   // parameters that are not trained
     NamePatterns local{};    // parameters and buffers that each client has its own of

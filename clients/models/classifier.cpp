@@ -1,6 +1,6 @@
 #include "clients/models/classifier.h"
 
-#include "clients/exported/network.h"
+#include "clients/exported/graph_network.h"
 #include "clients/models/relu_max_pool.h"
 
 #include <ATen/ops/empty.h>
@@ -82,7 +82,8 @@ std::vector<at::Tensor*> in_order_of(const aggregation::Layout& layout, const st
 
 Classifier::Classifier(const ModelSpec& spec) : frozen_layout_(frozen_layout(spec)) {
     if (spec.is_graph()) {
-        graph_ = std::make_unique<exported::Network>(program_of(spec), spec.input, exported::Network::FrozenValues::ToBeSet);
+        graph_ = std::make_unique<exported::GraphNetwork>(program_of(spec), spec.input,
+                                                          exported::GraphNetwork::FrozenValues::ToBeSet);
         tensors_ = graph_->tensors();
         frozen_ = graph_->frozen();
         return;

@@ -11,7 +11,7 @@
 namespace fedhive::clients {
 
 namespace exported {
-class Network;
+class GraphNetwork;
 }
 
 /// A tensor's role in training; only Trained ones have a gradient.
@@ -31,7 +31,7 @@ struct Operation {
 class Classifier {
 public:
     /// Tensors of a list of layers are uninitialised until initialise(); those of a graph hold the file's values. view_frozen()
-    /// sets the frozen ones. Throws as plan_model() or exported::Network.
+    /// sets the frozen ones. Throws as plan_model() or exported::GraphNetwork.
     explicit Classifier(const ModelSpec& spec);
     Classifier(const Classifier&) = delete;
     Classifier& operator=(const Classifier&) = delete;
@@ -77,7 +77,7 @@ private:
     std::vector<at::Tensor*> tensors_;
     std::vector<at::Tensor*> frozen_, frozen_beside_trained_;
     aggregation::Layout frozen_layout_;
-    std::unique_ptr<exported::Network> graph_;  // instead of operations_
+    std::unique_ptr<exported::GraphNetwork> graph_;  // instead of operations_
     bool training_ = true;
 };
 

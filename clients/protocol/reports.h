@@ -1,7 +1,7 @@
 // Reports: scalars of a client's visit that come up with its result, each with a name. A run declares its list once; values are in
 // ClientResult::reports in the list's order, and each is a column of clients.csv. Plain data: workers read the list in their plan.
 //
-// A new report: its ReportSpec joins the run's list (sim/plan/reports.h), and the worker writes its value at index_of() the name.
+// A new report: its ReportSpec joins the run's list (sim/plan/run_reports.h), and the worker writes its value at index_of() the name.
 #pragma once
 
 #include "aggregation/base/error.h"

@@ -118,17 +118,17 @@ private:
         std::int64_t silent_since_ns = 0;  // time of the oldest publication that it has not read
     };
     /// The state words of all cells, read once.
-    struct Board {
+    struct CellStates {
         std::vector<std::optional<std::size_t>> held;  // per worker: the cell it has claimed
         std::vector<std::size_t> failed;
         std::optional<double> ready_s;  // the shortest deadline of the Ready tasks; empty if none is Ready
     };
     /// A Ready task's place in the order of claiming: by `due`, then by put(), so that later
     /// tasks of equal `due` cannot starve it.
-    struct Turn {
+    struct ClaimOrder {
         double due = 0.0;
         std::uint64_t put = 0;
-        bool operator<(const Turn& other) const { return due < other.due || (due == other.due && put < other.put); }
+        bool operator<(const ClaimOrder& other) const { return due < other.due || (due == other.due && put < other.put); }
     };
     using Settled = bool (*)(TaskPhase phase);
 
@@ -157,12 +157,12 @@ private:
     std::uint32_t ticket_ = 0;
     std::size_t num_cells_ = 0;       // cells that were ever used
     std::vector<std::size_t> queue_;  // cells that were Ready at the last ring, or were put since
-    std::vector<Turn> turns_;         // by cell
+    std::vector<ClaimOrder> turns_;   // by cell
     std::uint64_t puts_ = 0;
     std::int64_t published_ns_ = 0;
     std::uint32_t last_round_ = 0;  // latest round of a task that was put
     std::vector<Expectation> expected_;
-    Board board_;  // as of the last look()
+    CellStates board_;  // as of the last look()
 };
 
 }  // namespace fedhive::clients

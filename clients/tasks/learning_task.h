@@ -17,7 +17,7 @@ struct Metric {
     std::string name;     // "accuracy"; test_accuracy in tables and keys
     std::string title;    // on screens, at most 10 characters
     std::string meaning;  // in a sentence: "mean squared error"
-    Range range;          // of values that a run may be asked to reach
+    KeyRange range;       // of values that a run may be asked to reach
     bool higher_is_better = true;
     /// If above 0, the metric exists only for data with more classes than this. Its column comes after all
     /// others, and is empty for other data.

@@ -59,7 +59,7 @@ public:
     void set_by_class(std::string_view name, std::span<const float> values) { rows_.set_by_class(name, values); }
 
     /// Σ loss over the rows that count (RowLoss::run); batch.others: by the index of others().
-    double run(const aggregation::formulas::RowBatch& batch) { return rows_.run(batch); }
+    double run(const aggregation::formulas::RowLossBatch& batch) { return rows_.run(batch); }
 
 private:
     OutputLoss(aggregation::formulas::Formulas formulas, aggregation::formulas::RowSizes sizes,

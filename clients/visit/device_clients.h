@@ -33,16 +33,16 @@ private:
     const DeviceNetwork& network_;
     ExamplesView train_;
     aggregation::SgdOptions optimizer_;
-    direct::device::Placement placement_;
+    direct::device::SharedPlacement placement_;
     std::size_t stride_, rows_ = 0;
     aggregation::ParamBuffer local_, gradient_,
         velocity_;  // [rows][stride]; the latter two are empty if kept in shared memory
     // A launch's arguments, on the host and on the device.
     std::vector<std::uint32_t> order_, looks_;
-    std::vector<direct::device::Step> steps_;
+    std::vector<direct::device::BlockStep> steps_;
     std::vector<direct::device::kernels::Client> clients_;
     direct::device::DeviceArray<std::uint32_t> device_order_, device_looks_;
-    direct::device::DeviceArray<direct::device::Step> device_steps_;
+    direct::device::DeviceArray<direct::device::BlockStep> device_steps_;
     direct::device::DeviceArray<direct::device::kernels::Client> device_clients_;
 };
 

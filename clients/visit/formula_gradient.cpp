@@ -11,17 +11,17 @@ namespace fedhive::clients {
 using aggregation::ConstParamSpan;
 using aggregation::ParamBuffer;
 using aggregation::ParamSpan;
+using aggregation::formulas::ElementRange;
 using aggregation::formulas::Executor;
 using aggregation::formulas::MethodFormulas;
 using aggregation::formulas::Place;
-using aggregation::formulas::Range;
 
 namespace {
 
 /// The elements of `ranges` in [first, first + width), counted from `first`.
-std::vector<Range> inside(const std::vector<Range>& ranges, std::size_t first, std::size_t width) {
-    std::vector<Range> found;
-    for (const Range& range : ranges) {
+std::vector<ElementRange> inside(const std::vector<ElementRange>& ranges, std::size_t first, std::size_t width) {
+    std::vector<ElementRange> found;
+    for (const ElementRange& range : ranges) {
         const std::size_t begin = std::max(range.first, first), end = std::min(range.first + range.width, first + width);
         if (begin < end) found.push_back({begin - first, end - begin});
     }
@@ -42,7 +42,7 @@ void WholeVectors::use(std::size_t first, std::size_t width) const {
     for (const Whole& whole : list_) executor_.set_at(whole.place, whole.values.part(first, width));
 }
 
-SecondGradient::SecondGradient(const MethodFormulas& method, std::vector<Range> ranges)
+SecondGradient::SecondGradient(const MethodFormulas& method, std::vector<ElementRange> ranges)
     : executor_(executor_of(method, Place::Second)),
       vectors_(executor_),
       ranges_(std::move(ranges)),
@@ -71,7 +71,8 @@ ConstParamSpan SecondGradient::take(TrainingStep& step, const RowBatch& batch) {
     return first_;
 }
 
-FormulaOfSteps::FormulaOfSteps(const MethodFormulas& method, Place place, VisitVectors& vectors, std::vector<Range> ranges)
+FormulaOfSteps::FormulaOfSteps(const MethodFormulas& method, Place place, VisitVectors& vectors,
+                               std::vector<ElementRange> ranges)
     : executor_(executor_of(method, place)), whole_(executor_), ranges_(std::move(ranges)), visit_(vectors) {}
 
 void FormulaOfSteps::begin_visit() {
@@ -90,7 +91,7 @@ void FormulaOfSteps::use(std::size_t first, std::size_t width) {
     for (const VisitVectors::Stepped& memory : stepped_) executor_.write_to(memory.name, memory.value.part(first, width));
 }
 
-FormulaGradient::FormulaGradient(const MethodFormulas& method, VisitVectors& vectors, std::vector<Range> ranges)
+FormulaGradient::FormulaGradient(const MethodFormulas& method, VisitVectors& vectors, std::vector<ElementRange> ranges)
     : FormulaOfSteps(method, Place::Gradient, vectors, std::move(ranges)),
       gradient_(executor_.place_of(method.has(Place::Second) ? "g_2" : "g")),
       parameters_(executor_.place_of("w")),
@@ -108,7 +109,7 @@ void FormulaGradient::begin_visit() {
     FormulaOfSteps::begin_visit();
 }
 
-std::span<const Range> FormulaGradient::ranges_in(std::size_t index, const GradientPiece& piece) {
+std::span<const ElementRange> FormulaGradient::ranges_in(std::size_t index, const GradientPiece& piece) {
     const std::size_t width = piece.gradients.width;
     if (index == pieces_.size()) pieces_.emplace_back();
     PieceRanges& known = pieces_[index];
@@ -127,7 +128,7 @@ void FormulaGradient::change(TrainingStep& step, std::span<const RowBatch> batch
     step.for_each_piece([&](const GradientPiece& piece) {
         const std::size_t width = piece.gradients.width;
         use(piece.first, width);
-        const std::span<const Range> ranges = ranges_in(pieces++, piece);
+        const std::span<const ElementRange> ranges = ranges_in(pieces++, piece);
         for (std::size_t row = 0; row < piece.gradients.rows; ++row) {
             executor_.set_at(gradient_, piece.gradients.row(row));
             executor_.set_at(parameters_, piece.parameters.row(row));
@@ -137,7 +138,7 @@ void FormulaGradient::change(TrainingStep& step, std::span<const RowBatch> batch
     });
 }
 
-FormulaAfter::FormulaAfter(const MethodFormulas& method, VisitVectors& vectors, std::vector<Range> ranges)
+FormulaAfter::FormulaAfter(const MethodFormulas& method, VisitVectors& vectors, std::vector<ElementRange> ranges)
     : FormulaOfSteps(method, Place::After, vectors, std::move(ranges)) {}
 
 void FormulaAfter::applied(TrainingStep& step) {

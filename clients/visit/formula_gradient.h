@@ -36,7 +36,8 @@ private:
 /// Memory   the first gradient, [trainable], and the model, [P].
 class SecondGradient {
 public:
-    SecondGradient(const aggregation::formulas::MethodFormulas& method, std::vector<aggregation::formulas::Range> ranges);
+    SecondGradient(const aggregation::formulas::MethodFormulas& method,
+                   std::vector<aggregation::formulas::ElementRange> ranges);
     SecondGradient(const SecondGradient&) = delete;
     SecondGradient& operator=(const SecondGradient&) = delete;
 
@@ -49,7 +50,7 @@ public:
 private:
     aggregation::formulas::Executor executor_;
     WholeVectors vectors_;
-    std::vector<aggregation::formulas::Range> ranges_;
+    std::vector<aggregation::formulas::ElementRange> ranges_;
     bool on_next_;
     aggregation::ParamBuffer first_{}, model_{};
 };
@@ -66,14 +67,14 @@ public:
 protected:
     /// vectors: of the visit; must outlive the rule. ranges: of the parameters.
     FormulaOfSteps(const aggregation::formulas::MethodFormulas& method, aggregation::formulas::Place place,
-                   VisitVectors& vectors, std::vector<aggregation::formulas::Range> ranges);
+                   VisitVectors& vectors, std::vector<aggregation::formulas::ElementRange> ranges);
     virtual void set_vector(std::string_view name, aggregation::ConstParamSpan values) { whole_.set(name, values); }
     /// Elements [first, first + width) of the vectors are read, and of memories that steps change written.
     void use(std::size_t first, std::size_t width);
 
     aggregation::formulas::Executor executor_;
     WholeVectors whole_;
-    std::vector<aggregation::formulas::Range> ranges_;
+    std::vector<aggregation::formulas::ElementRange> ranges_;
     VisitVectors& visit_;
     std::uint64_t steps_ = 0;  // before this one
 
@@ -85,7 +86,7 @@ private:
 class FormulaAfter final : public FormulaOfSteps {
 public:
     FormulaAfter(const aggregation::formulas::MethodFormulas& method, VisitVectors& vectors,
-                 std::vector<aggregation::formulas::Range> ranges);
+                 std::vector<aggregation::formulas::ElementRange> ranges);
 
     void change(TrainingStep&, std::span<const RowBatch>) override {}
     void applied(TrainingStep& step) override;
@@ -96,7 +97,7 @@ public:
 class FormulaGradient final : public FormulaOfSteps {
 public:
     FormulaGradient(const aggregation::formulas::MethodFormulas& method, VisitVectors& vectors,
-                    std::vector<aggregation::formulas::Range> ranges);
+                    std::vector<aggregation::formulas::ElementRange> ranges);
 
     void begin_visit() override;
     void change(TrainingStep& step, std::span<const RowBatch> batches) override;
@@ -105,9 +106,9 @@ private:
     /// The parameters' elements in a piece, counted from its first.
     struct PieceRanges {
         std::size_t first = 0, width = 0;
-        std::vector<aggregation::formulas::Range> ranges;
+        std::vector<aggregation::formulas::ElementRange> ranges;
     };
-    std::span<const aggregation::formulas::Range> ranges_in(std::size_t index, const GradientPiece& piece);
+    std::span<const aggregation::formulas::ElementRange> ranges_in(std::size_t index, const GradientPiece& piece);
     void set_vector(std::string_view name, aggregation::ConstParamSpan values) override;
 
     std::size_t gradient_, parameters_;  // places in the executor

@@ -87,7 +87,7 @@ private:
     aggregation::formulas::MethodFormulas method_;
     aggregation::MemorySpace space_;
     std::size_t trainable_;
-    std::vector<aggregation::formulas::Range> ranges_, shared_ranges_;  // of all parameters; of those that are sent
+    std::vector<aggregation::formulas::ElementRange> ranges_, shared_ranges_;  // of all parameters; of those that are sent
     VisitVectors vectors_;
     VisitTables tables_;
     bool keeps_stepped_ = false;               // a memory that steps change and `end` does not set outlives the visit
@@ -131,7 +131,7 @@ private:
         std::vector<std::int64_t> labels{};
         std::vector<float> scores{}, losses{};
     };
-    std::vector<aggregation::formulas::Range> ranges_, shared_ranges_;  // as FormulaVisit's
+    std::vector<aggregation::formulas::ElementRange> ranges_, shared_ranges_;  // as FormulaVisit's
     VisitVectors vectors_;
     std::optional<aggregation::formulas::Executor> judge_{};
     std::optional<Answer> answer_{};

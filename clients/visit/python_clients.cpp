@@ -89,7 +89,7 @@ PythonClients::PythonClients(PythonVisits visits)
 
 void PythonClients::start() {
     const std::string threads = std::to_string(visits_.threads);
-    const exported::FileHandle& network = visits_.model.exported;
+    const exported::ModelFileHandle& network = visits_.model.exported;
     std::vector<int> inherited{segment_->descriptor()};
     if (visits_.model.is_graph()) inherited.push_back(network.descriptor);
     process_.emplace(PythonOptions{

@@ -14,11 +14,11 @@ using aggregation::MemoryOwner;
 using aggregation::MemorySpace;
 using aggregation::ParamBuffer;
 using aggregation::ParamSpan;
+using aggregation::formulas::ElementRange;
 using aggregation::formulas::Executor;
 using aggregation::formulas::MethodFormulas;
 using aggregation::formulas::MethodMemory;
 using aggregation::formulas::Place;
-using aggregation::formulas::Range;
 
 namespace {
 
@@ -48,10 +48,10 @@ Executor executor_of(const MethodFormulas& method, Place place) {
     return executor;
 }
 
-void zero_outside(ParamSpan values, const std::vector<Range>& ranges) {
+void zero_outside(ParamSpan values, const std::vector<ElementRange>& ranges) {
     if (values.space != MemorySpace::Host) return aggregation::set_zero(values);
     std::size_t end = 0;
-    for (const Range& range : ranges) {
+    for (const ElementRange& range : ranges) {
         std::fill(values.data + end, values.data + range.first, 0.0F);
         end = range.first + range.width;
     }
@@ -134,12 +134,12 @@ ConstParamSpan VisitVectors::values_of(std::string_view name) const {
     return found;
 }
 
-ConstParamSpan VisitVectors::model_at(std::string_view name, const std::vector<Range>& shared, ParamBuffer& room) const {
+ConstParamSpan VisitVectors::model_at(std::string_view name, const std::vector<ElementRange>& shared, ParamBuffer& room) const {
     if (name == "w_t") return sent_;
     if (room.span().size == 0) room = ParamBuffer(sent_.size, space_);
     aggregation::copy(room, sent_);
     const ConstParamSpan values = values_of(name);
-    for (const Range& range : shared)
+    for (const ElementRange& range : shared)
         aggregation::copy(room.span().part(range.first, range.width), values.part(range.first, range.width));
     return room;
 }

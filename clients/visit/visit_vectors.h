@@ -36,7 +36,7 @@ aggregation::formulas::Executor executor_of(const aggregation::formulas::MethodF
                                             aggregation::formulas::Place place);
 
 /// values <- 0 where no range is. On a device: everywhere.
-void zero_outside(aggregation::ParamSpan values, const std::vector<aggregation::formulas::Range>& ranges);
+void zero_outside(aggregation::ParamSpan values, const std::vector<aggregation::formulas::ElementRange>& ranges);
 
 class VisitVectors {
 public:
@@ -77,7 +77,7 @@ public:
     aggregation::ConstParamSpan values_of(std::string_view name) const;
     /// The model, [P], at one of them: what the client keeps for itself, and buffers, are those of the model that it was sent. shared: the
     /// elements that travel. room: for the result, empty at first.
-    aggregation::ConstParamSpan model_at(std::string_view name, const std::vector<aggregation::formulas::Range>& shared,
+    aggregation::ConstParamSpan model_at(std::string_view name, const std::vector<aggregation::formulas::ElementRange>& shared,
                                          aggregation::ParamBuffer& room) const;
 
     const VisitFacts& facts() const { return facts_; }

@@ -18,7 +18,7 @@
 namespace fedhive::clients {
 
 /// Members of a slot that are trained at once, one in each row.
-struct Rows {
+struct RowMembers {
     std::vector<RowClient> clients;
     std::vector<std::uint64_t> places;  // index of each row's client among the task's members
     std::vector<InjectedFault> faults;
@@ -75,7 +75,7 @@ private:
     StepClients by_steps_;
     std::unique_ptr<PythonClients> python_;  // of strategy.visit
     WholeClients& clients_;                  // python_, the trainer's own, or by_steps_
-    Rows rows_;
+    RowMembers rows_;
     aggregation::SlotSum slot_sum_;
     aggregation::PinnedArray<ClientFigures> figures_;  // of the members of the slot
 };

@@ -193,7 +193,7 @@ void add_method(CLI::App& app, Arguments& given) {
 }
 
 /// A number in that range.
-CLI::Validator within_range(const Range& range) {
+CLI::Validator within_range(const KeyRange& range) {
     return {[range](const std::string& text) {
                 double number = 0.0;
                 const bool valid = CLI::detail::lexical_cast(text, number) && range.contains(number);

@@ -206,7 +206,7 @@ Results evaluated(const MethodFormulas& method, Place place, const Drawn& values
         products = inner_products_of(rows, 0);
         executor.set_products(&products);
     }
-    executor.run(std::vector<aggregation::formulas::Range>{{0, kElements}});
+    executor.run(std::vector<aggregation::formulas::ElementRange>{{0, kElements}});
     by_class.run();
     Results results;
     for (const auto& [name, vector] : by_class.results()) results[name].assign(vector.begin(), vector.end());

@@ -13,7 +13,7 @@
 #include "sim/config/load_config.h"
 #include "sim/fleet/fleet.h"
 #include "sim/modes/mode_spec.h"
-#include "sim/plan/reports.h"
+#include "sim/plan/run_reports.h"
 #include "sim/record/run_record.h"
 #include "sim/run/resume.h"
 #include "sim/run/round_loop.h"

@@ -121,7 +121,7 @@ std::string table(const std::vector<Row>& rows) {
 
 std::string model_table(const LoadedConfig& loaded) {
     const clients::DataShape data = data_shape(loaded);
-    const clients::exported::ModelFile file = open_model_file(loaded);
+    const clients::exported::SharedModelFile file = open_model_file(loaded);
     const clients::ModelSpec model = model_spec(loaded, data, file);
     if (model.is_graph()) return graph_text(model, kept_as_graph(loaded.run, model));
     const std::vector<clients::PlannedLayer> plan = clients::plan_model(model);

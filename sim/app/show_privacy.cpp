@@ -2,7 +2,7 @@
 
 #include "sim/config/load_config.h"
 #include "sim/config/privacy.h"
-#include "sim/config/tree_noise.h"
+#include "sim/config/tree_noise_rules.h"
 
 #include <fmt/format.h>
 

@@ -54,7 +54,7 @@ using Target = std::variant<std::string*, std::filesystem::path*, bool*, std::in
 struct Field {
     std::string name;
     Target target;
-    Range range{};
+    KeyRange range{};
     std::vector<std::string> choices{};  // of a word that is no enum; empty: any
     std::vector<std::string> also{};     // other words that are read in place of a choice
     std::optional<Condition> when{};     // empty: always

@@ -4,7 +4,7 @@
 #include "aggregation/math/client_optimizer.h"
 #include "clients/data/partition.h"
 #include "clients/uploads/upload.h"
-#include "sim/config/tree_noise.h"
+#include "sim/config/tree_noise_rules.h"
 #include "sim/modes/mode_spec.h"
 
 #include <fmt/format.h>
@@ -34,16 +34,16 @@ bool can_have_root(const RunConfig& run, const aggregation::AggregatorSpec& rule
 
 }  // namespace
 
-std::string leave_former_keys(Node& root) {
-    const auto strategy = std::ranges::find(root.children, "strategy", &Node::key);
+std::string leave_former_keys(YamlNode& root) {
+    const auto strategy = std::ranges::find(root.children, "strategy", &YamlNode::key);
     if (strategy == root.children.end()) return "";
-    const Node* name = strategy->find("name");
+    const YamlNode* name = strategy->find("name");
     if (name == nullptr || !name->grafted || name->dropped()) return "";
     const std::string former = name->before.empty() ? StrategyConfig{}.name : name->before;
     if (former == name->text) return "";
     std::vector<std::string> left;
     std::string where;
-    for (const Node& child : strategy->children) {
+    for (const YamlNode& child : strategy->children) {
         if (child.grafted) continue;
         left.push_back(fmt::format("strategy.{}", child.key));
         if (where.empty()) where = child.where();
@@ -52,7 +52,7 @@ std::string leave_former_keys(Node& root) {
     std::string line =
         fmt::format("{} of {} went with '{}' and {} not apply to '{}'; to have {}, use --set", fmt::join(left, ", "), where,
                     former, left.size() == 1 ? "does" : "do", name->text, left.size() == 1 ? "it" : "them");
-    std::erase_if(strategy->children, [](const Node& child) { return !child.grafted; });
+    std::erase_if(strategy->children, [](const YamlNode& child) { return !child.grafted; });
     return line;
 }
 

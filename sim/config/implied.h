@@ -13,7 +13,7 @@ namespace fedhive::sim {
 
 /// Where --set or a sweep names another strategy than the file, removes the other keys of the file's section `strategy`, which were
 /// that strategy's; keys that --set or the sweep gives stay. Returns a line that names them, or "".
-std::string leave_former_keys(Node& root);
+std::string leave_former_keys(YamlNode& root);
 
 /// Sets keys that the strategy needs and the config does not give (`gives(section, key)` is false); returns a line for each. All other keys
 /// of `run` must be set.

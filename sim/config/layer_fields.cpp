@@ -22,8 +22,8 @@ class LayerReader {
 public:
     LayerReader(LayerList& layers, const LayerReading& reading) : layers_(layers), reading_(reading) {}
 
-    void read_list(const Node& list, const std::string& path) {
-        if (list.kind != Node::Kind::List)
+    void read_list(const YamlNode& list, const std::string& path) {
+        if (list.kind != YamlNode::Kind::List)
             return reading_.report(
                 list, path, fmt::format("expected a list of layers, found {}; for example: [flatten, linear]", found(list)));
         if (list.children.empty()) return reading_.report(list, path, "is empty; for example: [flatten, linear]");
@@ -31,10 +31,10 @@ public:
     }
 
 private:
-    void read_layer(const Node& node, const std::string& path) {
+    void read_layer(const YamlNode& node, const std::string& path) {
         const bool word = is_word(node);
         if (is_residual_with_shortcut(node)) return read_with_shortcut(node, path);
-        if (!word && (node.kind != Node::Kind::Map || node.children.size() != 1))
+        if (!word && (node.kind != YamlNode::Kind::Map || node.children.size() != 1))
             return reading_.report(
                 node, path,
                 fmt::format(
@@ -52,7 +52,7 @@ private:
                                    fmt::format("there is no layer '{}'; known: {}{}", name, fmt::join(names_of(catalog), ", "),
                                                near.empty() ? "" : fmt::format("; did you mean '{}'?", near)));
         }
-        const Node* arguments = word ? nullptr : &node.children.front();
+        const YamlNode* arguments = word ? nullptr : &node.children.front();
         guarded(node, path, [&] {
             if (kind->holds_layers)
                 read_residual(node, arguments, path + "." + name);
@@ -63,7 +63,7 @@ private:
 
     /// Runs `read`; reports only once that the list is full.
     template <typename Read>
-    void guarded(const Node& node, const std::string& path, const Read& read) {
+    void guarded(const YamlNode& node, const std::string& path, const Read& read) {
         try {
             read();
         } catch (const ConfigError& full) {
@@ -73,15 +73,17 @@ private:
     }
 
     /// {residual: […], shortcut: […]}, in either order.
-    static bool is_residual_with_shortcut(const Node& node) {
+    static bool is_residual_with_shortcut(const YamlNode& node) {
         const auto has = [&](const char* key) {
-            return std::ranges::find(node.children, key, &Node::key) != node.children.end();
+            return std::ranges::find(node.children, key, &YamlNode::key) != node.children.end();
         };
-        return node.kind == Node::Kind::Map && node.children.size() == 2 && has("residual") && has("shortcut");
+        return node.kind == YamlNode::Kind::Map && node.children.size() == 2 && has("residual") && has("shortcut");
     }
 
-    void read_with_shortcut(const Node& node, const std::string& path) {
-        const auto list = [&](const char* key) -> const Node& { return *std::ranges::find(node.children, key, &Node::key); };
+    void read_with_shortcut(const YamlNode& node, const std::string& path) {
+        const auto list = [&](const char* key) -> const YamlNode& {
+            return *std::ranges::find(node.children, key, &YamlNode::key);
+        };
         guarded(node, path, [&] {
             layers_.add("residual");
             read_list(list("residual"), path + ".residual");
@@ -91,21 +93,22 @@ private:
         });
     }
 
-    void read_residual(const Node& node, const Node* inner, const std::string& path) {
+    void read_residual(const YamlNode& node, const YamlNode* inner, const std::string& path) {
         if (inner == nullptr) return reading_.report(node, path, "expected its layers; for example: {residual: [relu, …]}");
         layers_.add("residual");
         read_list(*inner, path);
         layers_.end();
     }
 
-    std::vector<float> read_arguments(const LayerSpec& kind, const Node& node, const Node* given, const std::string& path) {
-        Node map;
-        map.kind = Node::Kind::Map;
+    std::vector<float> read_arguments(const LayerSpec& kind, const YamlNode& node, const YamlNode* given,
+                                      const std::string& path) {
+        YamlNode map;
+        map.kind = YamlNode::Kind::Map;
         map.origin = node.origin;
         map.line = node.line;
         map.grafted = node.grafted;
-        const bool no_keys = given != nullptr && given->kind != Node::Kind::Map;
-        if (no_keys && (kind.keys.empty() || given->kind == Node::Kind::List)) {
+        const bool no_keys = given != nullptr && given->kind != YamlNode::Kind::Map;
+        if (no_keys && (kind.keys.empty() || given->kind == YamlNode::Kind::List)) {
             reading_.report(*given, path,
                             kind.keys.empty()
                                 ? fmt::format("takes no arguments, found {}; write {}", found(*given), kind.name)
@@ -165,7 +168,7 @@ std::string text_of_entry(const clients::ListedLayer& layer, const LayerSpec& ki
 
 }  // namespace
 
-void read_layers(const Node& list, const std::string& path, LayerList& layers, const LayerReading& reading) {
+void read_layers(const YamlNode& list, const std::string& path, LayerList& layers, const LayerReading& reading) {
     layers.clear();
     LayerReader(layers, reading).read_list(list, path);
 }

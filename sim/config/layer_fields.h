@@ -11,13 +11,13 @@ namespace fedhive::sim {
 /// The parts of the config's reader that reading layers needs.
 struct LayerReading {
     /// Reports a mistake at a node.
-    std::function<void(const Node& node, const std::string& path, const std::string& problem)> report;
+    std::function<void(const YamlNode& node, const std::string& path, const std::string& problem)> report;
     /// Reads the map `node`, whose keys `show` describes.
-    std::function<void(const Node& node, const std::string& path, const std::function<void(Visitor&)>& show)> section;
+    std::function<void(const YamlNode& node, const std::string& path, const std::function<void(Visitor&)>& show)> section;
 };
 
 /// Reads the list into `layers`; reports mistakes.
-void read_layers(const Node& list, const std::string& path, clients::LayerList& layers, const LayerReading& reading);
+void read_layers(const YamlNode& list, const std::string& path, clients::LayerList& layers, const LayerReading& reading);
 
 /// The layers as YAML on one line, with every argument.
 std::string text_of(const clients::LayerList& layers);

@@ -18,17 +18,17 @@ namespace {
 
 class TreeSource : public ConfigSource {
 public:
-    explicit TreeSource(Node root) : root_(std::move(root)) {}
+    explicit TreeSource(YamlNode root) : root_(std::move(root)) {}
 
     ConfigError error(const std::string& key_path, const std::string& problem) const override {
         // A method file that strategy.name has found is no key of the user's.
         const bool by_name = key_path == "strategy.file" && !gives("strategy", "file") && gives("strategy", "name");
         const std::string path = by_name ? "strategy.name" : key_path;
-        const Node* node = &root_;
+        const YamlNode* node = &root_;
         std::string rest = path;
         while (!rest.empty()) {
             const std::size_t end = rest.find_first_of(".[", 1);
-            const Node* child = rest[0] == '[' ? item_of(*node, rest) : node->find(rest.substr(0, end));
+            const YamlNode* child = rest[0] == '[' ? item_of(*node, rest) : node->find(rest.substr(0, end));
             if (child == nullptr || child->dropped()) break;
             node = child;
             rest = end == std::string::npos ? "" : rest.substr(rest[end] == '.' ? end + 1 : end);
@@ -39,19 +39,19 @@ public:
     }
 
     /// The item of "[3]…", the fourth of a list; null if it does not exist.
-    static const Node* item_of(const Node& list, const std::string& path) {
+    static const YamlNode* item_of(const YamlNode& list, const std::string& path) {
         const auto index = static_cast<std::size_t>(std::stoul(path.substr(1)));
-        return list.kind == Node::Kind::List && index < list.children.size() ? &list.children[index] : nullptr;
+        return list.kind == YamlNode::Kind::List && index < list.children.size() ? &list.children[index] : nullptr;
     }
 
     bool gives(const std::string& section, const std::string& key) const {
-        const Node* parent = section.empty() ? &root_ : root_.find(section);
-        const Node* node = parent != nullptr ? parent->find(key) : nullptr;
+        const YamlNode* parent = section.empty() ? &root_ : root_.find(section);
+        const YamlNode* node = parent != nullptr ? parent->find(key) : nullptr;
         return node != nullptr && !node->dropped();
     }
 
 private:
-    Node root_;
+    YamlNode root_;
 };
 
 /// Fills in defaults that depend on other keys.
@@ -70,16 +70,16 @@ void complete(RunConfig& run, const StrategySpec& strategy, const TreeSource& so
 }
 
 /// The file `kept` in place of strategy.`key`, which it is a copy of; `even_if_there`: also where that still is.
-void use_kept(Node& root, const char* key, const std::filesystem::path& kept, bool even_if_there) {
-    const Node* strategy = root.find("strategy");
-    const Node* file = strategy != nullptr ? strategy->find(key) : nullptr;
+void use_kept(YamlNode& root, const char* key, const std::filesystem::path& kept, bool even_if_there) {
+    const YamlNode* strategy = root.find("strategy");
+    const YamlNode* file = strategy != nullptr ? strategy->find(key) : nullptr;
     if (file == nullptr || !std::filesystem::path(file->text).is_absolute() || !std::filesystem::exists(kept)) return;
     if (even_if_there || !std::filesystem::exists(file->text))
         apply_override(root, fmt::format("strategy.{}={}", key, std::filesystem::absolute(kept).string()));
 }
 
 /// The method, the rule and the visit that a run's folder keeps.
-void use_kept_files(Node& root, const std::filesystem::path& folder, bool even_if_there) {
+void use_kept_files(YamlNode& root, const std::filesystem::path& folder, bool even_if_there) {
     use_kept(root, "file", kept_method(folder), even_if_there);
     use_kept(root, "rule", folder / kRuleSource, even_if_there);
     use_kept(root, "visit", folder / kVisitSource, even_if_there);
@@ -88,8 +88,8 @@ void use_kept_files(Node& root, const std::filesystem::path& folder, bool even_i
 }  // namespace
 
 LoadedConfig load_config(const std::filesystem::path& file, const std::vector<std::string>& overrides) {
-    Node root = read_tree(file);
-    if (const Node* base = root.find("base"))
+    YamlNode root = read_tree(file);
+    if (const YamlNode* base = root.find("base"))
         throw ConfigError(
             fmt::format("{}: base: belongs to a sweep, not to one run; call: fedhive sweep {}", base->where(), file.string()));
     if (file.filename() == "config.yaml") use_kept_files(root, file.parent_path(), false);
@@ -99,8 +99,8 @@ LoadedConfig load_config(const std::filesystem::path& file, const std::vector<st
 
 std::string top_level_value(const std::string& yaml, const std::string& key) {
     try {
-        const Node root = parse_tree(yaml, "");
-        const Node* node = root.find(key);
+        const YamlNode root = parse_tree(yaml, "");
+        const YamlNode* node = root.find(key);
         return node != nullptr ? node->text : "";
     } catch (const ConfigError&) {
         return "";
@@ -108,12 +108,12 @@ std::string top_level_value(const std::string& yaml, const std::string& key) {
 }
 
 RunConfig from_yaml(const std::string& text, const std::string& origin, const std::filesystem::path& folder) {
-    Node root = parse_tree(text, origin);
+    YamlNode root = parse_tree(text, origin);
     if (!folder.empty()) use_kept_files(root, folder, true);
     return load_tree(std::move(root)).run;
 }
 
-LoadedConfig load_tree(Node root) {
+LoadedConfig load_tree(YamlNode root) {
     LoadedConfig loaded;
     std::string missing;
     const std::string left = leave_former_keys(root);

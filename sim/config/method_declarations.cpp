@@ -23,15 +23,15 @@ using aggregation::formulas::MethodMemory;
 
 namespace {
 
-bool flag_of(const Node& map, const char* name) {
-    const Node* node = map.find(name);
+bool flag_of(const YamlNode& map, const char* name) {
+    const YamlNode* node = map.find(name);
     if (node == nullptr) return false;
     if (node->text != "true" && node->text != "false") refuse(*node, fmt::format("{}: expected true or false", name));
     return node->text == "true";
 }
 
-std::optional<double> number_of(const Node& map, const char* name) {
-    const Node* node = map.find(name);
+std::optional<double> number_of(const YamlNode& map, const char* name) {
+    const YamlNode* node = map.find(name);
     if (node == nullptr) return std::nullopt;
     const Number number = parse_number(node->text);
     if (!number.valid) refuse(*node, fmt::format("{}: expected a number, found '{}'", name, node->text));
@@ -39,7 +39,7 @@ std::optional<double> number_of(const Node& map, const char* name) {
 }
 
 /// A memory by class begins as 0, and has a part in what travels or in a client's record.
-void check_by_class(const Node& item, const MethodMemory& memory, const std::string& first) {
+void check_by_class(const YamlNode& item, const MethodMemory& memory, const std::string& first) {
     if (memory.owner == MemoryOwner::Server && !memory.down)
         refuse(item, fmt::format("memory '{}': a memory by class of the server must be sent; add down: true", memory.name));
     if (memory.owner == MemoryOwner::Visit && !memory.up)
@@ -51,7 +51,7 @@ void check_by_class(const Node& item, const MethodMemory& memory, const std::str
 }
 
 /// A number is the server's, and goes down, or a client's.
-void check_number(const Node& item, MethodMemory& memory, const std::string& first) {
+void check_number(const YamlNode& item, MethodMemory& memory, const std::string& first) {
     if (memory.owner == MemoryOwner::Visit)
         refuse(item,
                fmt::format("memory '{}': a number that a visit sends is a report; allowed with shape: number: server, client",
@@ -66,15 +66,17 @@ void check_number(const Node& item, MethodMemory& memory, const std::string& fir
 
 }  // namespace
 
-void refuse(const Node& node, const std::string& problem) { throw ConfigError(fmt::format("{}: {}", node.where(), problem)); }
+void refuse(const YamlNode& node, const std::string& problem) {
+    throw ConfigError(fmt::format("{}: {}", node.where(), problem));
+}
 
-void check_kind(const Node& node, Node::Kind kind, const char* what) {
+void check_kind(const YamlNode& node, YamlNode::Kind kind, const char* what) {
     if (node.kind != kind) refuse(node, fmt::format("{}: expected {}", node.key, what));
 }
 
-void check_names(const Node& map, std::span<const char* const> known) {
+void check_names(const YamlNode& map, std::span<const char* const> known) {
     const std::vector<std::string> names(known.begin(), known.end());
-    for (const Node& child : map.children) {
+    for (const YamlNode& child : map.children) {
         if (std::find(names.begin(), names.end(), child.key) != names.end()) continue;
         const std::string near = nearest_word(child.key, names);
         refuse(child, fmt::format("'{}' is not a key of {}; {}", child.key, map.key.empty() ? "a method" : map.key,
@@ -83,8 +85,8 @@ void check_names(const Node& map, std::span<const char* const> known) {
     }
 }
 
-std::string word_at(const Node& map, const char* name) {
-    const Node* node = map.find(name);
+std::string word_at(const YamlNode& map, const char* name) {
+    const YamlNode* node = map.find(name);
     return node != nullptr ? node->text : "";
 }
 
@@ -95,9 +97,9 @@ bool is_name(const std::string& text) {
     });
 }
 
-std::string name_in(const Node& item, const char* what) {
-    check_kind(item, Node::Kind::Map, "a map with a name");
-    const Node* name = item.find("name");
+std::string name_in(const YamlNode& item, const char* what) {
+    check_kind(item, YamlNode::Kind::Map, "a map with a name");
+    const YamlNode* name = item.find("name");
     if (name == nullptr || name->text.empty()) refuse(item, fmt::format("a {} needs a name", what));
     if (!is_name(name->text) || name->text.size() > aggregation::Memory::kLongestName)
         refuse(*name, fmt::format("'{}' is not a name; allowed: a letter, then letters, digits and _, {} at most", name->text,
@@ -105,7 +107,7 @@ std::string name_in(const Node& item, const char* what) {
     return name->text;
 }
 
-KeySpec key_of(const Node& item) {
+KeySpec key_of(const YamlNode& item) {
     constexpr std::array kOfSection{
         "name",         "file",      "file_sha256", "gradient",        "rule",       "rule_sha256", "visit",
         "visit_sha256", "weighting", "local",       "pre_aggregation", "aggregator", "server"};
@@ -130,7 +132,7 @@ KeySpec key_of(const Node& item) {
     return key;
 }
 
-MethodMemory memory_of(const Node& item, Method& method) {
+MethodMemory memory_of(const YamlNode& item, Method& method) {
     MethodMemory memory;
     memory.name = name_in(item, "memory");
     check_names(item, std::array{"name", "owner", "first", "down", "up", "shape"});
@@ -144,7 +146,7 @@ MethodMemory memory_of(const Node& item, Method& method) {
         refuse(item, fmt::format("memory '{}': down: allowed only with owner: server", memory.name));
     if (memory.up && memory.owner != MemoryOwner::Visit)
         refuse(item, fmt::format("memory '{}': up: allowed only with owner: visit", memory.name));
-    if (const Node* shape = item.find("shape"); shape != nullptr && shape->text != "model") {
+    if (const YamlNode* shape = item.find("shape"); shape != nullptr && shape->text != "model") {
         const auto found = aggregation::formulas::shape_named(shape->text);
         if (!found)
             refuse(*shape, fmt::format("memory '{}': shape: '{}'; allowed: model, features, logits, classes, number",

@@ -37,13 +37,13 @@ constexpr std::array kParts = {"version", "method",    "doc",         "weighting
                                "answer",  "after",     "products_of", "python",    "source_sha256"};
 constexpr const char* kServerRate = "server_lr";
 
-Lines lines_of(const Node& node) {
+Lines lines_of(const YamlNode& node) {
     Lines lines;
-    if (node.kind == Node::Kind::List)
-        for (const Node& line : node.children) lines.push_back(line.text);
+    if (node.kind == YamlNode::Kind::List)
+        for (const YamlNode& line : node.children) lines.push_back(line.text);
     else
         lines.push_back(node.text);
-    if (node.kind == Node::Kind::Map || node.kind == Node::Kind::Null || lines.empty())
+    if (node.kind == YamlNode::Kind::Map || node.kind == YamlNode::Kind::Null || lines.empty())
         refuse(node, fmt::format("{}: expected a formula or a list of formulas", node.key));
     return lines;
 }
@@ -81,13 +81,13 @@ Lines completed_lines(Place place, Lines lines) {
     return lines;
 }
 
-void check_formulas(Method& method, const Node& root) {
+void check_formulas(Method& method, const YamlNode& root) {
     Place place{};
     try {
         settle(method, place);
     } catch (const FormulaError& error) {
-        const Node* node = root.find(word_of(place));
-        const Node* line = node != nullptr && error.line < node->children.size() ? &node->children[error.line] : node;
+        const YamlNode* node = root.find(word_of(place));
+        const YamlNode* line = node != nullptr && error.line < node->children.size() ? &node->children[error.line] : node;
         const std::string near = error.unknown.empty() ? "" : nearest_word(error.unknown, error.known);
         refuse(line != nullptr ? *line : root, fmt::format("{}: {}{}", word_of(place), error.what(),
                                                            near.empty() ? "" : fmt::format("; did you mean '{}'?", near)));
@@ -95,7 +95,7 @@ void check_formulas(Method& method, const Node& root) {
 }
 
 /// Every memory is set and read; every report is given.
-void check_use(const Method& method, const Node& root) {
+void check_use(const Method& method, const YamlNode& root) {
     const auto sets = [&](Place place, const std::string& name) { return method.formulas.sets(place, name); };
     const auto is_read = [&](const std::string& name) {
         if (std::ranges::find(method.formulas.also_at, name, &OtherAnswers::at) != method.formulas.also_at.end()) return true;
@@ -130,7 +130,7 @@ void check_use(const Method& method, const Node& root) {
 }
 
 /// Each place sets what it is there for, and a second gradient is read.
-void check_places(const Method& method, const Node& root) {
+void check_places(const Method& method, const YamlNode& root) {
     for (const auto& [place, lines] : method.formulas.lines)
         if (const std::string target = target_of(place); !target.empty() && !method.formulas.sets(place, target))
             refuse(*root.find(word_of(place)), fmt::format("{0}: no formula '{1} = …'", word_of(place), target));
@@ -145,10 +145,10 @@ void check_places(const Method& method, const Node& root) {
             refuse(*root.find("cohort"),
                    fmt::format("cohort: sets '{}', but not '{}'; further weights are numbered from by_2", next, one));
     }
-    const Node* second = root.find("second");
+    const YamlNode* second = root.find("second");
     if (second != nullptr && !(method.has(Place::Gradient) && method.formulas.parsed(Place::Gradient).reads("g_2")))
         refuse(*second, "second: gives the gradient g_2, but `gradient` does not read it");
-    const Node* batch = root.find("second_batch");
+    const YamlNode* batch = root.find("second_batch");
     if (batch == nullptr) return;
     if (second == nullptr) refuse(*batch, "second_batch: needs `second`, which is missing");
     if (batch->text != "same" && batch->text != "next")
@@ -157,12 +157,12 @@ void check_places(const Method& method, const Node& root) {
 
 /// `also_at: {sent: w_t}`, `losses_at: {F: m}`: names, and vectors that a client reads, of `given` or memories.
 template <typename Named>
-std::vector<Named> named_at(const Node& map, const Method& method, std::vector<std::string> given) {
-    check_kind(map, Node::Kind::Map, "a map {name: vector}");
+std::vector<Named> named_at(const YamlNode& map, const Method& method, std::vector<std::string> given) {
+    check_kind(map, YamlNode::Kind::Map, "a map {name: vector}");
     for (const MethodMemory& memory : method.formulas.memories)
         if ((memory.owner == MemoryOwner::Client || memory.down) && memory.is_model()) given.push_back(memory.name);
     std::vector<Named> all;
-    for (const Node& one : map.children) {
+    for (const YamlNode& one : map.children) {
         if (!is_name(one.key)) refuse(one, fmt::format("{}: '{}' is not a name", map.key, one.key));
         if (std::ranges::find(given, one.text) == given.end())
             refuse(one, fmt::format("{}: {}: '{}' is not a vector of the client; allowed: {}", map.key, one.key, one.text,
@@ -173,7 +173,7 @@ std::vector<Named> named_at(const Node& map, const Method& method, std::vector<s
 }
 
 /// A measure reads what the model gives for an example.
-void check_measure(const Method& method, const Node& root) {
+void check_measure(const Method& method, const YamlNode& root) {
     if (!method.has(Place::Measure)) return;
     const auto parsed = method.formulas.parsed(Place::Measure);
     const bool reads_others = std::ranges::any_of(method.formulas.also_at, [&](const OtherAnswers& other) {
@@ -184,7 +184,7 @@ void check_measure(const Method& method, const Node& root) {
 }
 
 /// A place reads what `also_at` gives.
-void check_also_at(const Method& method, const Node& root) {
+void check_also_at(const Method& method, const YamlNode& root) {
     constexpr std::array kOfExample{Place::Loss, Place::Measure, Place::Answer};
     const std::vector<OtherAnswers>& also_at = method.formulas.also_at;
     if (!also_at.empty() && std::ranges::none_of(kOfExample, [&](Place place) { return method.has(place); }))
@@ -196,7 +196,7 @@ void check_also_at(const Method& method, const Node& root) {
 }
 
 /// The loss depends on the model.
-void check_loss(const Method& method, const Node& root) {
+void check_loss(const Method& method, const YamlNode& root) {
     if (!method.has(Place::Loss)) return;
     const auto parsed = method.formulas.parsed(Place::Loss);
     if (!parsed.reads("logits") && !parsed.reads("z"))
@@ -219,8 +219,8 @@ void add_server_rate(Method& method) {
 }
 
 std::shared_ptr<Method> read_method(const std::string& box, const std::string& origin, const fs::path& file) {
-    const Node root = parse_tree(box, origin, "the shortest method has a gradient: `gradient: g`");
-    check_kind(root, Node::Kind::Map, "a map");
+    const YamlNode root = parse_tree(box, origin, "the shortest method has a gradient: `gradient: g`");
+    check_kind(root, YamlNode::Kind::Map, "a map");
     check_names(root, kParts);
     auto method = std::make_shared<Method>();
     method->box = box;
@@ -228,16 +228,16 @@ std::shared_ptr<Method> read_method(const std::string& box, const std::string& o
     method->name = given_name.empty() ? file.stem().string() : given_name;
     method->file = file;
     method->doc = word_at(root, "doc");
-    if (const Node* weighting = root.find("weighting")) {
+    if (const YamlNode* weighting = root.find("weighting")) {
         if (weighting->text != "uniform") refuse(*weighting, "weighting: allowed: uniform, or left out");
         method->equal_weights = true;
     }
     std::vector<std::string> names;
     const auto items = [&](const char* part, const auto& take) {
-        const Node* list = root.find(part);
+        const YamlNode* list = root.find(part);
         if (list == nullptr) return;
-        check_kind(*list, Node::Kind::List, "a list");
-        for (const Node& item : list->children) {
+        check_kind(*list, YamlNode::Kind::List, "a list");
+        for (const YamlNode& item : list->children) {
             const std::string name = name_in(item, part);
             if (std::find(names.begin(), names.end(), name) != names.end())
                 refuse(item, fmt::format("'{}' is declared twice", name));
@@ -245,21 +245,21 @@ std::shared_ptr<Method> read_method(const std::string& box, const std::string& o
             take(item, name);
         }
     };
-    items("keys", [&](const Node& item, const std::string& name) {
+    items("keys", [&](const YamlNode& item, const std::string& name) {
         const KeySpec key = key_of(item);
         const auto* integer = std::get_if<std::int64_t>(&key.default_value);
         method->formulas.keys[name] = integer != nullptr ? static_cast<double>(*integer) : std::get<double>(key.default_value);
         method->keys.push_back(key);
     });
     items("memories",
-          [&](const Node& item, const std::string&) { method->formulas.memories.push_back(memory_of(item, *method)); });
-    items("reports", [&](const Node& item, const std::string& name) {
+          [&](const YamlNode& item, const std::string&) { method->formulas.memories.push_back(memory_of(item, *method)); });
+    items("reports", [&](const YamlNode& item, const std::string& name) {
         method->reports.push_back({name, word_at(item, "doc")});
         method->formulas.reports.push_back(name);
     });
-    if (const Node* node = root.find("also_at"))
+    if (const YamlNode* node = root.find("also_at"))
         method->formulas.also_at = named_at<OtherAnswers>(*node, *method, {"w_t", "w_0"});
-    if (const Node* node = root.find("products_of")) {
+    if (const YamlNode* node = root.find("products_of")) {
         std::vector<std::string> up;
         for (const MethodMemory& memory : method->formulas.memories)
             if (memory.up && memory.is_model()) up.push_back(memory.name);
@@ -269,13 +269,13 @@ std::shared_ptr<Method> read_method(const std::string& box, const std::string& o
                                up.empty() ? "none, since none does" : fmt::format("{}", fmt::join(up, ", "))));
         method->formulas.products_of = node->text;
     }
-    if (const Node* node = root.find("losses_at")) method->formulas.losses_at = named_at<LossAt>(*node, *method, {"w_t"});
+    if (const YamlNode* node = root.find("losses_at")) method->formulas.losses_at = named_at<LossAt>(*node, *method, {"w_t"});
     for (const std::string& word : words_of<Place>())
-        if (const Node* node = root.find(word)) {
+        if (const YamlNode* node = root.find(word)) {
             const Place place = from_word<Place>(word).value();
             method->formulas.lines[place] = completed_lines(place, lines_of(*node));
         }
-    if (const Node* node = root.find("python")) read_python(*node, *method);
+    if (const YamlNode* node = root.find("python")) read_python(*node, *method);
     if (!method->formulas.any() && !method->in_python())
         refuse(root, fmt::format("a method has at least one of: {}", fmt::join(words_of<Place>(), ", ")));
     method->formulas.second_on_next = word_at(root, "second_batch") == "next";

@@ -1,7 +1,7 @@
 #include "sim/config/privacy.h"
 
 #include "clients/uploads/upload.h"
-#include "sim/config/tree_noise.h"
+#include "sim/config/tree_noise_rules.h"
 #include "sim/modes/mode_spec.h"
 #include "sim/selection/sampler.h"
 
@@ -60,7 +60,7 @@ void check_chain(const RunConfig& run, const ConfigSource& source) {
     if (of_tree.value_or(1.0) < kLeastMultiplier)
         throw source.error("strategy.noise_multiplier",
                            fmt::format("{} is almost no noise; allowed with privacy: {} or more", *of_tree, kLeastMultiplier));
-    if (has_tree_noise(run)) return;  // tree_noise.h has checked it
+    if (has_tree_noise(run)) return;  // tree_noise_rules.h has checked it
     const std::size_t place = noise_place(run);
     if (place == run.upload.size())
         throw source.error("privacy",

@@ -14,7 +14,7 @@ namespace {
 
 using aggregation::MemoryShape;
 
-KeptMemory kept_of(const Node& memory) {
+KeptMemory kept_of(const YamlNode& memory) {
     static const std::map<std::string, MemoryShape> shapes{
         {"model", MemoryShape::Trainable}, {"classes", MemoryShape::Classes}, {"number", MemoryShape::Scalar}};
     const auto shape = shapes.find(word_at(memory, "shape"));
@@ -26,20 +26,20 @@ KeptMemory kept_of(const Node& memory) {
 
 }  // namespace
 
-void read_python(const Node& python, Method& method) {
-    if (const Node* server = python.find("server")) {
+void read_python(const YamlNode& python, Method& method) {
+    if (const YamlNode* server = python.find("server")) {
         auto rule = std::make_shared<RuleFile>();
         rule->function = word_at(*server, "function");
         method.rule = rule;
     }
-    const Node* visit = python.find("visit");
+    const YamlNode* visit = python.find("visit");
     if (visit == nullptr) return;
     auto file = std::make_shared<VisitFile>();
     file->function = word_at(*visit, "function");
-    if (const Node* arguments = visit->find("arguments"))
-        for (const Node& argument : arguments->children) file->takes_model = file->takes_model || argument.text == "model";
-    if (const Node* memories = visit->find("memories"))
-        for (const Node& memory : memories->children) file->memory.push_back(kept_of(memory));
+    if (const YamlNode* arguments = visit->find("arguments"))
+        for (const YamlNode& argument : arguments->children) file->takes_model = file->takes_model || argument.text == "model";
+    if (const YamlNode* memories = visit->find("memories"))
+        for (const YamlNode& memory : memories->children) file->memory.push_back(kept_of(memory));
     file->reports = method.reports;
     method.visit = file;
 }

@@ -26,14 +26,14 @@ std::string joined(const std::vector<std::string>& words, const std::string& sep
 
 class Reader : public Visitor {
 public:
-    explicit Reader(const Node& root) { levels_.push_back({&root, "", {}}); }
+    explicit Reader(const YamlNode& root) { levels_.push_back({&root, "", {}}); }
 
     void begin(const Section& section) override {
         levels_.back().known.push_back({section.name, section.when});
-        const Node* node = !section.when || section.when->holds() ? present(section.name) : nullptr;
+        const YamlNode* node = !section.when || section.when->holds() ? present(section.name) : nullptr;
         const std::string path = path_of(section.name);
         all_paths_.insert(path);
-        const Node* other = node != nullptr && node->kind != Node::Kind::Map ? node : nullptr;
+        const YamlNode* other = node != nullptr && node->kind != YamlNode::Kind::Map ? node : nullptr;
         levels_.push_back({other != nullptr ? nullptr : node, path, {}, other});
     }
 
@@ -49,16 +49,16 @@ public:
     void items(const ItemList& list) override {
         levels_.back().known.push_back({list.name, {}});
         all_paths_.insert(path_of(list.name));
-        const Node* node = present(list.name);
+        const YamlNode* node = present(list.name);
         if (node == nullptr) return;
         const std::string path = path_of(list.name);
-        if (node->kind != Node::Kind::List)
+        if (node->kind != YamlNode::Kind::List)
             return wrong_type(*node, path, "a list", "", "write one map per line, each after '- '");
         list.resize(node->children.size());
         for (std::size_t i = 0; i < node->children.size(); ++i) {
-            const Node& item = node->children[i];
+            const YamlNode& item = node->children[i];
             const std::string item_path = fmt::format("{}[{}]", path, i);
-            if (item.kind != Node::Kind::Map) {
+            if (item.kind != YamlNode::Kind::Map) {
                 wrong_type(item, item_path, "a map", "", how_to_write_item(list, item, item_path));
                 continue;
             }
@@ -80,7 +80,7 @@ public:
         levels_.back().known.push_back({field.name, field.when});
         all_paths_.insert(path_of(field.name));
         if (field.when && !field.when->holds()) return;
-        const Node* node = present(field.name);
+        const YamlNode* node = present(field.name);
         if (node != nullptr)
             std::visit([&](auto target) { read(*node, path_of(field.name), field, *target); }, field.target);
         else if (field.required && std::ranges::all_of(field.or_else, [&](const auto& key) { return present(key) == nullptr; }))
@@ -119,14 +119,14 @@ private:
         bool applies() const { return !when || when->holds(); }
     };
     struct Level {
-        const Node* node;  // null if the section is left out
+        const YamlNode* node;  // null if the section is left out
         std::string path;
         std::vector<Known> known;
-        const Node* other = nullptr;         // the node in the section's place
+        const YamlNode* other = nullptr;     // the node in the section's place
         std::vector<std::string> choices{};  // of its first key
     };
     struct Unknown {
-        const Node* node;
+        const YamlNode* node;
         std::string path;
         std::vector<std::string> candidates;
     };
@@ -136,20 +136,20 @@ private:
     }
 
     /// Reads `node`, whose keys `show` describes.
-    void read_section(const Node& node, const std::string& path, const std::function<void(Visitor&)>& show) {
+    void read_section(const YamlNode& node, const std::string& path, const std::function<void(Visitor&)>& show) {
         levels_.push_back({&node, path, {}});
         show(*this);
         close_level();
         levels_.pop_back();
     }
 
-    const Node* present(const std::string& name) const {
-        const Node* section = levels_.back().node;
-        const Node* node = section != nullptr ? section->find(name) : nullptr;
+    const YamlNode* present(const std::string& name) const {
+        const YamlNode* section = levels_.back().node;
+        const YamlNode* node = section != nullptr ? section->find(name) : nullptr;
         return node != nullptr && !node->dropped() ? node : nullptr;
     }
 
-    void add(Rank rank, const Node& node, const std::string& path, const std::string& problem,
+    void add(Rank rank, const YamlNode& node, const std::string& path, const std::string& problem,
              const std::string& chooser = "") {
         problems_.push_back({rank, path, chooser, fmt::format("{}: {}: {}", node.where(), path, problem)});
     }
@@ -168,8 +168,8 @@ private:
 
     /// For a name in place of a section that begins with a choice: "; write strategy: {name: fedavg}".
     static std::string how_to_write(const Level& level) {
-        const Node& node = *level.other;
-        if (node.kind == Node::Kind::Null) return "; write them or remove the line";
+        const YamlNode& node = *level.other;
+        if (node.kind == YamlNode::Kind::Null) return "; write them or remove the line";
         if (level.choices.empty() || !is_word(node)) return "";
         const std::string& key = level.known.front().name;
         const ValueMeant meant = value_meant(level.path + "." + key, node.text, level.choices);
@@ -181,7 +181,7 @@ private:
     }
 
     /// The same for an item of a list: "write {name: clip}".
-    std::string how_to_write_item(const ItemList& list, const Node& item, const std::string& path) {
+    std::string how_to_write_item(const ItemList& list, const YamlNode& item, const std::string& path) {
         levels_.push_back({nullptr, path, {}, &item});
         list.example(*this);
         const Level level = levels_.back();
@@ -195,10 +195,10 @@ private:
 
     /// Blames the file, or, if --set or a sweep has replaced the section or the choice that needs the key, that.
     void add_missing(const Field& field) {
-        const Node* section = levels_.back().node;
-        const Node* choice = field.when ? present(field.when->key) : nullptr;
+        const YamlNode* section = levels_.back().node;
+        const YamlNode* choice = field.when ? present(field.when->key) : nullptr;
         const bool in_list = levels_.back().path.find(']') != std::string::npos;
-        const Node* blamed = levels_.front().node;
+        const YamlNode* blamed = levels_.front().node;
         if (section != nullptr && (section->grafted || in_list))
             blamed = section;
         else if (choice != nullptr && choice->grafted)
@@ -224,7 +224,7 @@ private:
         std::vector<std::string> here;
         for (const Known& known : level.known)
             if (known.applies()) here.push_back(known.name);
-        for (const Node& child : level.node->children) {
+        for (const YamlNode& child : level.node->children) {
             if (std::find(here.begin(), here.end(), child.key) != here.end()) continue;
             const auto same = [&](const Known& known) { return known.name == child.key; };
             const auto other = std::find_if(level.known.begin(), level.known.end(), same);
@@ -235,14 +235,14 @@ private:
         }
     }
 
-    void add_other_choice(const Node& node, const Condition& when, const std::vector<std::string>& here) {
+    void add_other_choice(const YamlNode& node, const Condition& when, const std::vector<std::string>& here) {
         if (when.values.empty())
             return add(kOtherChoice, node, path_of(node.key),
                        fmt::format("'{}' and '{}' are both given; keep one", when.key, node.key), path_of(when.key));
         std::vector<std::string> owners;
         for (const Known& known : levels_.back().known)
             if (known.name == node.key) owners.insert(owners.end(), known.when->values.begin(), known.when->values.end());
-        const Node* chosen = present(when.key);
+        const YamlNode* chosen = present(when.key);
         const bool by_other = chosen != nullptr && chosen->grafted && chosen->where() != node.where();
         const std::string by = by_other ? fmt::format(" ({})", chosen->where()) : "";
         add(kOtherChoice, node, path_of(node.key),
@@ -275,14 +275,14 @@ private:
 
     /// Path of the key that an unknown key means; for a map, of the section. Empty if no key that is read here is known by that
     /// word.
-    std::string meant_by_other_word(const Node& node, const std::string& section) const {
+    std::string meant_by_other_word(const YamlNode& node, const std::string& section) const {
         std::string key = key_meant(node.key, section);
-        if (node.kind == Node::Kind::Map && run_keys().contains(key)) key = key.substr(0, key.rfind('.'));
+        if (node.kind == YamlNode::Kind::Map && run_keys().contains(key)) key = key.substr(0, key.rfind('.'));
         return all_paths_.contains(key) ? key : "";
     }
 
     /// "wants an integer, found '1e3'; allowed: 1 or more; write 1000"
-    void wrong_type(const Node& node, const std::string& path, const std::string& wanted, const std::string& allowed,
+    void wrong_type(const YamlNode& node, const std::string& path, const std::string& wanted, const std::string& allowed,
                     const std::string& advice = "") {
         add(kValue, node, path,
             fmt::format("expected {}, found {}{}{}", wanted, found(node), allowed.empty() ? "" : "; allowed: " + allowed,
@@ -291,13 +291,13 @@ private:
 
     template <class Integer>
     requires std::is_integral_v<Integer>
-    void read(const Node& node, const std::string& path, const Field& field, Integer& target) {
+    void read(const YamlNode& node, const std::string& path, const Field& field, Integer& target) {
         const std::string allowed = field.numbers();
-        if (node.kind != Node::Kind::Plain || !is_integer(node.text)) {
+        if (node.kind != YamlNode::Kind::Plain || !is_integer(node.text)) {
             const Number number = parse_number(node.text);
             std::string advice;
             if (number.valid && std::abs(number.value) < 1e15 && number.value == std::floor(number.value))
-                advice = node.kind == Node::Kind::Quoted ? "remove the quotes" : fmt::format("write {:.0f}", number.value);
+                advice = node.kind == YamlNode::Kind::Quoted ? "remove the quotes" : fmt::format("write {:.0f}", number.value);
             return wrong_type(node, path, "an integer", allowed, advice);
         }
         const char* begin = node.text.data() + (node.text[0] == '+' ? 1 : 0);
@@ -311,12 +311,12 @@ private:
         target = value;
     }
 
-    void read(const Node& node, const std::string& path, const Field& field, double& target) {
+    void read(const YamlNode& node, const std::string& path, const Field& field, double& target) {
         const std::string allowed = field.numbers();
         const Number number = parse_number(node.text);
-        if (node.kind != Node::Kind::Plain || !number.valid)
+        if (node.kind != YamlNode::Kind::Plain || !number.valid)
             return wrong_type(node, path, "a number", allowed,
-                              node.kind == Node::Kind::Quoted && number.valid ? "remove the quotes" : "");
+                              node.kind == YamlNode::Kind::Quoted && number.valid ? "remove the quotes" : "");
         if (!fits_float(number.value)) {
             if (node.text.find_first_of("iInN") != std::string::npos) return wrong_type(node, path, "a finite number", allowed);
             return add(kValue, node, path,
@@ -327,13 +327,13 @@ private:
         target = number.value;
     }
 
-    void read(const Node& node, const std::string& path, const Field&, bool& target) {
-        if (const bool is_one = node.text == "true" || node.text == "false"; node.kind != Node::Kind::Plain || !is_one)
+    void read(const YamlNode& node, const std::string& path, const Field&, bool& target) {
+        if (const bool is_one = node.text == "true" || node.text == "false"; node.kind != YamlNode::Kind::Plain || !is_one)
             return wrong_type(node, path, "true or false", "", is_one ? "remove the quotes" : "");
         target = node.text == "true";
     }
 
-    void read(const Node& node, const std::string& path, const Field& field, std::string& target) {
+    void read(const YamlNode& node, const std::string& path, const Field& field, std::string& target) {
         const std::vector<std::string> words = field.words(), all = field.read_words();
         if (!is_word(node)) return wrong_type(node, path, "a word", joined(words));
         if (!words.empty() && std::find(all.begin(), all.end(), node.text) == all.end())
@@ -343,13 +343,13 @@ private:
         target = node.text;
     }
 
-    void read(const Node& node, const std::string& path, const Field& field, const WordRef& target) {
+    void read(const YamlNode& node, const std::string& path, const Field& field, const WordRef& target) {
         std::string word;  // stays empty after a mistake
         read(node, path, field, word);
         if (!word.empty()) target.set(word == field.empty_word ? "" : word);
     }
 
-    void read(const Node& node, const std::string& path, const Field&, std::filesystem::path& target) {
+    void read(const YamlNode& node, const std::string& path, const Field&, std::filesystem::path& target) {
         if (!is_word(node)) return wrong_type(node, path, "a path", "");
         if (node.text.empty()) return add(kValue, node, path, "is empty; write a path");
         const std::filesystem::path file = node.from_override() ? "" : node.origin;
@@ -357,24 +357,24 @@ private:
     }
 
     template <class Value>
-    void read(const Node& node, const std::string& path, const Field& field, std::vector<Value>& target) {
+    void read(const YamlNode& node, const std::string& path, const Field& field, std::vector<Value>& target) {
         const char* const wanted = std::is_same_v<Value, double> ? "a list of numbers" : "a list of words";
-        const std::string quote = node.kind == Node::Kind::Quoted ? "\"" : "";
+        const std::string quote = node.kind == YamlNode::Kind::Quoted ? "\"" : "";
         const std::string advice = is_word(node) ? fmt::format("write [{0}{1}{0}]", quote, shortened(node.text)) : "";
-        if (node.kind != Node::Kind::List) return wrong_type(node, path, wanted, field.range.text(), advice);
+        if (node.kind != YamlNode::Kind::List) return wrong_type(node, path, wanted, field.range.text(), advice);
         target.resize(node.children.size());
         for (std::size_t i = 0; i < target.size(); ++i)
             read(node.children[i], fmt::format("{}[{}]", path, i), field, target[i]);
     }
 
-    void read(const Node& node, const std::string& path, const Field&, clients::LayerList& target) {
+    void read(const YamlNode& node, const std::string& path, const Field&, clients::LayerList& target) {
         read_layers(node, path, target,
-                    {[this](const Node& at, const auto&... mistake) { add(kValue, at, mistake...); },
+                    {[this](const YamlNode& at, const auto&... mistake) { add(kValue, at, mistake...); },
                      [this](const auto&... section) { read_section(section...); }});
     }
 
     template <class Value>
-    void read(const Node& node, const std::string& path, const Field& field, std::optional<Value>& target) {
+    void read(const YamlNode& node, const std::string& path, const Field& field, std::optional<Value>& target) {
         target.reset();
         if (!field.empty_word.empty() && is_word(node) && node.text == field.empty_word) return;
         Value value{};
@@ -391,7 +391,7 @@ private:
 
 }  // namespace
 
-void read_described(const Node& root, const std::function<void(Visitor&)>& description) {
+void read_described(const YamlNode& root, const std::function<void(Visitor&)>& description) {
     Reader reader(root);
     description(reader);
     reader.finish();

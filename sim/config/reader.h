@@ -23,6 +23,6 @@ struct ModeKeysMissing : ConfigError {
 /// Stores the values of all described keys from the tree; keys left out keep their value. Throws all mistakes as one error
 /// (mistakes.h): unknown keys, unusable values, missing keys, keys of other choices; but no mistakes that follow from another
 /// one. Relative paths are resolved against the folder of their file, in overrides against the current one.
-void read_described(const Node& root, const std::function<void(Visitor&)>& description);
+void read_described(const YamlNode& root, const std::function<void(Visitor&)>& description);
 
 }  // namespace fedhive::sim

@@ -44,7 +44,7 @@ void check_examples(const RunConfig& run, const ConfigSource& source) {
                                        scheme.name));
     const ModeSpec& mode = mode_spec(run.mode.name);
     const auto cohort = static_cast<std::size_t>(run.cohort_size());
-    if (mode.build({.values = completed(run.mode.values, mode.keys), .cohort = cohort}).pass != Pass::Own)
+    if (mode.build({.values = completed(run.mode.values, mode.keys), .cohort = cohort}).pass != PassExamples::Own)
         throw source.error(
             "data.root_examples",
             fmt::format("in mode {} every client trains on all examples, so none can be the server's alone; remove "

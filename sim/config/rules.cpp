@@ -16,7 +16,7 @@
 #include "sim/config/privacy.h"
 #include "sim/config/root_rules.h"
 #include "sim/config/sampling_rules.h"
-#include "sim/config/tree_noise.h"
+#include "sim/config/tree_noise_rules.h"
 #include "sim/config/upload_rules.h"
 #include "sim/config/visit_rules.h"
 #include "sim/modes/mode_spec.h"
@@ -117,7 +117,7 @@ void check_task(const RunConfig& run, const ConfigSource& source) {
 void check_holdout(const RunConfig& run, const ConfigSource& source) {
     const ModeSpec& spec = mode_spec(run.mode.name);
     const auto cohort = static_cast<std::size_t>(run.cohort_size());
-    const bool own = spec.build({.values = completed(run.mode.values, spec.keys), .cohort = cohort}).pass == Pass::Own;
+    const bool own = spec.build({.values = completed(run.mode.values, spec.keys), .cohort = cohort}).pass == PassExamples::Own;
     if (run.data.partition.holdout > 0.0 && !own)
         throw source.error("data.partition.holdout",
                            fmt::format("in mode {} every client trains on all examples, so none can be held out; allowed: 0, "

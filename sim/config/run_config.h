@@ -8,7 +8,7 @@
 #include "clients/engine/engine_name.h"
 #include "clients/engine/precision.h"
 #include "clients/models/layer_list.h"
-#include "sim/config/words.h"
+#include "sim/config/choices.h"
 #include "sim/devices/devices_config.h"
 #include "sim/selection/sampler.h"
 #include "sim/strategies/strategy.h"

@@ -10,7 +10,7 @@
 
 namespace fedhive::sim {
 
-bool is_word(const Node& node) { return node.kind == Node::Kind::Plain || node.kind == Node::Kind::Quoted; }
+bool is_word(const YamlNode& node) { return node.kind == YamlNode::Kind::Plain || node.kind == YamlNode::Kind::Quoted; }
 
 std::string shortened(std::string text) {
     if (text.size() > 60) text.replace(57, std::string::npos, "...");
@@ -18,17 +18,17 @@ std::string shortened(std::string text) {
     return text;
 }
 
-std::string found(const Node& node) {
+std::string found(const YamlNode& node) {
     switch (node.kind) {
-        case Node::Kind::Null:
+        case YamlNode::Kind::Null:
             return "nothing";
-        case Node::Kind::Plain:
+        case YamlNode::Kind::Plain:
             return fmt::format("'{}'", shortened(node.text));
-        case Node::Kind::Quoted:
+        case YamlNode::Kind::Quoted:
             return fmt::format("the string \"{}\"", shortened(node.text));
-        case Node::Kind::List:
+        case YamlNode::Kind::List:
             return "a list";
-        case Node::Kind::Map:
+        case YamlNode::Kind::Map:
             break;
     }
     return "a map";

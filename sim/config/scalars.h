@@ -8,13 +8,13 @@
 namespace fedhive::sim {
 
 /// True for a text, quoted or not: JSON, a part of YAML, quotes all of its words.
-bool is_word(const Node& node);
+bool is_word(const YamlNode& node);
 
 /// At most 60 characters, without control characters.
 std::string shortened(std::string text);
 
 /// The node in a message: "'fast'", "a list", "nothing".
-std::string found(const Node& node);
+std::string found(const YamlNode& node);
 
 /// Digits with an optional sign; no leading zero, which some readers take for octal.
 bool is_integer(const std::string& text);

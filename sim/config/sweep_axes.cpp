@@ -18,8 +18,8 @@ namespace {
 
 constexpr std::uint64_t kMostCounted = 1'000'000'000'000'000'000;
 
-void check_list(const Node& list, const std::string& path) {
-    if (list.kind != Node::Kind::List)
+void check_list(const YamlNode& list, const std::string& path) {
+    if (list.kind != YamlNode::Kind::List)
         throw sweep_error(list, path,
                           fmt::format("expected a list of values, found {}{}", found(list),
                                       is_word(list) ? fmt::format("; write [{}]", list.text) : ""));
@@ -29,7 +29,7 @@ void check_list(const Node& list, const std::string& path) {
 
 AxisKey key_of(const std::string& block, const KeyNode& key) { return {key.key, block + "." + key.key, key.node->where()}; }
 
-void add_grid(const Node& grid, std::vector<Axis>& axes) {
+void add_grid(const YamlNode& grid, std::vector<Axis>& axes) {
     for (const KeyNode& entry : nested_keys(grid, "grid")) {
         Axis axis{.path = "grid." + entry.key, .where = entry.node->where(), .keys = {key_of("grid", entry)}};
         check_list(*entry.node, axis.path);
@@ -39,7 +39,7 @@ void add_grid(const Node& grid, std::vector<Axis>& axes) {
     }
 }
 
-void add_zip(const Node& zip, std::vector<Axis>& axes) {
+void add_zip(const YamlNode& zip, std::vector<Axis>& axes) {
     const std::vector<KeyNode> entries = nested_keys(zip, "zip");
     if (entries.empty()) return;
     Axis axis{.path = "zip", .where = zip.where(), .size = entries[0].node->children.size()};
@@ -62,8 +62,8 @@ void add_zip(const Node& zip, std::vector<Axis>& axes) {
 }
 
 /// `name` in a case is the case's name, not the key `name` of a run: runs get names from their settings.
-std::string name_of_case(const Node& one, const std::string& path) {
-    const Node* name = one.find("name");
+std::string name_of_case(const YamlNode& one, const std::string& path) {
+    const YamlNode* name = one.find("name");
     if (name == nullptr) return "";
     const bool shown = std::all_of(name->text.begin(), name->text.end(), [](char c) { return c < 0 || c >= ' '; });
     if (!is_word(*name) || !shown || name->text.empty() || name->text.size() > 60)
@@ -72,7 +72,7 @@ std::string name_of_case(const Node& one, const std::string& path) {
     return name->text;
 }
 
-void add_cases(const Node& cases, std::vector<Axis>& axes) {
+void add_cases(const YamlNode& cases, std::vector<Axis>& axes) {
     check_list(cases, "cases");
     Axis axis{.path = "cases", .where = cases.where(), .size = cases.children.size()};
     for (std::size_t i = 0; i < cases.children.size(); ++i) {
@@ -91,18 +91,18 @@ void add_cases(const Node& cases, std::vector<Axis>& axes) {
     }
     axis.option = [&cases](std::uint64_t i) {
         std::vector<Change> changes;
-        for (const Node& value : cases.children[i].children)
+        for (const YamlNode& value : cases.children[i].children)
             if (value.key != "name") changes.push_back({value.key, value});
         return changes;
     };
     axes.push_back(std::move(axis));
 }
 
-void add_random(const SweepFile& sweep, const Node& random, std::vector<Axis>& axes) {
-    const Node* draw = random.find("draw");
+void add_random(const SweepFile& sweep, const YamlNode& random, std::vector<Axis>& axes) {
+    const YamlNode* draw = random.find("draw");
     if (draw == nullptr) throw sweep_error(random, "random.draw", "is missing; write draw: {KEY: {uniform: [low, high]}}");
     Axis axis{.path = "random", .where = random.where(), .size = static_cast<std::uint64_t>(sweep.draws), .is_random = true};
-    std::vector<Draw> draws;
+    std::vector<KeyDraw> draws;
     for (const KeyNode& entry : direct_keys(*draw, "random.draw")) {
         axis.keys.push_back(key_of("random.draw", entry));
         draws.emplace_back(entry.key, *entry.node);
@@ -111,7 +111,7 @@ void add_random(const SweepFile& sweep, const Node& random, std::vector<Axis>& a
     axis.option = [draws, seed = sweep.draw_seed](std::uint64_t i) {
         std::vector<Change> changes;
         changes.reserve(draws.size());
-        for (const Draw& one : draws) changes.push_back({one.key(), one.value(seed, static_cast<std::uint32_t>(i))});
+        for (const KeyDraw& one : draws) changes.push_back({one.key(), one.value(seed, static_cast<std::uint32_t>(i))});
         return changes;
     };
     axes.push_back(std::move(axis));
@@ -119,16 +119,16 @@ void add_random(const SweepFile& sweep, const Node& random, std::vector<Axis>& a
 
 /// `seeds: 5` counts up from the base's seed. The first option leaves the seed unchanged, so that an unusable one is reported
 /// at its own line.
-void count_seeds(const Node& seeds, const Node& base, Axis& axis) {
+void count_seeds(const YamlNode& seeds, const YamlNode& base, Axis& axis) {
     std::int64_t count = 0;
-    Node root;
-    root.kind = Node::Kind::Map;
+    YamlNode root;
+    root.kind = YamlNode::Kind::Map;
     root.children.push_back(seeds);
     read_described(root, [&](Visitor& reader) {
         reader.field({.name = "seeds", .target = &count, .range = between(1, kMost), .doc = ""});
     });
     std::uint64_t first = RunConfig().seed;
-    if (const Node* given = base.find("seed"); given != nullptr && given->kind == Node::Kind::Plain)
+    if (const YamlNode* given = base.find("seed"); given != nullptr && given->kind == YamlNode::Kind::Plain)
         std::from_chars(given->text.data() + (given->text[0] == '+' ? 1 : 0), given->text.data() + given->text.size(), first);
     axis.size = static_cast<std::uint64_t>(count);
     axis.counts_on = true;
@@ -136,22 +136,22 @@ void count_seeds(const Node& seeds, const Node& base, Axis& axis) {
         throw sweep_error(seeds, "seeds", fmt::format("{} seeds, starting at {}, do not fit in 64 bits", count, first));
     axis.option = [&seeds, first](std::uint64_t i) {
         if (i == 0) return std::vector<Change>();
-        Node value = seeds;
+        YamlNode value = seeds;
         value.text = fmt::format("{}", first + i);
         return std::vector<Change>{{"seed", std::move(value)}};
     };
 }
 
-void add_seeds(const Node& seeds, const Node& base, std::vector<Axis>& axes) {
-    if (seeds.kind == Node::Kind::Map)
+void add_seeds(const YamlNode& seeds, const YamlNode& base, std::vector<Axis>& axes) {
+    if (seeds.kind == YamlNode::Kind::Map)
         throw sweep_error(seeds, "seeds",
                           "expected a number of seeds or a list of seeds, found a map; to set the seed of one part of a run, "
                           "write set: {seeds: {partition: 1}}; to vary it, write grid: {seeds.partition: [1, 2]}");
     Axis axis{.path = "seeds", .where = seeds.where(), .keys = {{"seed", "seeds", seeds.where()}}};
-    if (seeds.kind == Node::Kind::List) {
+    if (seeds.kind == YamlNode::Kind::List) {
         check_list(seeds, "seeds");
         for (auto seed = seeds.children.begin(); seed != seeds.children.end(); ++seed)
-            if (std::any_of(seeds.children.begin(), seed, [&](const Node& other) { return other.text == seed->text; }))
+            if (std::any_of(seeds.children.begin(), seed, [&](const YamlNode& other) { return other.text == seed->text; }))
                 throw sweep_error(*seed, "seeds", fmt::format("{} is given twice; keep one", found(*seed)));
         axis.size = seeds.children.size();
         axis.option = [&seeds](std::uint64_t i) { return std::vector<Change>{{"seed", seeds.children[i]}}; };
@@ -161,7 +161,7 @@ void add_seeds(const Node& seeds, const Node& base, std::vector<Axis>& axes) {
     axes.push_back(std::move(axis));
 }
 
-void add_block(const SweepFile& sweep, const Node& block, std::vector<Axis>& axes) {
+void add_block(const SweepFile& sweep, const YamlNode& block, std::vector<Axis>& axes) {
     if (block.key == "grid") add_grid(block, axes);
     if (block.key == "zip") add_zip(block, axes);
     if (block.key == "cases") add_cases(block, axes);
@@ -186,10 +186,10 @@ void check_keys(const std::vector<Axis>& axes) {
 
 }  // namespace
 
-std::vector<Axis> axes_of(const SweepFile& sweep, const Node& base) {
+std::vector<Axis> axes_of(const SweepFile& sweep, const YamlNode& base) {
     std::vector<Axis> axes;
-    for (const Node& block : sweep.root.children) add_block(sweep, block, axes);
-    if (const Node* seeds = sweep.root.find("seeds")) add_seeds(*seeds, base, axes);
+    for (const YamlNode& block : sweep.root.children) add_block(sweep, block, axes);
+    if (const YamlNode* seeds = sweep.root.find("seeds")) add_seeds(*seeds, base, axes);
     if (axes.empty())
         throw ConfigError(
             sweep.root.origin +
@@ -206,7 +206,7 @@ void check_not_varied(const std::vector<Axis>& axes, const SweepFile& sweep, con
                     throw ConfigError(
                         fmt::format("{}: is varied by {} ({}); change it there", where, varied.path, varied.where));
     };
-    if (const Node* set = sweep.root.find("set"))
+    if (const YamlNode* set = sweep.root.find("set"))
         for (const auto& [key, node] : nested_keys(*set, "set")) check(key, fmt::format("{}: set.{}", node->where(), key));
     for (const std::string& assignment : overrides) {
         const std::string key = assignment.substr(0, assignment.find('='));
@@ -222,7 +222,7 @@ std::uint64_t count_runs(const std::vector<Axis>& axes, const SweepFile& sweep) 
         parts.push_back(fmt::format("{}: {}", axis.path, axis.size));
     }
     if (count <= static_cast<std::uint64_t>(sweep.max_runs)) return count;
-    const Node* limit = sweep.root.find("max_runs");
+    const YamlNode* limit = sweep.root.find("max_runs");
     throw ConfigError(fmt::format("{}: max_runs: the sweep has {} runs ({}); allowed: {}; vary fewer values, or raise max_runs",
                                   limit != nullptr ? limit->where() : sweep.root.origin,
                                   count == kMostCounted ? "1e18 or more" : fmt::format("{}", count), fmt::join(parts, ", "),

@@ -14,7 +14,7 @@ namespace fedhive::sim {
 /// A value that replaces the base's.
 struct Change {
     std::string key;
-    Node value;
+    YamlNode value;
 };
 
 struct AxisKey {
@@ -36,7 +36,7 @@ struct Axis {
 
 /// The axes of the file, in its order, seeds last. They refer to sweep.root, which must outlive them. `base` must include all
 /// changes that hold for every run. Throws ConfigError: no axis, an axis not as described in docs/sweeps.md, a key on two axes.
-std::vector<Axis> axes_of(const SweepFile& sweep, const Node& base);
+std::vector<Axis> axes_of(const SweepFile& sweep, const YamlNode& base);
 
 /// Throws ConfigError if `set` or an override sets a key that an axis varies.
 void check_not_varied(const std::vector<Axis>& axes, const SweepFile& sweep, const std::vector<std::string>& overrides);

@@ -46,9 +46,9 @@ std::vector<std::size_t> choices_of(const Options& options, std::uint64_t index)
 }
 
 /// Adds a key; a section counts as the keys given in it; `seed` is left out.
-void add_keys(const std::string& key, const Node& value, std::vector<std::string>& keys) {
-    if (value.kind == Node::Kind::Map) {
-        for (const Node& child : value.children) add_keys(key + "." + child.key, child, keys);
+void add_keys(const std::string& key, const YamlNode& value, std::vector<std::string>& keys) {
+    if (value.kind == YamlNode::Kind::Map) {
+        for (const YamlNode& child : value.children) add_keys(key + "." + child.key, child, keys);
     } else if (key != "seed" && std::find(keys.begin(), keys.end(), key) == keys.end()) {
         keys.push_back(key);
     }
@@ -115,15 +115,15 @@ std::vector<Setting> settings_of(const std::vector<std::string>& keys, const Tex
 }
 
 /// As values_of, as far as possible, for a tree that cannot be read.
-void add_texts(const std::string& path, const Node& node, Texts& values) {
-    if (node.kind != Node::Kind::Map && !path.empty()) values[path] = node.text;
-    for (const Node& child : node.children)
-        if (node.kind == Node::Kind::Map) add_texts(path.empty() ? child.key : path + "." + child.key, child, values);
+void add_texts(const std::string& path, const YamlNode& node, Texts& values) {
+    if (node.kind != YamlNode::Kind::Map && !path.empty()) values[path] = node.text;
+    for (const YamlNode& child : node.children)
+        if (node.kind == YamlNode::Kind::Map) add_texts(path.empty() ? child.key : path + "." + child.key, child, values);
 }
 
 class Expansion {
 public:
-    Expansion(const std::vector<Axis>& axes, Node base) : axes_(axes), base_(std::move(base)), options_(made(axes)) {
+    Expansion(const std::vector<Axis>& axes, YamlNode base) : axes_(axes), base_(std::move(base)), options_(made(axes)) {
         keys_ = given_keys(axes_, options_);
         for (const Axis& axis : axes)
             for (const AxisKey& key : axis.keys) with_seed_ = with_seed_ || (key.key == "seed" && axis.size > 1);
@@ -148,13 +148,13 @@ public:
 private:
     /// Empty for a run that is refused.
     std::optional<SweepRun> load(const std::vector<std::size_t>& choices, RefusedRuns& refused) const {
-        Node root = base_;
+        YamlNode root = base_;
         for (std::size_t a = 0; a < choices.size(); ++a)
             for (const Change& change : options_[a][choices[a]]) graft(root, change.key, change.value);
         std::string case_name;
         for (std::size_t a = 0; a < choices.size(); ++a)
             if (!axes_[a].names.empty()) case_name = axes_[a].names[choices[a]];
-        const Node* workers = root.find("workers");
+        const YamlNode* workers = root.find("workers");
         const bool workers_given = workers != nullptr && workers->grafted;
         Texts texts;
         add_texts("", root, texts);
@@ -244,7 +244,7 @@ private:
     }
 
     const std::vector<Axis>& axes_;
-    Node base_;
+    YamlNode base_;
     Options options_;
     std::vector<std::string> keys_;
     bool with_seed_ = false;
@@ -254,7 +254,7 @@ private:
 
 SweepConfig load_sweep(const std::filesystem::path& file, const std::vector<std::string>& overrides) {
     const SweepFile sweep = read_sweep_file(file);
-    Node base = read_base(sweep);
+    YamlNode base = read_base(sweep);
     for (const std::string& assignment : overrides) apply_override(base, assignment);
     const std::vector<Axis> axes = axes_of(sweep, base);
     check_not_varied(axes, sweep, overrides);

@@ -30,14 +30,14 @@ double six_digits(double value) {
 
 }  // namespace
 
-Draw::Draw(std::string key, const Node& node) : key_(std::move(key)), origin_(node.origin), line_(node.line) {
+KeyDraw::KeyDraw(std::string key, const YamlNode& node) : key_(std::move(key)), origin_(node.origin), line_(node.line) {
     const std::string path = "random.draw." + key_;
-    if (node.kind != Node::Kind::Map || node.children.size() != 1)
+    if (node.kind != YamlNode::Kind::Map || node.children.size() != 1)
         throw sweep_error(
             node, path,
             fmt::format("expected one of {{uniform: [low, high]}}, {{log_uniform: [low, high]}}, {{choice: [...]}}, found {}{}",
-                        found(node), node.kind == Node::Kind::Map ? fmt::format(" of {} keys", node.children.size()) : ""));
-    const Node& drawn = node.children.front();
+                        found(node), node.kind == YamlNode::Kind::Map ? fmt::format(" of {} keys", node.children.size()) : ""));
+    const YamlNode& drawn = node.children.front();
     if (std::find(kDraws.begin(), kDraws.end(), drawn.key) == kDraws.end()) {
         const std::string near = nearest_word(drawn.key, kDraws);
         throw sweep_error(drawn, path,
@@ -48,22 +48,22 @@ Draw::Draw(std::string key, const Node& node) : key_(std::move(key)), origin_(no
         read_bounds(fmt::format("{}.{}", path, drawn.key), drawn);
         return;
     }
-    if (drawn.kind != Node::Kind::List || drawn.children.empty())
-        throw sweep_error(
-            drawn, path + ".choice",
-            fmt::format("expected a list of values, found {}", drawn.kind == Node::Kind::List ? "an empty one" : found(drawn)));
+    if (drawn.kind != YamlNode::Kind::List || drawn.children.empty())
+        throw sweep_error(drawn, path + ".choice",
+                          fmt::format("expected a list of values, found {}",
+                                      drawn.kind == YamlNode::Kind::List ? "an empty one" : found(drawn)));
     choices_ = &drawn;
 }
 
-void Draw::read_bounds(const std::string& path, const Node& bounds) {
+void KeyDraw::read_bounds(const std::string& path, const YamlNode& bounds) {
     const auto kind = run_keys().find(key_);
     if (kind != run_keys().end() && kind->second == KeyKind::Other)
         throw sweep_error(bounds, path, fmt::format("{} is not a number; draw it with choice", key_));
     is_integer_ = kind != run_keys().end() && kind->second == KeyKind::Integer;
     is_log_ = bounds.key == "log_uniform";
 
-    Node root;
-    root.kind = Node::Kind::Map;
+    YamlNode root;
+    root.kind = YamlNode::Kind::Map;
     root.children.push_back(bounds);
     root.children.back().key = path;
     std::vector<double> numbers;
@@ -83,7 +83,7 @@ void Draw::read_bounds(const std::string& path, const Node& bounds) {
     high_ = std::floor(high_);
 }
 
-Node Draw::value(std::uint64_t seed, std::uint32_t index) const {
+YamlNode KeyDraw::value(std::uint64_t seed, std::uint32_t index) const {
     Stream stream(seed, Purpose::SweepDraws, index, text_hash(key_));
     if (choices_ != nullptr) return choices_->children[stream.below(choices_->children.size())];
     const double half = is_integer_ ? 0.5 : 0.0;  // so that the ends are as likely as other integers
@@ -91,8 +91,8 @@ Node Draw::value(std::uint64_t seed, std::uint32_t index) const {
     const double high = high_ + half;
     const double u = stream.uniform();
     const double drawn = is_log_ ? std::exp(std::log(low) + u * (std::log(high) - std::log(low))) : low + u * (high - low);
-    Node value;
-    value.kind = Node::Kind::Plain;
+    YamlNode value;
+    value.kind = YamlNode::Kind::Plain;
     value.origin = origin_;
     value.line = line_;
     const double kept = std::clamp(is_integer_ ? std::round(drawn) : six_digits(drawn), low_, high_);

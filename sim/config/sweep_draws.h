@@ -7,27 +7,27 @@
 
 namespace fedhive::sim {
 
-class Draw {
+class KeyDraw {
 public:
     /// `node` is {uniform: [low, high]}, {log_uniform: [low, high]} or {choice: [...]}, whose choices must outlive this. Throws
     /// ConfigError: anything else, low not below high, a bound of log_uniform not above 0, no integer between the bounds of an
     /// integer key, numbers for a key that is not a number.
-    Draw(std::string key, const Node& node);
+    KeyDraw(std::string key, const YamlNode& node);
 
     const std::string& key() const { return key_; }
 
     /// The value of draw `index`, with the line of `node`. Depends only on seed, key and index, so that more runs or another
     /// drawn key do not change it. Numbers are rounded to 6 significant digits, since the last bits of logarithms differ
     /// between machines. An integer key gets every integer from low to high, the ends as likely as their neighbours.
-    Node value(std::uint64_t seed, std::uint32_t index) const;
+    YamlNode value(std::uint64_t seed, std::uint32_t index) const;
 
 private:
-    void read_bounds(const std::string& path, const Node& bounds);
+    void read_bounds(const std::string& path, const YamlNode& bounds);
 
     std::string key_;
     std::string origin_;
     int line_;
-    const Node* choices_ = nullptr;
+    const YamlNode* choices_ = nullptr;
     bool is_log_ = false;
     bool is_integer_ = false;
     double low_ = 0.0, high_ = 0.0;

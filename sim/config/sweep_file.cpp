@@ -48,17 +48,17 @@ void describe_sweep(Visitor& visitor, SweepFile& sweep) {
 }
 
 /// Refuses a run's key beside `base`, where it would have no effect.
-void refuse_run_keys(const Node& root) {
-    for (const Node& child : root.children)
+void refuse_run_keys(const YamlNode& root) {
+    for (const YamlNode& child : root.children)
         if (child.key != "name" && child.key != "seeds" && is_run_key_or_section(child.key))
             throw sweep_error(child, child.key,
                               "is a key of a run, not of a sweep; move it below `set`, or below an axis such as `grid`");
 }
 
-void add_nested(const Node& map, const std::string& prefix, std::vector<KeyNode>& to) {
-    for (const Node& child : map.children) {
+void add_nested(const YamlNode& map, const std::string& prefix, std::vector<KeyNode>& to) {
+    for (const YamlNode& child : map.children) {
         const std::string key = prefix + child.key;
-        if (child.kind == Node::Kind::Map)
+        if (child.kind == YamlNode::Kind::Map)
             add_nested(child, key + ".", to);
         else
             to.push_back({key, &child});
@@ -78,8 +78,8 @@ void check_keys(const std::vector<KeyNode>& keys, const std::string& path) {
     }
 }
 
-void check_map(const Node& map, const std::string& path) {
-    if (map.kind != Node::Kind::Map)
+void check_map(const YamlNode& map, const std::string& path) {
+    if (map.kind != YamlNode::Kind::Map)
         throw sweep_error(map, path, fmt::format("expected keys of a config with values, found {}", found(map)));
 }
 
@@ -92,19 +92,19 @@ SweepFile read_sweep_file(const std::filesystem::path& file) {
     refuse_run_keys(sweep.root);
     read_described(sweep.root, [&](Visitor& reader) { describe_sweep(reader, sweep); });
     if (const std::string problem = name_problem(sweep.name); !problem.empty()) {
-        const Node* name = sweep.root.find("name");
+        const YamlNode* name = sweep.root.find("name");
         throw sweep_error(name != nullptr ? *name : sweep.root, "name", problem);
     }
     return sweep;
 }
 
-Node read_base(const SweepFile& sweep) {
-    const Node& given = *sweep.root.find("base");
+YamlNode read_base(const SweepFile& sweep) {
+    const YamlNode& given = *sweep.root.find("base");
     // The path as short as written, since every message about the base begins with it.
     const std::filesystem::path file = (std::filesystem::path(sweep.root.origin).parent_path() / given.text).lexically_normal();
     std::error_code ignored;
     const bool there = std::filesystem::is_regular_file(file, ignored);
-    Node base;
+    YamlNode base;
     try {
         base = read_tree(file);
     } catch (const ConfigError& error) {
@@ -112,15 +112,16 @@ Node read_base(const SweepFile& sweep) {
         throw sweep_error(given, "base", error.what());
     }
     for (const char* key : {"base", "grid", "zip", "cases", "random", "seeds"})
-        if (const Node* node = base.find(key); node != nullptr && !(node->key == "seeds" && node->kind == Node::Kind::Map))
+        if (const YamlNode* node = base.find(key);
+            node != nullptr && !(node->key == "seeds" && node->kind == YamlNode::Kind::Map))
             throw sweep_error(given, "base",
                               fmt::format("{} is itself a sweep ({}: {}); name a config", file.string(), node->where(), key));
-    if (const Node* set = sweep.root.find("set"))
+    if (const YamlNode* set = sweep.root.find("set"))
         for (const auto& [key, node] : nested_keys(*set, "set")) graft(base, key, *node);
     return base;
 }
 
-std::vector<KeyNode> nested_keys(const Node& map, const std::string& path) {
+std::vector<KeyNode> nested_keys(const YamlNode& map, const std::string& path) {
     check_map(map, path);
     std::vector<KeyNode> keys;
     add_nested(map, "", keys);
@@ -128,15 +129,15 @@ std::vector<KeyNode> nested_keys(const Node& map, const std::string& path) {
     return keys;
 }
 
-std::vector<KeyNode> direct_keys(const Node& map, const std::string& path) {
+std::vector<KeyNode> direct_keys(const YamlNode& map, const std::string& path) {
     check_map(map, path);
     std::vector<KeyNode> keys;
-    for (const Node& child : map.children) keys.push_back({child.key, &child});
+    for (const YamlNode& child : map.children) keys.push_back({child.key, &child});
     check_keys(keys, path);
     return keys;
 }
 
-ConfigError sweep_error(const Node& node, const std::string& path, const std::string& problem) {
+ConfigError sweep_error(const YamlNode& node, const std::string& path, const std::string& problem) {
     return ConfigError(fmt::format("{}: {}: {}", node.where(), path, problem));
 }
 

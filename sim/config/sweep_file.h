@@ -7,7 +7,7 @@
 namespace fedhive::sim {
 
 struct SweepFile {
-    Node root;
+    YamlNode root;
     std::string name;
     std::filesystem::path base;
     std::int64_t max_runs = 1000;
@@ -20,23 +20,23 @@ struct SweepFile {
 /// A key in a sweep file and the node of its value.
 struct KeyNode {
     std::string key;  // dotted
-    const Node* node;
+    const YamlNode* node;
 };
 
 /// Throws ConfigError as load_tree, and for an unknown key. Does not read the axes.
 SweepFile read_sweep_file(const std::filesystem::path& file);
 
 /// The tree of the base with `set` applied. Throws ConfigError if there is no such file, or if it is a sweep file itself.
-Node read_base(const SweepFile& sweep);
+YamlNode read_base(const SweepFile& sweep);
 
 /// The keys of a map, in file order; nested maps and dotted keys are equivalent. Throws ConfigError for anything but a map, and
 /// for a repeated key.
-std::vector<KeyNode> nested_keys(const Node& map, const std::string& path);
+std::vector<KeyNode> nested_keys(const YamlNode& map, const std::string& path);
 
 /// The same for a map whose values may be maps.
-std::vector<KeyNode> direct_keys(const Node& map, const std::string& path);
+std::vector<KeyNode> direct_keys(const YamlNode& map, const std::string& path);
 
 /// "sweeps/x.yaml:7: grid.rounds: <problem>".
-ConfigError sweep_error(const Node& node, const std::string& path, const std::string& problem);
+ConfigError sweep_error(const YamlNode& node, const std::string& path, const std::string& problem);
 
 }  // namespace fedhive::sim

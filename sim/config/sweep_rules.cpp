@@ -21,14 +21,14 @@ std::string resume_problem(const RunConfig& run) {
     return "";
 }
 
-void check_run(const SweepRun& run, std::int64_t first_round, const Node& section) {
-    const Node* given = section.find("first_round");
-    const Node& blamed = given != nullptr ? *given : section;
+void check_run(const SweepRun& run, std::int64_t first_round, const YamlNode& section) {
+    const YamlNode* given = section.find("first_round");
+    const YamlNode& blamed = given != nullptr ? *given : section;
     const auto fail = [&](const std::string& problem) {
         return sweep_error(blamed, "early_stopping.first_round", fmt::format("{} {} (run '{}')", first_round, problem, run.id));
     };
     if (const std::string problem = resume_problem(run.config); !problem.empty()) {
-        const Node* rule = section.find("rule");
+        const YamlNode* rule = section.find("rule");
         throw sweep_error(
             rule != nullptr ? *rule : section, "early_stopping.rule",
             fmt::format("early stopping pauses and resumes runs, so a resumed run must give the same result; {} (run '{}')",
@@ -43,7 +43,7 @@ void check_run(const SweepRun& run, std::int64_t first_round, const Node& sectio
 
 }  // namespace
 
-void check_targets(const SweepConfig& sweep, const Node& root) {
+void check_targets(const SweepConfig& sweep, const YamlNode& root) {
     std::string first;
     for (const auto& [metric, target] : sweep.targets) {
         if (!target) continue;
@@ -63,7 +63,7 @@ void check_targets(const SweepConfig& sweep, const Node& root) {
     }
 }
 
-void check_early_stopping(const SweepConfig& sweep, const Node& root) {
+void check_early_stopping(const SweepConfig& sweep, const YamlNode& root) {
     if (sweep.early_stopping.rule == StoppingRule::None) return;
     for (const SweepRun& run : sweep.runs) check_run(run, sweep.early_stopping.first_round, *root.find("early_stopping"));
 }

@@ -8,9 +8,9 @@ namespace fedhive::sim {
 
 /// `root`: the sweep file's. Throws ConfigError for a run that ends before the first comparison, is not evaluated by then, or
 /// may compute other bits after a pause and resume. Does nothing if the rule is none.
-void check_early_stopping(const SweepConfig& sweep, const Node& root);
+void check_early_stopping(const SweepConfig& sweep, const YamlNode& root);
 
 /// Throws ConfigError for a target of a metric that a run's task does not have, and for a second target.
-void check_targets(const SweepConfig& sweep, const Node& root);
+void check_targets(const SweepConfig& sweep, const YamlNode& root);
 
 }  // namespace fedhive::sim

@@ -26,31 +26,31 @@ public:
     TreeBuilder(std::string origin, bool has_lines, std::string path)
         : origin_(std::move(origin)), has_lines_(has_lines), path_(std::move(path)) {}
 
-    Node take_root() { return std::move(root_); }
+    YamlNode take_root() { return std::move(root_); }
 
     void OnDocumentStart(const YAML::Mark& mark) override {
         if (documents_++ > 0) fail(mark, "a second document starts here; a config must be one document");
     }
     void OnDocumentEnd() override {}
     void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override { refuse_anchor(mark); }
-    void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override { scalar(mark, "?", anchor, Node::Kind::Null, ""); }
+    void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override { scalar(mark, "?", anchor, YamlNode::Kind::Null, ""); }
     void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, const std::string& value) override {
-        scalar(mark, tag, anchor, tag == "!" ? Node::Kind::Quoted : Node::Kind::Plain, value);
+        scalar(mark, tag, anchor, tag == "!" ? YamlNode::Kind::Quoted : YamlNode::Kind::Plain, value);
     }
     void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                          YAML::EmitterStyle::value) override {
-        open(mark, tag, anchor, Node::Kind::List);
+        open(mark, tag, anchor, YamlNode::Kind::List);
     }
     void OnSequenceEnd() override { close(); }
     void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, YAML::EmitterStyle::value) override {
-        open(mark, tag, anchor, Node::Kind::Map);
+        open(mark, tag, anchor, YamlNode::Kind::Map);
     }
     void OnMapEnd() override { close(); }
 
 private:
     /// A list or map that is still open; in a map, `key` is waiting for its value.
     struct Open {
-        Node node;
+        YamlNode node;
         bool has_key = false;
         std::string key;
         int key_line = 0;
@@ -67,42 +67,44 @@ private:
         fail(mark, "YAML anchors and aliases (&, *) are not supported; write the value out");
     }
 
-    Node place(const YAML::Mark& mark) const {
-        Node node;
+    YamlNode place(const YAML::Mark& mark) const {
+        YamlNode node;
         node.origin = origin_;
         node.line = has_lines_ ? mark.line + 1 : 0;
         return node;
     }
 
-    bool expects_key() const { return !open_.empty() && open_.back().node.kind == Node::Kind::Map && !open_.back().has_key; }
+    bool expects_key() const {
+        return !open_.empty() && open_.back().node.kind == YamlNode::Kind::Map && !open_.back().has_key;
+    }
 
     void check(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) const {
         if (anchor != YAML::NullAnchor) refuse_anchor(mark);
         if (!tag.empty() && tag != "?" && tag != "!") fail(mark, "YAML tags (" + tag + ") are not supported; remove the tag");
     }
 
-    void scalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, Node::Kind kind,
+    void scalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, YamlNode::Kind kind,
                 const std::string& value) {
         check(mark, tag, anchor);
         if (expects_key()) return start_key(mark, kind, value);
-        Node node = place(mark);
+        YamlNode node = place(mark);
         node.kind = kind;
         node.text = value;
         add(std::move(node));
     }
 
-    void start_key(const YAML::Mark& mark, Node::Kind kind, const std::string& value) {
-        if (kind == Node::Kind::Null || value.empty()) fail(mark, "a key is missing here; write `key: value`");
+    void start_key(const YAML::Mark& mark, YamlNode::Kind kind, const std::string& value) {
+        if (kind == YamlNode::Kind::Null || value.empty()) fail(mark, "a key is missing here; write `key: value`");
         Open& map = open_.back();
         map.has_key = true;
         map.key = value;
         map.key_line = place(mark).line;
-        if (const Node* first = map.node.find(value))
+        if (const YamlNode* first = map.node.find(value))
             fail(mark, has_lines_ ? fmt::format("is given twice, first on line {}; keep one", first->line)
                                   : "is given twice; keep one");
     }
 
-    void open(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, Node::Kind kind) {
+    void open(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, YamlNode::Kind kind) {
         check(mark, tag, anchor);
         // yaml-cpp also reports "[1" like this.
         if (expects_key()) fail(mark, "a list or map cannot be a key, or its bracket is not closed; write `key: value`");
@@ -113,12 +115,12 @@ private:
     }
 
     void close() {
-        Node node = std::move(open_.back().node);
+        YamlNode node = std::move(open_.back().node);
         open_.pop_back();
         add(std::move(node));
     }
 
-    void add(Node node) {
+    void add(YamlNode node) {
         if (open_.empty()) {
             root_ = std::move(node);
             return;
@@ -136,11 +138,11 @@ private:
     bool has_lines_;
     std::string path_;
     int documents_ = 0;
-    Node root_;
+    YamlNode root_;
     std::vector<Open> open_;
 };
 
-Node parse(const std::string& text, const std::string& origin, bool has_lines, const std::string& path) {
+YamlNode parse(const std::string& text, const std::string& origin, bool has_lines, const std::string& path) {
     TreeBuilder builder(origin, has_lines, path);
     try {
         // After a last line break yaml-cpp takes the end of the text for the end of an open quote.
@@ -178,47 +180,47 @@ std::string read_yaml(const std::filesystem::path& file) {
     }
 }
 
-void mark_grafted(Node& node) {
+void mark_grafted(YamlNode& node) {
     node.grafted = true;
-    for (Node& child : node.children) mark_grafted(child);
+    for (YamlNode& child : node.children) mark_grafted(child);
 }
 
 }  // namespace
 
-const Node* Node::find(const std::string& child_key) const {
+const YamlNode* YamlNode::find(const std::string& child_key) const {
     const auto found =
-        std::find_if(children.begin(), children.end(), [&](const Node& child) { return child.key == child_key; });
+        std::find_if(children.begin(), children.end(), [&](const YamlNode& child) { return child.key == child_key; });
     return kind == Kind::Map && found != children.end() ? &*found : nullptr;
 }
 
-Node read_tree(const std::filesystem::path& file, const std::string& shortest) {
+YamlNode read_tree(const std::filesystem::path& file, const std::string& shortest) {
     return parse_tree(read_yaml(file), file.string(), shortest);
 }
 
-Node parse_tree(const std::string& text, const std::string& origin, const std::string& shortest) {
+YamlNode parse_tree(const std::string& text, const std::string& origin, const std::string& shortest) {
     const std::size_t begin = text.find_first_not_of(" \t\r\n");
     const bool is_json = begin != std::string::npos && text[begin] == '{';  // tabs are blanks within braces
     if (!is_json) refuse_tabs(text, origin);
-    Node root = parse(text, origin, true, "");
-    if (root.kind == Node::Kind::Null) throw ConfigError(origin + ": is empty; " + shortest);
-    if (root.kind != Node::Kind::Map) throw ConfigError(root.where() + ": expected keys with values, such as `seed: 1`");
+    YamlNode root = parse(text, origin, true, "");
+    if (root.kind == YamlNode::Kind::Null) throw ConfigError(origin + ": is empty; " + shortest);
+    if (root.kind != YamlNode::Kind::Map) throw ConfigError(root.where() + ": expected keys with values, such as `seed: 1`");
     return root;
 }
 
-void graft(Node& root, const std::string& path, Node value) {
+void graft(YamlNode& root, const std::string& path, YamlNode value) {
     mark_grafted(value);
-    Node* node = &root;
+    YamlNode* node = &root;
     std::istringstream keys(path);
     std::string key;
     while (std::getline(keys, key, '.')) {
-        if (node->kind == Node::Kind::Null) node->kind = Node::Kind::Map;
-        if (node->kind != Node::Kind::Map)
+        if (node->kind == YamlNode::Kind::Null) node->kind = YamlNode::Kind::Map;
+        if (node->kind != YamlNode::Kind::Map)
             throw ConfigError(fmt::format("{}: {}: '{}' ({}) is not a section and has no keys", value.where(), path, node->key,
                                           node->where()));
         auto child =
-            std::find_if(node->children.begin(), node->children.end(), [&](const Node& other) { return other.key == key; });
+            std::find_if(node->children.begin(), node->children.end(), [&](const YamlNode& other) { return other.key == key; });
         if (child == node->children.end()) {
-            Node created;
+            YamlNode created;
             created.key = key;
             created.origin = value.origin;
             created.line = value.line;
@@ -232,7 +234,7 @@ void graft(Node& root, const std::string& path, Node value) {
     *node = std::move(value);
 }
 
-void apply_override(Node& root, const std::string& assignment) {
+void apply_override(YamlNode& root, const std::string& assignment) {
     const std::string origin = "--set " + assignment;
     const std::size_t equals = assignment.find('=');
     if (equals == std::string::npos || equals == 0)
@@ -243,7 +245,7 @@ void apply_override(Node& root, const std::string& assignment) {
         throw ConfigError(
             fmt::format("{}: {}: has no value after '='; write {}=null to remove the key from the file", origin, path, path));
 
-    Node value = parse(text, origin, false, path);
+    YamlNode value = parse(text, origin, false, path);
     value.origin = origin;  // also set for a value without a document
     graft(root, path, std::move(value));
 }

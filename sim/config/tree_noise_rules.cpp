@@ -1,4 +1,4 @@
-#include "sim/config/tree_noise.h"
+#include "sim/config/tree_noise_rules.h"
 
 #include "aggregation/cohort/aggregator_catalog.h"
 #include "aggregation/server/catalog.h"

@@ -22,7 +22,7 @@ clients::ControlGeometry board_geometry(const FleetOptions& options, std::uint64
     geometry.num_sums = sums.size();
     geometry.num_client_sums = sums.of_client().size();
     geometry.max_members = std::max<std::uint64_t>(slots, mode.in_flight);
-    geometry.num_ranks = static_cast<std::uint32_t>(mode.group == Group::None ? 0 : slot_tasks);
+    geometry.num_ranks = static_cast<std::uint32_t>(mode.group == WorkerGroup::None ? 0 : slot_tasks);
     return geometry;
 }
 

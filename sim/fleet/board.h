@@ -29,7 +29,7 @@ public:
     /// `block` and `barrier` must outlive this.
     Board(const Mode& mode, const SlotPlan& slots, const clients::ControlBlock& block, clients::RoundBarrier& barrier)
         : tasks_(mode.tasks),
-          ranked_(mode.group != Group::None),
+          ranked_(mode.group != WorkerGroup::None),
           num_slots_(slots.num_slots(mode)),
           elsewhere_(num_slots_),
           block_(block),

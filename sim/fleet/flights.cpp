@@ -185,7 +185,7 @@ void Flights::put_again(std::span<const std::size_t> cells) {
 }
 
 std::vector<std::size_t> Flights::slots_of_group(std::size_t slot) const {
-    if (options_.mode.group != Group::Round) return {slot};
+    if (options_.mode.group != WorkerGroup::Round) return {slot};
     std::vector<std::size_t> slots;
     for (std::size_t other = 0; other < flights_.size(); ++other)
         if (has(other)) slots.push_back(other);

@@ -17,11 +17,11 @@ constexpr std::uint64_t kPassesOfAStep = 3;
 
 std::uint64_t Workload::examples_per_epoch(std::uint32_t client_id) const {
     switch (options_.mode.pass) {
-        case Pass::Own:
+        case PassExamples::Own:
             return num_examples(client_id);
-        case Pass::Share:
+        case PassExamples::Share:
             return divide_up(dataset_.map().num_train, options_.mode.in_flight);
-        case Pass::All:
+        case PassExamples::All:
             return dataset_.map().num_train;
     }
     return 0;

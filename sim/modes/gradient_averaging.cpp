@@ -20,9 +20,9 @@ Mode build_gradient_averaging(const ModeInput& input) {
     Mode mode;
     mode.in_flight = mode.quorum = input.cohort;
     mode.tasks = {clients::TaskKind::Replica};
-    mode.group = Group::Round;
+    mode.group = WorkerGroup::Round;
     mode.bring = Bring::OneUpdate;
-    mode.pass = Pass::Share;
+    mode.pass = PassExamples::Share;
     mode.traffic = all_reduce_in_every_step;
     mode.all_reduce = input.values.choice<clients::AllReduce>("all_reduce");
     if (aggregation::num_state_vectors(input.optimizer) > 0) mode.velocity_index = kVelocityRegion;

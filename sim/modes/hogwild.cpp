@@ -18,7 +18,7 @@ Mode build_hogwild(const ModeInput& input) {
     mode.tasks = {clients::TaskKind::InPlace};
     mode.bring = Bring::Nothing;
     mode.traffic = model_in_every_step;
-    if (input.values.choice<HogwildData>("data") == HogwildData::Full) mode.pass = Pass::All;
+    if (input.values.choice<HogwildData>("data") == HogwildData::Full) mode.pass = PassExamples::All;
     return mode;
 }
 

@@ -5,7 +5,7 @@
 namespace fedhive::sim {
 
 std::size_t Mode::group_size() const {
-    return group == Group::None ? 1 : group == Group::Slot ? tasks.size() : tasks.size() * in_flight;
+    return group == WorkerGroup::None ? 1 : group == WorkerGroup::Slot ? tasks.size() : tasks.size() * in_flight;
 }
 
 std::size_t Mode::room(std::size_t on_their_way, std::int64_t rounds_left, std::size_t arrived) const {

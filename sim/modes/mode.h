@@ -15,7 +15,7 @@
 namespace fedhive::sim {
 
 /// Which workers must be at work at the same time, as ranks that wait for each other.
-enum class Group {
+enum class WorkerGroup {
     None,   // none: each works alone
     Slot,   // those of a slot
     Round,  // all of a round
@@ -29,7 +29,7 @@ enum class Bring {
 };
 
 /// The examples of one pass of a client.
-enum class Pass {
+enum class PassExamples {
     Own,    // its shard
     Share,  // an equal share of all examples, dealt anew for each pass
     All,    // all examples
@@ -67,9 +67,9 @@ struct Mode {
     bool drain = false;         // in the last rounds, sends no client that could no longer arrive
     bool by_steps = false;  // each local step arrives by itself, and the client goes on from the next model: many turns a round
     std::vector<clients::TaskKind> tasks{clients::TaskKind::Train};  // one slot's tasks, each for a worker of its own
-    Group group = Group::None;
+    WorkerGroup group = WorkerGroup::None;
     Bring bring = Bring::Update;
-    Pass pass = Pass::Own;
+    PassExamples pass = PassExamples::Own;
     clients::Payload payload = clients::Payload::Update;
     Traffic (*traffic)(const Trip& trip) = model_and_update;
     Staleness staleness;
@@ -84,7 +84,7 @@ struct Mode {
     /// The model changes during a round, not only between rounds.
     bool model_changes_in_round() const { return by_steps || in_place(); }
     /// A client computes its update from one model, independent of all others.
-    bool trains_alone() const { return group == Group::None && !model_changes_in_round(); }
+    bool trains_alone() const { return group == WorkerGroup::None && !model_changes_in_round(); }
     /// Each update has its own slot, and workers have time to sum them.
     bool workers_may_sum() const { return bring == Bring::Update && !overlaps(); }
     /// Number of workers that must be at work at the same time.

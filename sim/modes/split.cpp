@@ -15,7 +15,7 @@ Mode build_split(const ModeInput& input) {
     Mode mode;
     mode.in_flight = mode.quorum = input.cohort;
     mode.tasks = {clients::TaskKind::LowerHalf, clients::TaskKind::UpperHalf};
-    mode.group = Group::Slot;
+    mode.group = WorkerGroup::Slot;
     mode.traffic = model_and_activations;
     return mode;
 }

@@ -1,7 +1,7 @@
 #include "sim/plan/engine_choice.h"
 
 #include "aggregation/math/client_optimizer.h"
-#include "clients/direct/device/plan.h"
+#include "clients/direct/device/block_plan.h"
 #include "clients/direct/network.h"
 #include "clients/engine/device_network.h"
 #include "clients/models/feature_layer.h"

@@ -165,7 +165,7 @@ double steps_per_round(const Experiment& run) {
     const auto steps = [&](std::uint64_t examples) {
         return static_cast<double>(run.worker_plan.passes_of_a_step * run.worker_plan.training.steps_of(examples));
     };
-    if (run.mode.pass == Pass::Share) return steps(data.num_train);  // all replicas share them
+    if (run.mode.pass == PassExamples::Share) return steps(data.num_train);  // all replicas share them
     const auto clients = static_cast<double>(run.mode.late_join ? run.mode.quorum : run.mode.in_flight);
     if (run.worker_plan.all_examples) return clients * steps(data.num_train);
     double of_all = 0.0;

@@ -13,7 +13,7 @@
 #include "sim/plan/server_side.h"
 #include "sim/plan/worker_choice.h"
 #include "sim/ranks/ranks.h"
-#include "sim/round/sampler.h"
+#include "sim/round/sampling.h"
 
 #include <cstdint>
 #include <filesystem>

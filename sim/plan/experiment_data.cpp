@@ -15,7 +15,7 @@
 #include "sim/machine/nvml.h"
 #include "sim/plan/blame.h"
 #include "sim/plan/model_spec.h"
-#include "sim/plan/warnings.h"
+#include "sim/plan/run_warnings.h"
 #include "sim/ranks/bytes.h"
 
 #include <fmt/ranges.h>

@@ -11,8 +11,8 @@
 #include "sim/machine/machine.h"
 #include "sim/modes/mode_spec.h"
 #include "sim/plan/experiment.h"
-#include "sim/plan/reports.h"
-#include "sim/round/mode.h"
+#include "sim/plan/run_reports.h"
+#include "sim/round/make_mode.h"
 
 #include <algorithm>
 #include <bit>
@@ -45,7 +45,7 @@ std::uint64_t vectors_of_formulas(const aggregation::formulas::MethodFormulas& m
     if (method.measure_passes() > 1) vectors += 2;   // another model, and the trained one
     for (const auto& [place, lines] : method.lines)  // the magnitudes of each threshold
         vectors += static_cast<std::uint64_t>(std::ranges::count(
-            method.parsed(place).nodes, aggregation::formulas::Op::Threshold, &aggregation::formulas::Node::op));
+            method.parsed(place).nodes, aggregation::formulas::Opcode::Threshold, &aggregation::formulas::Node::op));
     for (const aggregation::formulas::MethodMemory& memory : method.memories)
         vectors += memory.is_model() && memory.owner != aggregation::MemoryOwner::Server && !memory.is_declared()
                        ? 1

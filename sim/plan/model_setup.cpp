@@ -9,7 +9,7 @@
 #include "sim/plan/blame.h"
 #include "sim/plan/memory_users.h"
 #include "sim/plan/model_spec.h"
-#include "sim/round/mode.h"
+#include "sim/round/make_mode.h"
 #include "sim/round/slot_plan.h"
 #include "sim/state/model_file.h"
 #include "sim/strategies/method.h"

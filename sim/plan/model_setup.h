@@ -4,7 +4,7 @@
 #include "aggregation/memory/layout.h"
 #include "aggregation/memory/memories.h"
 #include "clients/data/data_format.h"
-#include "clients/exported/model_file.h"
+#include "clients/exported/shared_model_file.h"
 #include "clients/models/catalog.h"
 #include "clients/models/cut.h"
 #include "clients/models/local_part.h"
@@ -24,7 +24,7 @@ struct FirstModel {
 };
 
 struct ModelSetup {
-    clients::exported::ModelFile file;  // of model.file
+    clients::exported::SharedModelFile file;  // of model.file
     clients::ModelSpec spec;
     aggregation::Layout layout;      // of the trained model, without frozen parameters
     aggregation::Layout frozen;      // of the frozen parameters

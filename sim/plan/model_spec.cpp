@@ -1,6 +1,6 @@
 #include "sim/plan/model_spec.h"
 
-#include "clients/data/warnings.h"
+#include "clients/data/data_warnings.h"
 #include "clients/exported/rehearsal.h"
 #include "clients/exported/roles.h"
 #include "clients/models/local_part.h"
@@ -149,7 +149,7 @@ constexpr const char* kKeeps = "model.graph is keep";
 bool keeps(const RunConfig& run) { return run.model.graph == GraphUse::Keep; }
 
 clients::ModelSpec graph_spec(const LoadedConfig& loaded, const clients::DataShape& data,
-                              const clients::exported::ModelFile& file) {
+                              const clients::exported::SharedModelFile& file) {
     clients::ModelSpec spec;
     spec.name.set(clients::kExportedModel);
     spec.input = data.example;
@@ -266,11 +266,11 @@ std::string kept_as_graph(const RunConfig& run, const clients::ModelSpec& model)
     return keeps(run) ? kKeeps : clients::kept_as_graph(model, clients::program_of(model));
 }
 
-clients::exported::ModelFile open_model_file(const LoadedConfig& loaded) {
+clients::exported::SharedModelFile open_model_file(const LoadedConfig& loaded) {
     const ModelConfig& model = loaded.run.model;
     if (model.file.empty()) return {};
     try {
-        clients::exported::ModelFile file(model.file);
+        clients::exported::SharedModelFile file(model.file);
         if (!model.file_sha256.empty() && model.file_sha256 != file.sha256())
             throw ConfigError(
                 fmt::format("{}: its SHA-256 {} differs from model.file_sha256 {}; restore that file, or begin a new run "
@@ -283,7 +283,7 @@ clients::exported::ModelFile open_model_file(const LoadedConfig& loaded) {
 }
 
 clients::ModelSpec model_spec(const LoadedConfig& loaded, const clients::DataShape& data,
-                              const clients::exported::ModelFile& file) {
+                              const clients::exported::SharedModelFile& file) {
     const ModelConfig& model = loaded.run.model;
     if (!model.file.empty()) return graph_spec(loaded, data, file);
     clients::ModelSpec spec;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "clients/data/data_format.h"
-#include "clients/exported/model_file.h"
+#include "clients/exported/shared_model_file.h"
 #include "clients/models/catalog.h"
 #include "sim/config/loaded_config.h"
 
@@ -19,13 +19,13 @@ void check_data_of_task(const LoadedConfig& loaded, const clients::DataShape& da
 std::string model_key(const RunConfig& run);
 
 /// Opens model.file; empty if not given. Throws ConfigError if it cannot be read, or if its hash is not model.file_sha256.
-clients::exported::ModelFile open_model_file(const LoadedConfig& loaded);
+clients::exported::SharedModelFile open_model_file(const LoadedConfig& loaded);
 
 /// `file` is that of the config and must outlive the model. Tries a graph on a few examples of zeros. Throws ConfigError, with
 /// file, line and key, if the model does not fit the examples (for a list of layers, with the layer to blame), has running
 /// statistics that the mode cannot average, or is a graph that the mode or the engine cannot take.
 clients::ModelSpec model_spec(const LoadedConfig& loaded, const clients::DataShape& data,
-                              const clients::exported::ModelFile& file);
+                              const clients::exported::SharedModelFile& file);
 
 /// How model.file is run, "graph" or "layers"; empty for any other model.
 std::string form_of(const clients::ModelSpec& model);

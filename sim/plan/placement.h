@@ -3,7 +3,7 @@
 
 #include "aggregation/memory/param_span.h"
 #include "sim/config/loaded_config.h"
-#include "sim/round/mode.h"
+#include "sim/round/make_mode.h"
 
 #include <cstdint>
 #include <string>

@@ -3,12 +3,12 @@
 #include "clients/data/batches.h"
 #include "clients/models/feature_layer.h"
 #include "clients/tasks/output_loss.h"
-#include "sim/plan/reports.h"
+#include "sim/plan/run_reports.h"
 #include "sim/plan/task_plan.h"
 #include "sim/plan/upload_plan.h"
 #include "sim/plan/visit_text.h"
 #include "sim/round/divergence.h"
-#include "sim/round/mode.h"
+#include "sim/round/make_mode.h"
 
 namespace fedhive::sim {
 
@@ -28,7 +28,7 @@ clients::WorkerPlan plan_workers(const RunConfig& config, const Mode& mode, cons
     plan.model = model.spec;
     plan.cut = model.cut;
     plan.all_reduce = mode.all_reduce;
-    plan.all_examples = mode.pass == Pass::All;
+    plan.all_examples = mode.pass == PassExamples::All;
     plan.layout_fingerprint = model.layout.fingerprint();
     plan.memories = model.memories;
     const aggregation::formulas::MethodFormulas& method = server.strategy.method;

@@ -7,7 +7,7 @@
 #include "sim/plan/model_setup.h"
 #include "sim/plan/placement.h"
 #include "sim/plan/worker_choice.h"
-#include "sim/round/mode.h"
+#include "sim/round/make_mode.h"
 #include "sim/round/slot_plan.h"
 
 #include <cstdint>

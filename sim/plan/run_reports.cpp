@@ -1,9 +1,9 @@
-#include "sim/plan/reports.h"
+#include "sim/plan/run_reports.h"
 
 #include "clients/tasks/learning_task.h"
 #include "clients/tasks/measures.h"
 #include "clients/uploads/upload.h"
-#include "sim/round/sampler.h"
+#include "sim/round/sampling.h"
 
 namespace fedhive::sim {
 

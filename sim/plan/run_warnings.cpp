@@ -1,8 +1,8 @@
-#include "sim/plan/warnings.h"
+#include "sim/plan/run_warnings.h"
 
 #include "aggregation/cohort/aggregator_catalog.h"
 #include "clients/data/data_format.h"
-#include "clients/data/warnings.h"
+#include "clients/data/data_warnings.h"
 #include "clients/exported/ends.h"
 #include "clients/models/model_plan.h"
 #include "sim/config/root_rules.h"

@@ -28,8 +28,8 @@
 namespace fedhive::sim {
 
 /// Whole rows, as text.
-using Rows = fmt::memory_buffer;
-inline std::string_view text_of(const Rows& rows) { return {rows.data(), rows.size()}; }
+using RowText = fmt::memory_buffer;
+inline std::string_view text_of(const RowText& rows) { return {rows.data(), rows.size()}; }
 
 /// A number with `decimals` digits after the point, 6 or 9.
 template <int decimals>
@@ -43,7 +43,7 @@ struct Hex {
 };
 
 /// A name or a word; quoted if it has a comma or a quote.
-inline void write_cell(Rows& rows, std::string_view text) {
+inline void write_cell(RowText& rows, std::string_view text) {
     if (text.empty()) return;
     const std::string cell = cell_of(text);
     rows.append(cell.data(), cell.data() + cell.size());
@@ -51,10 +51,10 @@ inline void write_cell(Rows& rows, std::string_view text) {
 
 template <class Number>
 requires std::integral<Number> || std::floating_point<Number>
-void write_cell(Rows& rows, Number value) { fmt::format_to(fmt::appender(rows), FMT_COMPILE("{}"), value); }
+void write_cell(RowText& rows, Number value) { fmt::format_to(fmt::appender(rows), FMT_COMPILE("{}"), value); }
 
 template <int decimals>
-void write_cell(Rows& rows, Fixed<decimals> number) {
+void write_cell(RowText& rows, Fixed<decimals> number) {
     static_assert(decimals == 6 || decimals == 9);
     if constexpr (decimals == 6)
         fmt::format_to(fmt::appender(rows), FMT_COMPILE("{:.6f}"), number.value);
@@ -62,11 +62,11 @@ void write_cell(Rows& rows, Fixed<decimals> number) {
         fmt::format_to(fmt::appender(rows), FMT_COMPILE("{:.9f}"), number.value);
 }
 
-inline void write_cell(Rows& rows, Hex bits) { fmt::format_to(fmt::appender(rows), FMT_COMPILE("{:016x}"), bits.value); }
+inline void write_cell(RowText& rows, Hex bits) { fmt::format_to(fmt::appender(rows), FMT_COMPILE("{:016x}"), bits.value); }
 
 /// Nothing if there is no value.
 template <class Value>
-void write_cell(Rows& rows, const std::optional<Value>& value) {
+void write_cell(RowText& rows, const std::optional<Value>& value) {
     if (value) write_cell(rows, *value);
 }
 
@@ -92,13 +92,13 @@ struct Column {
           unit(unit_of_it),
           meaning(what_it_means),
           is_text(kIsText<std::invoke_result_t<Get, const Record&>>),
-          write([](Rows& rows, const Record& record) { write_cell(rows, Get{}(record)); }) {}
+          write([](RowText& rows, const Record& record) { write_cell(rows, Get{}(record)); }) {}
 
     std::string_view name;
     std::string_view unit;
     std::string_view meaning;
     bool is_text;
-    void (*write)(Rows& rows, const Record& record);
+    void (*write)(RowText& rows, const Record& record);
 };
 
 template <class Record>
@@ -118,7 +118,7 @@ public:
     void add(std::string name, std::string unit, std::string meaning, Get get) {
         columns_.push_back(
             {std::move(name), std::move(unit), std::move(meaning), kIsText<std::invoke_result_t<Get, const Record&>>});
-        writers_.push_back([get = std::move(get)](Rows& rows, const Record& record) { write_cell(rows, get(record)); });
+        writers_.push_back([get = std::move(get)](RowText& rows, const Record& record) { write_cell(rows, get(record)); });
     }
 
     const std::vector<ColumnText>& columns() const { return columns_; }
@@ -131,7 +131,7 @@ public:
     }
 
     /// Appends the record's row, with its end.
-    void append(Rows& rows, const Record& record) const {
+    void append(RowText& rows, const Record& record) const {
         for (std::size_t i = 0; i < writers_.size(); ++i) {
             if (i > 0) rows.push_back(',');
             writers_[i](rows, record);
@@ -141,7 +141,7 @@ public:
 
 private:
     std::vector<ColumnText> columns_;
-    std::vector<std::function<void(Rows&, const Record&)>> writers_;
+    std::vector<std::function<void(RowText&, const Record&)>> writers_;
 };
 
 }  // namespace fedhive::sim

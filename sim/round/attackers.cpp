@@ -26,7 +26,7 @@ std::vector<Update> with_coefficients(std::span<const Update> rows, const Crafte
 
 }  // namespace
 
-Attackers::Attackers(const Chosen& attack, const Draw& draw, const aggregation::Arena& arena, std::size_t extra_slot,
+Attackers::Attackers(const Chosen& attack, const AttackerDraw& draw, const aggregation::Arena& arena, std::size_t extra_slot,
                      const aggregation::Memories& memories)
     : spec_(aggregation::attack_spec(attack.name)),
       values_(completed(attack.values, spec_.keys)),

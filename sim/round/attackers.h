@@ -22,7 +22,7 @@ namespace fedhive::sim {
 using Combine = std::function<aggregation::Aggregate(aggregation::Aggregator& rule, std::span<const aggregation::Update> rows)>;
 
 /// Who attacks: round(share * num_clients) clients, drawn from seeds.sampling as for the attacks of upload chains.
-struct Draw {
+struct AttackerDraw {
     std::uint64_t sampling_seed = 1;
     std::uint64_t num_clients = 1;
 };
@@ -30,7 +30,7 @@ struct Draw {
 class Attackers {
 public:
     /// `arena` outlives this. extra_slot: a slot that no client has, for the attack's extra row; unused by attacks without one.
-    Attackers(const Chosen& attack, const Draw& draw, const aggregation::Arena& arena, std::size_t extra_slot,
+    Attackers(const Chosen& attack, const AttackerDraw& draw, const aggregation::Arena& arena, std::size_t extra_slot,
               const aggregation::Memories& memories);
 
     /// The attack has an extra row, hence a slot of its own.
@@ -55,7 +55,7 @@ private:
     const aggregation::AttackSpec& spec_;
     Values values_;
     aggregation::ExtraRow extra_;
-    Draw draw_;
+    AttackerDraw draw_;
     const aggregation::Arena& arena_;
     std::size_t extra_slot_;
     aggregation::Memories memories_;

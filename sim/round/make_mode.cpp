@@ -1,4 +1,4 @@
-#include "sim/round/mode.h"
+#include "sim/round/make_mode.h"
 
 #include "aggregation/math/client_optimizer.h"
 #include "sim/modes/mode_spec.h"

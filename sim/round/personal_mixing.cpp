@@ -1,4 +1,4 @@
-#include "sim/round/mixing.h"
+#include "sim/round/personal_mixing.h"
 
 #include "aggregation/base/error.h"
 #include "aggregation/cohort/aggregator_catalog.h"

@@ -95,7 +95,7 @@ Table<QualityOfClient> client_quality_csv(const clients::Metric& metric, bool wi
 
 std::string fairness_rows(std::int64_t round, const ClientsTest& test, const clients::Metric& metric) {
     const Table<FairnessOfModel> table = fairness_csv(metric);
-    Rows rows;
+    RowText rows;
     each_model(test, [&](const char* model, const std::vector<ClientQuality>& clients) {
         table.append(rows, {round, model, fairness_of(clients, metric.higher_is_better)});
     });
@@ -107,7 +107,7 @@ std::string client_table_name(const clients::Metric& metric) { return fmt::forma
 std::string client_table(std::int64_t round, const ClientsTest& test, const clients::Metric& metric,
                          const std::vector<std::string>& owners) {
     const Table<QualityOfClient> table = client_quality_csv(metric, !owners.empty());
-    Rows rows;
+    RowText rows;
     each_model(test, [&](const char* model, const std::vector<ClientQuality>& clients) {
         for (const ClientQuality& client : clients)
             table.append(rows, {round, model, client, owners.empty() ? std::string_view() : owners[client.client_id]});

@@ -59,7 +59,7 @@ void write_partition(const std::filesystem::path& file, const clients::SharedDat
         write(table.header());
         for (std::size_t client = 0; client < num_partitioned(map.num_clients, num_classes); ++client) {
             const auto shard = dataset.shard(client);
-            Rows row;
+            RowText row;
             table.append(row, {.client_id = client,
                                .num_examples = shard.size(),
                                .label_counts = clients::label_counts(shard, dataset.train(), map.num_classes),

@@ -6,7 +6,7 @@
 #include "clients/tasks/learning_task.h"
 #include "sim/config/load_config.h"
 #include "sim/machine/machine.h"
-#include "sim/plan/reports.h"
+#include "sim/plan/run_reports.h"
 #include "sim/record/json_value.h"
 #include "sim/record/run_state.h"
 #include "sim/run/checkpointer.h"

@@ -42,7 +42,7 @@ struct ClientOfRound {
 };
 
 /// The columns of clients.csv. `with_owners`: with the client's name; `with_draws`: with how often it was drawn. The last ones are
-/// the run's reports (sim/plan/reports.h).
+/// the run's reports (sim/plan/run_reports.h).
 Table<ClientOfRound> clients_csv(bool with_owners, const std::vector<clients::ReportSpec>& reports = {},
                                  bool with_draws = false);
 

@@ -4,7 +4,7 @@
 #include "aggregation/base/input_file.h"
 #include "aggregation/memory/shared_segment.h"
 #include "sim/config/load_config.h"
-#include "sim/plan/reports.h"
+#include "sim/plan/run_reports.h"
 #include "sim/record/durable_file.h"
 #include "sim/run/confusion_table.h"
 #include "sim/run/fairness_table.h"
@@ -177,17 +177,17 @@ void RunFolder::make_folders() const {
 }
 
 void RunFolder::add_round(const RoundRecord& round, const Arrivals& arrived, const ServerState& server) {
-    Rows rows;
+    RowText rows;
     for (const ClientReport& client : arrived.clients)
         clients_table_.append(rows, {round, client, owners_.empty() ? std::string_view() : owners_[client.client_id]});
     clients_.append(text_of(rows));
     if (!round.virtual_s) {  // on the virtual clock the order needs no record
-        Rows order;
+        RowText order;
         for (const std::uint32_t client : arrived.order) arrivals_table_.append(order, {round.round, client});
         arrivals_.append(text_of(order));
     }
     if (round.on_clients) add_clients_test(round.round, *round.on_clients);
-    Rows row;
+    RowText row;
     rounds_table_.append(row, {round, arrived, server});
     rounds_.append(text_of(row));
     if (round.test && !round.test->confusion.empty())

@@ -6,7 +6,7 @@
 //   a share 1 − `uniform` of the cohort by probability ~ e^(`sharpness` · value), none twice; the others uniformly
 //
 // Differs  the paper asks all clients for a first value; here they are told only by training.
-#include "sim/selection/remembered.h"
+#include "sim/selection/remembered_clients.h"
 #include "sim/selection/sampler.h"
 
 #include <algorithm>

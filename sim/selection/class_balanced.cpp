@@ -11,7 +11,7 @@
 // Differs  the exponents are β_i = i; T_k is at least 1, a QCID at least 1e-6, and a client without examples is never drawn. The paper
 //          sums counts under homomorphic encryption; here the server knows them, as it knows n_k, and no byte is counted for them.
 #include "aggregation/base/take_number.h"
-#include "sim/selection/remembered.h"
+#include "sim/selection/remembered_clients.h"
 #include "sim/selection/sampler.h"
 
 #include <algorithm>

@@ -6,7 +6,7 @@
 //
 // Differs  the paper's server computes each client's time beforehand and packs uploads one after the other into the deadline; here a
 //          client's time is that of its last round trip, and round trips run side by side. Ties go by client id.
-#include "sim/selection/remembered.h"
+#include "sim/selection/remembered_clients.h"
 #include "sim/selection/sampler.h"
 
 #include <algorithm>

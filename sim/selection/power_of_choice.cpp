@@ -8,7 +8,7 @@
 //
 // Differs  ties go by client id; d is a multiple of m, so that a part of a cohort (a client that is replaced) has its part of d.
 #include "sim/selection/of_largest.h"
-#include "sim/selection/remembered.h"
+#include "sim/selection/remembered_clients.h"
 #include "sim/selection/sampler.h"
 
 #include <array>

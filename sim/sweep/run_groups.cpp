@@ -87,10 +87,10 @@ const clients::Metric& metric_of(const std::vector<RunResult>& results) {
     return shown_metric(known == results.end() ? nullptr : known->metric);
 }
 
-std::optional<Target> target_of(const Json& sweep) {
+std::optional<MetricTarget> target_of(const Json& sweep) {
     for (const clients::Metric& metric : clients::metric_catalog()) {
         const auto found = sweep.find("target_" + metric.name);
-        if (found != sweep.end() && found->is_number()) return Target{&metric, found->get<double>()};
+        if (found != sweep.end() && found->is_number()) return MetricTarget{&metric, found->get<double>()};
     }
     return std::nullopt;
 }

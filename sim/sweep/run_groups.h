@@ -45,7 +45,7 @@ std::string weights_note(const nlohmann::ordered_json& sweep);
 const clients::Metric& metric_of(const std::vector<RunResult>& results);
 
 /// The sweep's target; empty: none.
-std::optional<Target> target_of(const nlohmann::ordered_json& sweep);
+std::optional<MetricTarget> target_of(const nlohmann::ordered_json& sweep);
 
 /// Columns: metric and loss; rounds to the target if the sweep has one; results on the clients' held-out examples if runs have
 /// them.

@@ -10,7 +10,7 @@ namespace fedhive::sim {
 
 namespace {
 
-void add_row(RunResult& result, const RunView::Row& row, const std::optional<Target>& target) {
+void add_row(RunResult& result, const RunView::Row& row, const std::optional<MetricTarget>& target) {
     result.rounds = row.round;
     result.version = row.version;
     result.failed += row.failed;
@@ -47,7 +47,7 @@ void add_fairness(RunResult& result, const std::filesystem::path& file) {
 
 }  // namespace
 
-RunResult read_result(const std::filesystem::path& run, const std::optional<Target>& target) {
+RunResult read_result(const std::filesystem::path& run, const std::optional<MetricTarget>& target) {
     RunResult result;
     RunView view(run, target ? "test_" + target->metric->name : "");
     view.refresh();

@@ -40,12 +40,12 @@ struct RunResult {
 };
 
 /// A metric's target value.
-struct Target {
+struct MetricTarget {
     const clients::Metric* metric;
     double value;
 };
 
 /// Reads the folder of a run in any state; ignores torn lines.
-RunResult read_result(const std::filesystem::path& run, const std::optional<Target>& target);
+RunResult read_result(const std::filesystem::path& run, const std::optional<MetricTarget>& target);
 
 }  // namespace fedhive::sim

@@ -3,7 +3,7 @@
 #ifdef FEDHIVE_WITH_CUDA
 
 #include "aggregation/base/error.h"
-#include "aggregation/math/kernels.h"
+#include "aggregation/math/cuda_kernels.h"
 #include "aggregation/memory/cuda_driver.h"
 #include "tests/aggregation/spans.h"
 #include "tests/support/skip.h"

@@ -27,7 +27,7 @@ TEST_SUITE("Keys") {
         CHECK(between(1, kMost).text() == "1 to 1e9");
         CHECK(fraction().text() == "above 0, at most 1");
         CHECK(fraction_below_one().text() == "0 or more, below 1");
-        CHECK(Range{}.text().empty());
+        CHECK(KeyRange{}.text().empty());
         CHECK_FALSE(above(0).contains(0));
         CHECK(above(0).contains(1e-300));
         CHECK(fraction().contains(1));

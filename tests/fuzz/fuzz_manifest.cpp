@@ -15,7 +15,7 @@ FEDHIVE_FUZZ_TARGET(manifest)(const std::uint8_t* data, std::size_t size) {
     const sim::RunRemains remains = sim::remains_of(folder.path());
     fuzz::expect(remains.finished() == (view.state() == sim::RunState::Finished), "one end of a run");
     fuzz::expect(remains.paused_after() >= 0, "a round to have paused after");
-    const sim::RunResult result = sim::read_result(folder.path(), sim::Target{&clients::metric_catalog().front(), 0.5});
+    const sim::RunResult result = sim::read_result(folder.path(), sim::MetricTarget{&clients::metric_catalog().front(), 0.5});
     fuzz::expect(result.rounds == 0, "no rounds where there is no table");
     return 0;
 }

@@ -20,7 +20,7 @@ CODE = (".h", ".cpp", ".cu", ".cuh")
 FLOORS = ["aggregation", "clients", "sim"]
 # The rooms of each floor, from below: a room includes itself and rooms of the lines before its own.
 ROOMS = {
-    "aggregation": [["base"], ["memory"], ["math"], ["attacks", "cohort"], ["formulas"]],
+    "aggregation": [["base"], ["memory"], ["math"], ["attacks", "cohort"], ["formulas"], ["server"]],
     "clients": [["data", "protocol"], ["exported", "tasks", "uploads"], ["models"], ["direct"], ["engine"], ["visit"], ["trainers"], ["worker"]],
     "sim": [["machine", "devices", "privacy", "ranks", "schedules", "selection"], ["strategies"], ["modes"], ["config"], ["record"], ["round", "screen", "workers"], ["fleet", "state", "sweep"], ["plan"], ["run"], ["app"]],
 }

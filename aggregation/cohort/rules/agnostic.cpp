@@ -1,7 +1,7 @@
 // AFL: weights of all clients on the simplex that climb where the loss is large.
 #include "aggregation/base/error.h"
 #include "aggregation/cohort/aggregator_catalog.h"
-#include "aggregation/cohort/rules/remembered.h"
+#include "aggregation/cohort/rules/remembered_numbers.h"
 #include "aggregation/math/mean.h"
 #include "aggregation/math/simplex.h"
 

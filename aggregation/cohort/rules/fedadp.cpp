@@ -1,6 +1,6 @@
 // FedAdp: updates that point the way of the mean count more.
 #include "aggregation/cohort/aggregator_catalog.h"
-#include "aggregation/cohort/rules/remembered.h"
+#include "aggregation/cohort/rules/remembered_numbers.h"
 #include "aggregation/math/mean.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // Loops of formulas for AVX2 (x86-64-v3).
 #define FEDHIVE_FORMULA_SET avx2
-#include "aggregation/formulas/kernels/loops.h"
+#include "aggregation/formulas/kernels/vector_loops.h"
 
 namespace fedhive::aggregation::formulas {
 

@@ -1,6 +1,6 @@
 // Loops of formulas for AVX-512 (x86-64-v4).
 #define FEDHIVE_FORMULA_SET avx512
-#include "aggregation/formulas/kernels/loops.h"
+#include "aggregation/formulas/kernels/vector_loops.h"
 
 namespace fedhive::aggregation::formulas {
 

@@ -1,6 +1,6 @@
 // Loops of formulas for any processor.
 #define FEDHIVE_FORMULA_SET plain
-#include "aggregation/formulas/kernels/loops.h"
+#include "aggregation/formulas/kernels/vector_loops.h"
 
 namespace fedhive::aggregation::formulas {
 

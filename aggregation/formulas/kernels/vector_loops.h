@@ -4,7 +4,7 @@
 #pragma once
 
 #include "aggregation/formulas/elements.h"
-#include "aggregation/formulas/kernels.h"
+#include "aggregation/formulas/vector_kernels.h"
 
 #include <utility>
 
@@ -16,19 +16,19 @@ inline __attribute__((always_inline)) float take(const float* values, float numb
     return (Kinds >> Operand & 1) != 0 ? number : values[i];
 }
 
-template <Op O>
+template <Opcode O>
 void loop_of_one(float* out, const float* a, const float*, const float*, std::size_t count) {
     _Pragma("GCC ivdep") for (std::size_t i = 0; i < count; ++i) out[i] = of_one<O>(a[i]);
 }
 
-template <Op O, int Kinds>
+template <Opcode O, int Kinds>
 void loop_of_two(float* out, const float* a, const float* b, const float*, std::size_t count) {
     const float first = *a, second = *b;
     _Pragma("GCC ivdep") for (std::size_t i = 0; i < count; ++i) out[i] =
         of_two<O>(take<Kinds, 0>(a, first, i), take<Kinds, 1>(b, second, i));
 }
 
-template <Op Inner, Op Outer, bool Swapped, int Kinds>
+template <Opcode Inner, Opcode Outer, bool Swapped, int Kinds>
 void loop_of_pair(float* out, const float* a, const float* b, const float* c, std::size_t count) {
     const float first = *a, second = *b, third = *c;
     _Pragma("GCC ivdep") for (std::size_t i = 0; i < count; ++i) {
@@ -60,16 +60,16 @@ static void add_products(double* lanes, const float* a, const float* b, std::siz
 
 template <std::size_t... I>
 constexpr std::array<Loop, sizeof...(I)> loops_of_one(std::index_sequence<I...>) {
-    return {loop_of_one<static_cast<Op>(kOpsOfTwo + I)>...};
+    return {loop_of_one<static_cast<Opcode>(kOpsOfTwo + I)>...};
 }
 template <std::size_t... I>
 constexpr std::array<Loop, sizeof...(I)> loops_of_two(std::index_sequence<I...>) {
-    return {loop_of_two<static_cast<Op>(I / 4), static_cast<int>(I % 4)>...};
+    return {loop_of_two<static_cast<Opcode>(I / 4), static_cast<int>(I % 4)>...};
 }
 template <std::size_t... I>
 constexpr std::array<Loop, sizeof...(I)> loops_of_pairs(std::index_sequence<I...>) {
-    return {loop_of_pair<static_cast<Op>(I / (kOpsPairable * 16)), static_cast<Op>(I / 16 % kOpsPairable), (I / 8 % 2) != 0,
-                         static_cast<int>(I % 8)>...};
+    return {loop_of_pair<static_cast<Opcode>(I / (kOpsPairable * 16)), static_cast<Opcode>(I / 16 % kOpsPairable),
+                         (I / 8 % 2) != 0, static_cast<int>(I % 8)>...};
 }
 template <std::size_t... I>
 constexpr std::array<Loop, sizeof...(I)> loops_of_where(std::index_sequence<I...>) {

@@ -1,6 +1,6 @@
 // Loops of examples' formulas for AVX2 (x86-64-v3).
 #define FEDHIVE_FORMULA_SET avx2
-#include "aggregation/formulas/row_kernels/loops.h"
+#include "aggregation/formulas/row_kernels/row_loops.h"
 
 namespace fedhive::aggregation::formulas {
 

@@ -1,6 +1,6 @@
 // Loops of examples' formulas for AVX-512 (x86-64-v4).
 #define FEDHIVE_FORMULA_SET avx512
-#include "aggregation/formulas/row_kernels/loops.h"
+#include "aggregation/formulas/row_kernels/row_loops.h"
 
 namespace fedhive::aggregation::formulas {
 

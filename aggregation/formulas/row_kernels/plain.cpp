@@ -1,6 +1,6 @@
 // Loops of examples' formulas for any processor.
 #define FEDHIVE_FORMULA_SET plain
-#include "aggregation/formulas/row_kernels/loops.h"
+#include "aggregation/formulas/row_kernels/row_loops.h"
 
 namespace fedhive::aggregation::formulas {
 

@@ -1,4 +1,4 @@
-// The loops for the instruction set of the including file, in a namespace of that set (kernels/loops.h).
+// The loops for the instruction set of the including file, in a namespace of that set (kernels/vector_loops.h).
 //
 //   Order    each example alone, a whole vector by ascending column: the same bits for any set and any place among the lanes. Sums over
 //            columns are f64, rounded to f32 at the end.
@@ -14,29 +14,29 @@ namespace fedhive::aggregation::formulas::FEDHIVE_FORMULA_SET {
 #define FEDHIVE_ROW_LANES _Pragma("GCC ivdep") for (std::size_t l = 0; l < kRowLanes; ++l)
 #define FEDHIVE_ROW_INLINE inline __attribute__((always_inline))
 
-template <Op O>
+template <Opcode O>
 FEDHIVE_ROW_INLINE float row_of_one(float a) {
-    if constexpr (O == Op::LogSigmoid)
-        return of_two<Op::Minimum>(a, 0.0F) - logarithm(1.0F + exponential(-std::fabs(a)));
+    if constexpr (O == Opcode::LogSigmoid)
+        return of_two<Opcode::Minimum>(a, 0.0F) - logarithm(1.0F + exponential(-std::fabs(a)));
     else
         return of_one<O>(a);
 }
 
 /// d out / d a.
-template <Op O>
+template <Opcode O>
 FEDHIVE_ROW_INLINE float row_slope(float a, float out) {
-    if constexpr (O == Op::Negative) return -1.0F;
-    if constexpr (O == Op::Sqrt) return 0.5F / out;
-    if constexpr (O == Op::Abs) return of_one<Op::Sign>(a);
-    if constexpr (O == Op::Exp) return out;
-    if constexpr (O == Op::Log) return 1.0F / a;
-    if constexpr (O == Op::Tanh) return 1.0F - out * out;
-    if constexpr (O == Op::Sigmoid) return out * (1.0F - out);
-    if constexpr (O == Op::Relu) return a > 0.0F ? 1.0F : 0.0F;
-    if constexpr (O == Op::LogSigmoid) return 1.0F / (1.0F + exponential(a));
+    if constexpr (O == Opcode::Negative) return -1.0F;
+    if constexpr (O == Opcode::Sqrt) return 0.5F / out;
+    if constexpr (O == Opcode::Abs) return of_one<Opcode::Sign>(a);
+    if constexpr (O == Opcode::Exp) return out;
+    if constexpr (O == Opcode::Log) return 1.0F / a;
+    if constexpr (O == Opcode::Tanh) return 1.0F - out * out;
+    if constexpr (O == Opcode::Sigmoid) return out * (1.0F - out);
+    if constexpr (O == Opcode::Relu) return a > 0.0F ? 1.0F : 0.0F;
+    if constexpr (O == Opcode::LogSigmoid) return 1.0F / (1.0F + exponential(a));
 }
 
-template <Op O>
+template <Opcode O>
 void row_one(const RowTerms& t) {
     for (std::size_t c = 0; c < t.columns; ++c) {
         float* const out = t.out + c * t.out_step;
@@ -45,7 +45,7 @@ void row_one(const RowTerms& t) {
     }
 }
 
-template <Op O>
+template <Opcode O>
 void row_one_back(const RowTerms& t) {
     for (std::size_t c = 0; c < t.columns; ++c) {
         const float *const a = t.operands[0] + c * t.steps[0], *const out = t.value + c * t.out_step;
@@ -55,7 +55,7 @@ void row_one_back(const RowTerms& t) {
     }
 }
 
-template <Op O>
+template <Opcode O>
 void row_two(const RowTerms& t) {
     for (std::size_t c = 0; c < t.columns; ++c) {
         float* const out = t.out + c * t.out_step;
@@ -65,17 +65,17 @@ void row_two(const RowTerms& t) {
 }
 
 /// gradient * d out / d operand `Side`.
-template <Op O, int Side>
+template <Opcode O, int Side>
 FEDHIVE_ROW_INLINE float row_part(float gradient, float a, float b, float out) {
-    if constexpr (O == Op::Add) return gradient;
-    if constexpr (O == Op::Subtract) return Side == 0 ? gradient : -gradient;
-    if constexpr (O == Op::Multiply) return gradient * (Side == 0 ? b : a);
-    if constexpr (O == Op::Divide) return Side == 0 ? gradient / b : -(gradient * out / b);
-    if constexpr (O == Op::Minimum) return (a < b) == (Side == 0) ? gradient : 0.0F;
-    if constexpr (O == Op::Maximum) return (a > b) == (Side == 0) ? gradient : 0.0F;
+    if constexpr (O == Opcode::Add) return gradient;
+    if constexpr (O == Opcode::Subtract) return Side == 0 ? gradient : -gradient;
+    if constexpr (O == Opcode::Multiply) return gradient * (Side == 0 ? b : a);
+    if constexpr (O == Opcode::Divide) return Side == 0 ? gradient / b : -(gradient * out / b);
+    if constexpr (O == Opcode::Minimum) return (a < b) == (Side == 0) ? gradient : 0.0F;
+    if constexpr (O == Opcode::Maximum) return (a > b) == (Side == 0) ? gradient : 0.0F;
 }
 
-template <Op O, int Side>
+template <Opcode O, int Side>
 void row_two_back(const RowTerms& t) {
     for (std::size_t c = 0; c < t.columns; ++c) {
         const float *const a = t.operands[0] + c * t.steps[0], *const b = t.operands[1] + c * t.steps[1];
@@ -155,26 +155,26 @@ FEDHIVE_ROW_INLINE void row_sums(double (&sums)[kRowLanes], const float* a, cons
     }
 }
 
-template <Op O>
+template <Opcode O>
 void row_reduce(const RowTerms& t) {
     double sums[kRowLanes];
-    row_sums(sums, t.operands[0], O == Op::Dot ? t.operands[1] : O == Op::Norm ? t.operands[0] : nullptr, t.columns);
-    const double divisor = O == Op::Mean ? static_cast<double>(t.columns) : 1.0;
-    FEDHIVE_ROW_LANES t.out[l] = static_cast<float>(O == Op::Norm ? std::sqrt(sums[l]) : sums[l] / divisor);
+    row_sums(sums, t.operands[0], O == Opcode::Dot ? t.operands[1] : O == Opcode::Norm ? t.operands[0] : nullptr, t.columns);
+    const double divisor = O == Opcode::Mean ? static_cast<double>(t.columns) : 1.0;
+    FEDHIVE_ROW_LANES t.out[l] = static_cast<float>(O == Opcode::Norm ? std::sqrt(sums[l]) : sums[l] / divisor);
 }
 
-template <Op O, int Side>
+template <Opcode O, int Side>
 void row_reduce_back(const RowTerms& t) {
     float factor[kRowLanes];
-    const float divisor = O == Op::Mean ? static_cast<float>(t.columns) : 1.0F;
+    const float divisor = O == Opcode::Mean ? static_cast<float>(t.columns) : 1.0F;
     FEDHIVE_ROW_LANES {
-        const float own = O == Op::Norm ? t.value[l] : divisor;
+        const float own = O == Opcode::Norm ? t.value[l] : divisor;
         factor[l] = own > 0.0F ? t.gradient[l] / own : 0.0F;
     }
     for (std::size_t c = 0; c < t.columns; ++c) {
         float* const to = t.to + c * t.to_step;
-        if constexpr (O == Op::Dot || O == Op::Norm) {
-            const float* const other = t.operands[O == Op::Norm || Side == 1 ? 0 : 1] + c * kRowLanes;
+        if constexpr (O == Opcode::Dot || O == Opcode::Norm) {
+            const float* const other = t.operands[O == Opcode::Norm || Side == 1 ? 0 : 1] + c * kRowLanes;
             FEDHIVE_ROW_LANES to[l] += factor[l] * other[l];
         } else {
             FEDHIVE_ROW_LANES to[l] += factor[l];
@@ -182,7 +182,7 @@ void row_reduce_back(const RowTerms& t) {
     }
 }
 
-template <Op O>
+template <Opcode O>
 FEDHIVE_ROW_INLINE void row_extremes(float (&found)[kRowLanes], const float* a, std::size_t columns) {
     FEDHIVE_ROW_LANES found[l] = a[l];
     for (std::size_t c = 1; c < columns; ++c) {
@@ -191,7 +191,7 @@ FEDHIVE_ROW_INLINE void row_extremes(float (&found)[kRowLanes], const float* a, 
     }
 }
 
-template <Op O>
+template <Opcode O>
 void row_extreme(const RowTerms& t) {
     float found[kRowLanes];
     row_extremes<O>(found, t.operands[0], t.columns);
@@ -216,7 +216,7 @@ static void row_extreme_back(const RowTerms& t) {
 /// largest: of the columns; totals: Σ exp(a - largest).
 FEDHIVE_ROW_INLINE void row_totals(float (&largest)[kRowLanes], float (&totals)[kRowLanes], const float* a,
                                    std::size_t columns) {
-    row_extremes<Op::Maximum>(largest, a, columns);
+    row_extremes<Opcode::Maximum>(largest, a, columns);
     double sums[kRowLanes];
     for (double& sum : sums) sum = 0.0;
     for (std::size_t c = 0; c < columns; ++c, a += kRowLanes)
@@ -224,22 +224,22 @@ FEDHIVE_ROW_INLINE void row_totals(float (&largest)[kRowLanes], float (&totals)[
     FEDHIVE_ROW_LANES totals[l] = static_cast<float>(sums[l]);
 }
 
-template <Op O>
+template <Opcode O>
 void row_soft(const RowTerms& t) {
     float largest[kRowLanes], totals[kRowLanes];
     row_totals(largest, totals, t.operands[0], t.columns);
-    if constexpr (O == Op::LogSumExp) {
+    if constexpr (O == Opcode::LogSumExp) {
         FEDHIVE_ROW_LANES t.out[l] = largest[l] + logarithm(totals[l]);
         return;
     }
-    if constexpr (O == Op::LogSoftmax)
+    if constexpr (O == Opcode::LogSoftmax)
         for (float& total : totals) total = logarithm(total);
     for (std::size_t c = 0; c < t.columns; ++c) {
         const float* const a = t.operands[0] + c * kRowLanes;
         float* const out = t.out + c * t.out_step;
         FEDHIVE_ROW_LANES {
             const float shifted = a[l] - largest[l];
-            out[l] = O == Op::LogSoftmax ? shifted - totals[l] : exponential(shifted) / totals[l];
+            out[l] = O == Opcode::LogSoftmax ? shifted - totals[l] : exponential(shifted) / totals[l];
         }
     }
 }
@@ -252,17 +252,17 @@ static void row_log_sum_exp_back(const RowTerms& t) {
     }
 }
 
-template <Op O>
+template <Opcode O>
 void row_soft_back(const RowTerms& t) {
     double sums[kRowLanes];
-    row_sums(sums, t.gradient, O == Op::Softmax ? t.value : nullptr, t.columns);
+    row_sums(sums, t.gradient, O == Opcode::Softmax ? t.value : nullptr, t.columns);
     float total[kRowLanes];
     FEDHIVE_ROW_LANES total[l] = static_cast<float>(sums[l]);
     for (std::size_t c = 0; c < t.columns; ++c) {
         const float *const out = t.value + c * t.out_step, *const gradient = t.gradient + c * t.out_step;
         float* const to = t.to + c * t.to_step;
         FEDHIVE_ROW_LANES to[l] +=
-            O == Op::Softmax ? out[l] * (gradient[l] - total[l]) : gradient[l] - exponential(out[l]) * total[l];
+            O == Opcode::Softmax ? out[l] * (gradient[l] - total[l]) : gradient[l] - exponential(out[l]) * total[l];
     }
 }
 
@@ -335,43 +335,43 @@ static void row_norm_rows(const RowTerms& t) {
 
 template <std::size_t... I>
 constexpr void put_row_elements(RowLoops& loops, std::index_sequence<I...>) {
-    const auto put = [&loops]<Op O>(std::integral_constant<Op, O>) {
+    const auto put = [&loops]<Opcode O>(std::integral_constant<Opcode, O>) {
         constexpr std::size_t kAt = index_of(O);
         if constexpr (is_of_two(O)) {
             loops.forward[kAt] = row_two<O>;
-            if constexpr (O < Op::Less) loops.backward[kAt] = {row_two_back<O, 0>, row_two_back<O, 1>, nullptr};
+            if constexpr (O < Opcode::Less) loops.backward[kAt] = {row_two_back<O, 0>, row_two_back<O, 1>, nullptr};
         } else {
             loops.forward[kAt] = row_one<O>;
-            if constexpr (O != Op::Sign && O != Op::Floor) loops.backward[kAt] = {row_one_back<O>, nullptr, nullptr};
+            if constexpr (O != Opcode::Sign && O != Opcode::Floor) loops.backward[kAt] = {row_one_back<O>, nullptr, nullptr};
         }
     };
-    (put(std::integral_constant<Op, static_cast<Op>(I)>()), ...);
+    (put(std::integral_constant<Opcode, static_cast<Opcode>(I)>()), ...);
 }
 
 constexpr RowLoops row_loops_named(std::string_view name) {
     RowLoops loops{name, {}, {}};
     put_row_elements(loops, std::make_index_sequence<kOpsOfTwo + kOpsOfOne>());
-    const auto put = [&loops](Op op, RowLoop forward, RowLoop first, RowLoop second = nullptr, RowLoop third = nullptr) {
+    const auto put = [&loops](Opcode op, RowLoop forward, RowLoop first, RowLoop second = nullptr, RowLoop third = nullptr) {
         loops.forward[index_of(op)] = forward;
         loops.backward[index_of(op)] = {first, second, third};
     };
-    put(Op::Where, row_where, nullptr, row_where_back<1>, row_where_back<2>);
-    put(Op::Power, row_power, row_power_back);
-    put(Op::Sum, row_reduce<Op::Sum>, row_reduce_back<Op::Sum, 0>);
-    put(Op::Mean, row_reduce<Op::Mean>, row_reduce_back<Op::Mean, 0>);
-    put(Op::Dot, row_reduce<Op::Dot>, row_reduce_back<Op::Dot, 0>, row_reduce_back<Op::Dot, 1>);
-    put(Op::LogSigmoid, row_one<Op::LogSigmoid>, row_one_back<Op::LogSigmoid>);
-    put(Op::Norm, row_reduce<Op::Norm>, row_reduce_back<Op::Norm, 0>);
-    put(Op::Largest, row_extreme<Op::Maximum>, row_extreme_back);
-    put(Op::Smallest, row_extreme<Op::Minimum>, row_extreme_back);
-    put(Op::LogSumExp, row_soft<Op::LogSumExp>, row_log_sum_exp_back);
-    put(Op::Softmax, row_soft<Op::Softmax>, row_soft_back<Op::Softmax>);
-    put(Op::LogSoftmax, row_soft<Op::LogSoftmax>, row_soft_back<Op::LogSoftmax>);
-    put(Op::Pick, row_pick, row_pick_back);
-    put(Op::OneHot, row_one_hot, nullptr);
-    put(Op::PickRow, row_pick_row, nullptr);
-    put(Op::DotRows, row_dot_rows, row_dot_rows_back);
-    put(Op::NormRows, row_norm_rows, nullptr);
+    put(Opcode::Where, row_where, nullptr, row_where_back<1>, row_where_back<2>);
+    put(Opcode::Power, row_power, row_power_back);
+    put(Opcode::Sum, row_reduce<Opcode::Sum>, row_reduce_back<Opcode::Sum, 0>);
+    put(Opcode::Mean, row_reduce<Opcode::Mean>, row_reduce_back<Opcode::Mean, 0>);
+    put(Opcode::Dot, row_reduce<Opcode::Dot>, row_reduce_back<Opcode::Dot, 0>, row_reduce_back<Opcode::Dot, 1>);
+    put(Opcode::LogSigmoid, row_one<Opcode::LogSigmoid>, row_one_back<Opcode::LogSigmoid>);
+    put(Opcode::Norm, row_reduce<Opcode::Norm>, row_reduce_back<Opcode::Norm, 0>);
+    put(Opcode::Largest, row_extreme<Opcode::Maximum>, row_extreme_back);
+    put(Opcode::Smallest, row_extreme<Opcode::Minimum>, row_extreme_back);
+    put(Opcode::LogSumExp, row_soft<Opcode::LogSumExp>, row_log_sum_exp_back);
+    put(Opcode::Softmax, row_soft<Opcode::Softmax>, row_soft_back<Opcode::Softmax>);
+    put(Opcode::LogSoftmax, row_soft<Opcode::LogSoftmax>, row_soft_back<Opcode::LogSoftmax>);
+    put(Opcode::Pick, row_pick, row_pick_back);
+    put(Opcode::OneHot, row_one_hot, nullptr);
+    put(Opcode::PickRow, row_pick_row, nullptr);
+    put(Opcode::DotRows, row_dot_rows, row_dot_rows_back);
+    put(Opcode::NormRows, row_norm_rows, nullptr);
     return loops;
 }
 

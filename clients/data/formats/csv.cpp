@@ -3,8 +3,8 @@
 #include "aggregation/base/csv_cells.h"
 #include "aggregation/base/error.h"
 #include "aggregation/base/input_file.h"
+#include "clients/data/data_warnings.h"
 #include "clients/data/formats/owner_names.h"
-#include "clients/data/warnings.h"
 
 #include <fmt/ranges.h>
 

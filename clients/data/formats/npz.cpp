@@ -1,9 +1,9 @@
 #include "clients/data/formats/npz.h"
 
 #include "aggregation/base/error.h"
+#include "clients/data/data_warnings.h"
 #include "clients/data/formats/npz_targets.h"
 #include "clients/data/formats/npz_values.h"
-#include "clients/data/warnings.h"
 
 #include <algorithm>
 #include <cmath>

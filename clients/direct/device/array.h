@@ -4,7 +4,7 @@
 #include "aggregation/math/dispatch.h"
 #include "aggregation/math/vector_ops.h"
 #include "aggregation/memory/cuda_driver.h"
-#include "clients/direct/device/kernels.h"
+#include "clients/direct/device/block_kernels.h"
 
 #include <exception>
 #include <span>

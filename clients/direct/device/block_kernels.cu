@@ -1,6 +1,6 @@
-#include "clients/direct/device/kernels.h"
+#include "clients/direct/device/block_kernels.h"
 
-#include "aggregation/math/kernels.h"
+#include "aggregation/math/cuda_kernels.h"
 
 #include <cuda_runtime.h>
 
@@ -48,7 +48,7 @@ private:
 __global__ void __launch_bounds__(kThreads, 1) train_kernel(Launch launch, Training training) {
     extern __shared__ double memory[];
     const BlockThreads threads;
-    const Network& network = launch.network;
+    const BlockNetwork& network = launch.network;
     const Client client = training.clients[blockIdx.x];
     const std::size_t row = blockIdx.x * training.stride;
     SharedMemory shared(memory);
@@ -66,7 +66,7 @@ __global__ void __launch_bounds__(kThreads, 1) train_kernel(Launch launch, Train
 }
 
 __global__ void __launch_bounds__(kThreads, 1)
-    gradient_kernel(Launch launch, float* parameters, Step step, float* gradient, double* loss_sum) {
+    gradient_kernel(Launch launch, float* parameters, BlockStep step, float* gradient, double* loss_sum) {
     extern __shared__ double memory[];
     const BlockThreads threads;
     SharedMemory shared(memory);
@@ -119,7 +119,7 @@ CudaError train(const Launch& launch, const Training& training) {
     return text_of(cudaGetLastError());
 }
 
-CudaError compute_gradient(const Launch& launch, float* parameters, const Step& step, float* gradient, double* loss_sum) {
+CudaError compute_gradient(const Launch& launch, float* parameters, const BlockStep& step, float* gradient, double* loss_sum) {
     if (const cudaError_t error = allow(gradient_kernel, launch); error != cudaSuccess) return text_of(error);
     gradient_kernel<<<1, kThreads, launch.shared_bytes, stream()>>>(launch, parameters, step, gradient, loss_sum);
     return text_of(cudaGetLastError());

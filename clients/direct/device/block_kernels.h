@@ -11,7 +11,7 @@ using CudaError = const char*;
 
 /// The arguments that all blocks of a launch share; device pointers.
 struct Launch {
-    Network network;
+    BlockNetwork network;
     element::GatherTerms from{};  // `order`: the examples of all clients of the launch, client by client
     std::uint32_t group = 1;      // rows
     std::uint32_t shared_bytes = 0;
@@ -28,17 +28,17 @@ struct Client {
 /// they are not in shared memory.
 struct Training {
     const float* global = nullptr;  // [P]
-    const Step* steps = nullptr;
+    const BlockStep* steps = nullptr;
     const Client* clients = nullptr;
     std::uint32_t num_clients = 0;
     float *local = nullptr, *gradient = nullptr, *velocity = nullptr;
     std::size_t stride = 0;
-    Descent descent;
+    BlockDescent descent;
 };
 CudaError train(const Launch& launch, const Training& training);
 
 /// One block: writes a batch's gradient at `parameters` and adds mean loss · batch size to `loss_sum`, in device memory.
-CudaError compute_gradient(const Launch& launch, float* parameters, const Step& step, float* gradient, double* loss_sum);
+CudaError compute_gradient(const Launch& launch, float* parameters, const BlockStep& step, float* gradient, double* loss_sum);
 
 /// One block per group of the examples [first, first + count) of the order; `outcomes`: [count], writable by the device.
 CudaError evaluate(const Launch& launch, const float* parameters, std::uint32_t count, RowOutcome* outcomes);

@@ -51,7 +51,7 @@ struct RowOutcome {
     TargetOutcome outcome{};
 };
 
-struct Network {
+struct BlockNetwork {
     const Layer* layers = nullptr;  // in the memory that the threads read
     std::uint32_t num_layers = 0;
     std::uint32_t num_floats = 0;           // P

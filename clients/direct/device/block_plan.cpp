@@ -1,8 +1,8 @@
-#include "clients/direct/device/plan.h"
+#include "clients/direct/device/block_plan.h"
 
 #include "aggregation/base/error.h"
 #include "clients/direct/device/layer_types.h"
-#include "clients/direct/plan.h"
+#include "clients/direct/network_plan.h"
 #include "clients/direct/shared_rules.h"
 #include "clients/models/layer_table.h"
 #include "clients/models/model_plan.h"
@@ -217,7 +217,7 @@ const LayerTable<DeviceLayer>& device_layers() {
 /// Bytes of `floats` floats, a multiple of four floats: each part of shared memory is aligned for loads of four.
 std::uint64_t bytes_of(std::uint32_t floats) { return (std::uint64_t{floats} + 3) / 4 * 4 * sizeof(float); }
 
-std::uint64_t row_bytes(const Network& network) { return std::uint64_t{network.row} * sizeof(float) + sizeof(RowOutcome); }
+std::uint64_t row_bytes(const BlockNetwork& network) { return std::uint64_t{network.row} * sizeof(float) + sizeof(RowOutcome); }
 
 /// The first layer that blocks cannot compute, also in residuals, and why: "batch_norm on a GPU (layer 1)"; empty: they compute all.
 std::string first_lack(const Layers& layers) {
@@ -240,7 +240,7 @@ std::string misfit(const ModelSpec& spec) {
     return first_lack(plan_model(spec));
 }
 
-Plan make_plan(const ModelSpec& spec) {
+BlockPlan make_plan(const ModelSpec& spec) {
     if (const std::string missing = misfit(spec); !missing.empty())
         throw ConfigError(fmt::format("the direct engine has no {}", missing));
     const aggregation::Layout layout = model_layout(spec);
@@ -250,7 +250,7 @@ Plan make_plan(const ModelSpec& spec) {
     const auto inputs = static_cast<std::uint32_t>(spec.input.num_values());
     Planner planner(layout, inputs);
     planner.append(plan_model(spec));
-    Plan plan;
+    BlockPlan plan;
     plan.layers = std::move(planner.layers);
     plan.network.num_layers = static_cast<std::uint32_t>(plan.layers.size());
     plan.network.num_floats = static_cast<std::uint32_t>(layout.num_floats());
@@ -262,16 +262,16 @@ Plan make_plan(const ModelSpec& spec) {
     return plan;
 }
 
-std::uint32_t least_bytes(const Network& network) {
+std::uint32_t least_bytes(const BlockNetwork& network) {
     return static_cast<std::uint32_t>(std::min<std::uint64_t>(row_bytes(network), std::numeric_limits<std::uint32_t>::max()));
 }
 
-Placement place(const Network& network, std::uint32_t batch, bool momentum, std::uint32_t shared_bytes) {
+SharedPlacement place(const BlockNetwork& network, std::uint32_t batch, bool momentum, std::uint32_t shared_bytes) {
     const std::uint64_t row = row_bytes(network);
     const auto rows_in = [&](std::uint64_t bytes) {
         return static_cast<std::uint32_t>(std::min<std::uint64_t>(batch, bytes / row));
     };
-    Placement placement;
+    SharedPlacement placement;
     std::uint64_t left = shared_bytes;
     const std::uint64_t kept = std::min(kLeastRows, rows_in(left)) * row;
     const auto fits = [&](std::uint32_t floats) {
@@ -289,7 +289,7 @@ Placement place(const Network& network, std::uint32_t batch, bool momentum, std:
 }
 
 std::string too_large(const ModelSpec& spec, std::uint32_t shared_bytes) {
-    const Plan plan = make_plan(spec);
+    const BlockPlan plan = make_plan(spec);
     const std::uint32_t least = least_bytes(plan.network);
     if (least <= shared_bytes) return "";
     return fmt::format(

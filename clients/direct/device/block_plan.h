@@ -1,8 +1,8 @@
-// From a model's list of layers to the network that one thread block runs (network.h), and the block's memory: as much as fits
+// From a model's list of layers to the network that one thread block runs (block_network.h), and the block's memory: as much as fits
 // in a multiprocessor's shared memory, the rest in device memory. Sizes alone decide, and no bit depends on it.
 #pragma once
 
-#include "clients/direct/device/network.h"
+#include "clients/direct/device/block_network.h"
 #include "clients/models/catalog.h"
 
 #include <string>
@@ -10,9 +10,9 @@
 
 namespace fedhive::clients::direct::device {
 
-struct Plan {
+struct BlockPlan {
     std::vector<Layer> layers;
-    Network network;  // without memory: its `layers` is null
+    BlockNetwork network;  // without memory: its `layers` is null
 };
 
 /// Why no thread block trains the model: what direct::misfit() says, or the first layer that only the host has, in words that follow
@@ -20,10 +20,10 @@ struct Plan {
 std::string misfit(const ModelSpec& spec);
 
 /// Throws ConfigError for a model that misfit() names or that does not fit its data.
-Plan make_plan(const ModelSpec& spec);
+BlockPlan make_plan(const ModelSpec& spec);
 
 /// The contents of shared memory, in this order; the rows' values come last.
-struct Placement {
+struct SharedPlacement {
     std::uint32_t group = 0;  // rows; 0: not even one fits
     bool parameters = false, gradient = false, velocity = false;
     std::uint32_t bytes = 0;
@@ -32,10 +32,10 @@ struct Placement {
 /// Fills shared memory: up to kLeastRows rows, then parameters, gradient and velocity, each if it fits, then more rows, up to
 /// `batch`.
 inline constexpr std::uint32_t kLeastRows = 4;
-Placement place(const Network& network, std::uint32_t batch, bool momentum, std::uint32_t shared_bytes);
+SharedPlacement place(const BlockNetwork& network, std::uint32_t batch, bool momentum, std::uint32_t shared_bytes);
 
 /// Bytes of a group of one row, the minimum for a block.
-std::uint32_t least_bytes(const Network& network);
+std::uint32_t least_bytes(const BlockNetwork& network);
 
 /// Why no block can train the model, in words that follow "the direct engine "; empty if one can.
 std::string too_large(const ModelSpec& spec, std::uint32_t shared_bytes);

@@ -5,13 +5,13 @@
 //          threads nor the group size changes a bit.
 #pragma once
 
+#include "clients/direct/device/block_network.h"
 #include "clients/direct/device/element.h"
-#include "clients/direct/device/network.h"
 
 namespace fedhive::clients::direct::device {
 
 /// Rows [0, rows) of a group: examples first, first + 1, … of the batch.
-struct Group {
+struct RowGroup {
     float* values = nullptr;  // [rows][row]
     std::uint32_t row = 0;
     std::uint32_t rows = 0;
@@ -34,7 +34,7 @@ FEDHIVE_HOST_DEVICE void for_each(const Threads& threads, std::uint32_t size, co
 
 /// body(row's values, i) for each row and each i < size.
 template <typename Threads, typename Body>
-FEDHIVE_HOST_DEVICE void for_each_of_rows(const Threads& threads, const Group& group, std::uint32_t size, const Body& body) {
+FEDHIVE_HOST_DEVICE void for_each_of_rows(const Threads& threads, const RowGroup& group, std::uint32_t size, const Body& body) {
     for_each(threads, group.rows * size, [&](std::uint32_t e) {
         const std::uint32_t r = e / size;
         body(group.values + static_cast<std::size_t>(r) * group.row, e - r * size, r);
@@ -68,11 +68,11 @@ FEDHIVE_HOST_DEVICE std::uint32_t at_most(std::uint32_t number, std::uint32_t la
 ///   input_gradient      writes the input's gradient in the input's place; only where in_at > 0, since data get none
 struct NoPasses {
     template <typename Threads>
-    FEDHIVE_HOST_DEVICE static void forward(const Threads&, const Layer&, const Group&, const float*) {}
+    FEDHIVE_HOST_DEVICE static void forward(const Threads&, const Layer&, const RowGroup&, const float*) {}
     template <typename Threads>
-    FEDHIVE_HOST_DEVICE static void parameter_gradient(const Threads&, const Layer&, const Group&, const Gradients&) {}
+    FEDHIVE_HOST_DEVICE static void parameter_gradient(const Threads&, const Layer&, const RowGroup&, const Gradients&) {}
     template <typename Threads>
-    FEDHIVE_HOST_DEVICE static void input_gradient(const Threads&, const Layer&, const Group&, const float*) {}
+    FEDHIVE_HOST_DEVICE static void input_gradient(const Threads&, const Layer&, const RowGroup&, const float*) {}
 };
 
 }  // namespace fedhive::clients::direct::device

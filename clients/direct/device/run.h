@@ -1,4 +1,4 @@
-// The work of one thread block (network.h): a client's round, a batch's gradient, or an evaluation. A single thread on the host
+// The work of one thread block (block_network.h): a client's round, a batch's gradient, or an evaluation. A single thread on the host
 // gives the same bits, as tests check. C++17.
 //
 // Source   McMahan et al. 2017 (arXiv:1602.05629), Algorithm 1, ClientUpdate.
@@ -6,19 +6,19 @@
 
 #include "clients/data/gather_element.h"
 #include "clients/direct/device/layer_types.h"
-#include "clients/tasks/losses/row_loss.h"
+#include "clients/tasks/losses/class_loss.h"
 #include "clients/tasks/losses/squared_error.h"
 
 namespace fedhive::clients::direct::device {
 
 /// One local step: its examples in the order, and its dropout key.
-struct Step {
+struct BlockStep {
     std::uint32_t first = 0, size = 0;
     std::uint64_t dropout_key = 0;
 };
 
 /// The update rule of a local step: SGD (sgd_step of vector_ops.h), with FedProx's proximal term.
-struct Descent {
+struct BlockDescent {
     float lr = 0.0F, momentum = 0.0F, weight_decay = 0.0F;
     float proximal_mu = 0.0F;
     bool nesterov = false;
@@ -40,15 +40,16 @@ FEDHIVE_HOST_DEVICE void copy(const Threads& threads, float* to, const float* fr
 }
 
 template <typename Threads>
-FEDHIVE_HOST_DEVICE void gather(const Threads& threads, const Network& network, const element::GatherTerms& from,
-                                std::uint32_t first, const Group& group) {
+FEDHIVE_HOST_DEVICE void gather(const Threads& threads, const BlockNetwork& network, const element::GatherTerms& from,
+                                std::uint32_t first, const RowGroup& group) {
     for_each_of_rows(threads, group, network.inputs, [&](float* values, std::uint32_t at, std::uint32_t row) {
         values[at] = element::gathered(from, first + row, at);
     });
 }
 
 template <typename Threads>
-FEDHIVE_HOST_DEVICE void forward(const Threads& threads, const Network& network, const Group& group, const float* parameters) {
+FEDHIVE_HOST_DEVICE void forward(const Threads& threads, const BlockNetwork& network, const RowGroup& group,
+                                 const float* parameters) {
     for (std::uint32_t l = 0; l < network.num_layers; ++l) {
         const Layer layer = network.layers[l];
         with_type_of(layer.kind, [&](auto type) { decltype(type)::forward(threads, layer, group, parameters); });
@@ -57,7 +58,8 @@ FEDHIVE_HOST_DEVICE void forward(const Threads& threads, const Network& network,
 
 /// Backward pass of a group; the gradient of the answers is stored in their place.
 template <typename Threads>
-FEDHIVE_HOST_DEVICE void backward(const Threads& threads, const Network& network, const Group& group, const Gradients& to) {
+FEDHIVE_HOST_DEVICE void backward(const Threads& threads, const BlockNetwork& network, const RowGroup& group,
+                                  const Gradients& to) {
     for (std::uint32_t l = network.num_layers; l-- > 0;) {
         const Layer layer = network.layers[l];
         with_type_of(layer.kind, [&](auto type) {
@@ -87,8 +89,8 @@ FEDHIVE_HOST_DEVICE RowOutcome row_outcome(float* answers, const float* numbers,
 }
 
 template <typename Threads>
-FEDHIVE_HOST_DEVICE void find_outcomes(const Threads& threads, const Network& network, const element::GatherTerms& from,
-                                       std::uint32_t first, const Group& group, float weight, const LossTerms& loss,
+FEDHIVE_HOST_DEVICE void find_outcomes(const Threads& threads, const BlockNetwork& network, const element::GatherTerms& from,
+                                       std::uint32_t first, const RowGroup& group, float weight, const LossTerms& loss,
                                        RowOutcome* outcomes) {
     for_each(threads, group.rows, [&](std::uint32_t r) {
         const std::size_t example = from.order[first + r];
@@ -102,7 +104,7 @@ FEDHIVE_HOST_DEVICE void find_outcomes(const Threads& threads, const Network& ne
 }
 
 /// The denominator of a batch's mean loss: its size, or the sum of its class weights.
-FEDHIVE_HOST_DEVICE double shares_of(const Network& network, const element::GatherTerms& from, const Step& step) {
+FEDHIVE_HOST_DEVICE double shares_of(const BlockNetwork& network, const element::GatherTerms& from, const BlockStep& step) {
     if (network.loss.class_weights == nullptr) return step.size;
     double shares = 0.0;
     for (std::uint32_t i = 0; i < step.size; ++i)
@@ -113,14 +115,14 @@ FEDHIVE_HOST_DEVICE double shares_of(const Network& network, const element::Gath
 
 /// Writes the gradient of a batch's mean loss, 0 in gaps of the layout, and returns that mean.
 template <typename Threads>
-FEDHIVE_HOST_DEVICE double compute_gradient(const Threads& threads, const Network& network, const Workspace& work,
-                                            const element::GatherTerms& from, const Step& step) {
+FEDHIVE_HOST_DEVICE double compute_gradient(const Threads& threads, const BlockNetwork& network, const Workspace& work,
+                                            const element::GatherTerms& from, const BlockStep& step) {
     for_each(threads, network.trainable, [&](std::uint32_t i) { work.gradient[i] = 0.0F; });
     const double shares = shares_of(network, from, step);
     const auto weight = static_cast<float>(shares > 0.0 ? 1.0 / shares : 0.0);
     double loss = 0.0;
     for (std::uint32_t done = 0; done < step.size; done += work.group) {
-        Group group;
+        RowGroup group;
         group.values = work.values;
         group.row = network.row;
         group.rows = step.size - done < work.group ? step.size - done : work.group;
@@ -140,8 +142,8 @@ FEDHIVE_HOST_DEVICE double compute_gradient(const Threads& threads, const Networ
 
 /// One optimizer step.
 template <typename Threads>
-FEDHIVE_HOST_DEVICE void descend(const Threads& threads, const Network& network, const Workspace& work, const float* global,
-                                 const Descent& descent) {
+FEDHIVE_HOST_DEVICE void descend(const Threads& threads, const BlockNetwork& network, const Workspace& work,
+                                 const float* global, const BlockDescent& descent) {
     for_each(threads, network.trainable, [&](std::uint32_t i) {
         float gradient = work.gradient[i];
         float& parameter = work.parameters[i];
@@ -156,14 +158,14 @@ FEDHIVE_HOST_DEVICE void descend(const Threads& threads, const Network& network,
 
 /// All local steps of a client, from the global model. Returns Σ over steps of mean loss · batch size.
 template <typename Threads>
-FEDHIVE_HOST_DEVICE double train(const Threads& threads, const Network& network, const Workspace& work,
-                                 const element::GatherTerms& from, const float* global, const Step* steps,
-                                 std::uint32_t num_steps, const Descent& descent) {
+FEDHIVE_HOST_DEVICE double train(const Threads& threads, const BlockNetwork& network, const Workspace& work,
+                                 const element::GatherTerms& from, const float* global, const BlockStep* steps,
+                                 std::uint32_t num_steps, const BlockDescent& descent) {
     copy(threads, work.parameters, global, network.num_floats);
     if (descent.momentum != 0.0F) for_each(threads, network.trainable, [&](std::uint32_t i) { work.velocity[i] = 0.0F; });
     double loss = 0.0;
     for (std::uint32_t s = 0; s < num_steps; ++s) {
-        const Step step = steps[s];
+        const BlockStep step = steps[s];
         loss += compute_gradient(threads, network, work, from, step) * static_cast<double>(step.size);
         descend(threads, network, work, global, descent);
     }
@@ -172,10 +174,10 @@ FEDHIVE_HOST_DEVICE double train(const Threads& threads, const Network& network,
 
 /// Evaluates examples [first, first + rows) of the order, rows <= group, without dropout.
 template <typename Threads>
-FEDHIVE_HOST_DEVICE void evaluate(const Threads& threads, const Network& network, const Workspace& work,
+FEDHIVE_HOST_DEVICE void evaluate(const Threads& threads, const BlockNetwork& network, const Workspace& work,
                                   const float* parameters, const element::GatherTerms& from, std::uint32_t first,
                                   std::uint32_t rows) {
-    Group group;
+    RowGroup group;
     group.values = work.values;
     group.row = network.row;
     group.rows = rows;

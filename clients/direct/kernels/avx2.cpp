@@ -1,7 +1,7 @@
 // The kernels for AVX2 with FMA (x86-64-v3).
 #define FEDHIVE_LANES avx2
 #define FEDHIVE_AVX2
-#include "clients/direct/kernels/table.h"
+#include "clients/direct/kernels/kernel_table.h"
 
 namespace fedhive::clients::direct {
 

@@ -6,7 +6,7 @@
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
-#include "clients/direct/kernels/table.h"
+#include "clients/direct/kernels/kernel_table.h"
 
 namespace fedhive::clients::direct {
 

@@ -1,6 +1,6 @@
 // The kernels for any processor, and the reference for the bits of the others. Slow on processors without an FMA instruction.
 #define FEDHIVE_LANES plain
-#include "clients/direct/kernels/table.h"
+#include "clients/direct/kernels/kernel_table.h"
 
 namespace fedhive::clients::direct {
 

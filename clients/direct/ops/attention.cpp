@@ -15,7 +15,8 @@ namespace {
 
 class Attention final : public Op {
 public:
-    Attention(std::size_t positions, std::size_t features, std::size_t heads, bool causal, Drop drop, Place in, Place out)
+    Attention(std::size_t positions, std::size_t features, std::size_t heads, bool causal, Drop drop, TensorOffsets in,
+              TensorOffsets out)
         : Op(positions * features, positions * features),
           positions_(positions),
           features_(features),
@@ -43,7 +44,7 @@ public:
         out_.begin(pass);
     }
 
-    void forward(const Pass& pass, const float* x, float* y, Rows rows) override {
+    void forward(const Pass& pass, const float* x, float* y, ExampleRange rows) override {
         float *projected = projected_.data() + rows.first * 3 * inputs(), *seen = seen_.data() + rows.first * inputs();
         in_.forward_many(pass, x, projected, rows.count * positions_);
         for_each_head(rows, [&](std::size_t r, std::size_t head, float* shares) {
@@ -57,13 +58,13 @@ public:
         out_.forward_many(pass, seen, y, rows.count * positions_);
     }
 
-    void backward(const Pass& pass, const Flow& flow, Rows rows) override {
+    void backward(const Pass& pass, const Flow& flow, ExampleRange rows) override {
         const std::size_t count = rows.count * positions_;
         float *projected = projected_.data() + rows.first * 3 * inputs(), *seen = seen_.data() + rows.first * inputs();
         out_.finish_gradient(pass, nullptr, flow.y_gradient, count);
         out_.input_gradient(pass, flow.y_gradient, seen_gradient_.data(), count);
         {
-            const ProfileScope scope(pass, this, Part::WeightGradient);
+            const ProfileScope scope(pass, this, StepPhase::WeightGradient);
             out_.weight_gradient(pass, seen, flow.y_gradient, count);
         }
         for_each_head(rows, [&](std::size_t r, std::size_t head, const float* shares) {
@@ -86,11 +87,11 @@ public:
         });
         in_.finish_gradient(pass, nullptr, projected_gradient_.data(), count);
         if (flow.x_gradient != nullptr) in_.input_gradient(pass, projected_gradient_.data(), flow.x_gradient, count);
-        const ProfileScope scope(pass, this, Part::WeightGradient);
+        const ProfileScope scope(pass, this, StepPhase::WeightGradient);
         in_.weight_gradient(pass, flow.x, projected_gradient_.data(), count);
     }
 
-    void fused_parameters(std::vector<Range>& ranges) const override {
+    void fused_parameters(std::vector<ParameterRange>& ranges) const override {
         in_.fused_parameters(ranges);
         out_.fused_parameters(ranges);
     }
@@ -98,7 +99,7 @@ public:
 private:
     /// visit(example in the rows, head, the head's shares [positions][positions])
     template <typename Visit>
-    void for_each_head(Rows rows, const Visit& visit) {
+    void for_each_head(ExampleRange rows, const Visit& visit) {
         const std::size_t square = positions_ * positions_;
         for (std::size_t r = 0; r < rows.count; ++r)
             for (std::size_t head = 0; head < heads_; ++head)
@@ -173,7 +174,7 @@ private:
 LayerOp attention_op() {
     return {.kind = LayerKind::Attention, .make = [](const Making& m) {
                 const auto place = [&](const char* weight, const char* bias) {
-                    return Place{m.planner.place_of(m.layer, weight), m.planner.place_of(m.layer, bias)};
+                    return TensorOffsets{m.planner.place_of(m.layer, weight), m.planner.place_of(m.layer, bias)};
                 };
                 return Made{std::make_unique<Attention>(
                     static_cast<std::size_t>(m.layer.in[0]), static_cast<std::size_t>(m.layer.in[1]),

@@ -17,7 +17,7 @@ namespace {
 
 /// Offsets of the layer's tensors.
 struct BatchNormPlace {
-    Place affine;
+    TensorOffsets affine;
     std::size_t mean = 0, variance = 0;
 };
 
@@ -40,7 +40,7 @@ public:
     bool has_parameters() const override { return true; }
     bool mixes_examples() const override { return true; }
 
-    void forward(const Pass& pass, const float* x, float* y, Rows rows) override {
+    void forward(const Pass& pass, const float* x, float* y, ExampleRange rows) override {
         of_batch_ = pass.training && rows.count * in_.pixels() > 1;
         if (of_batch_)
             take_statistics(pass, x, rows.count);
@@ -60,7 +60,7 @@ public:
 
     /// dx = inverse · weight · (g − mean(g) − n · mean(g · n)) with n = (x − mean) · inverse, means over the batch; by the
     /// running statistics, which do not depend on x, inverse · weight · g.
-    void backward(const Pass& pass, const Flow& flow, Rows rows) override {
+    void backward(const Pass& pass, const Flow& flow, ExampleRange rows) override {
         const std::size_t pixels = rows.count * in_.pixels();
         const float* y = relu_ ? flow.y : nullptr;
         pass.kernels->norm_sums({.x = flow.x,

@@ -14,7 +14,7 @@ struct ConvolutionTerms {
     bool relu = false;
     bool pool = false;  // 2 × 2 max pool
     Drop drop{};        // of whole channels; only with `pool`
-    Place place{};
+    TensorOffsets place{};
 
     Image convolved() const {
         return {(in.height + 2 * padding - kernel) / stride + 1, (in.width + 2 * padding - kernel) / stride + 1, channels};
@@ -92,14 +92,14 @@ private:
 class BiasOrZeros {
 public:
     explicit BiasOrZeros(const ConvolutionTerms& terms) : place_(terms.place), zeros_(there() ? 0 : terms.channels, 0.0F) {}
-    bool there() const { return place_.bias != Place::kNone; }
+    bool there() const { return place_.bias != TensorOffsets::kNone; }
     const float* of(const Pass& pass) const { return there() ? pass.values(place_.bias) : zeros_.data(); }
     void write_gradient(const Pass& pass, const Floats& sums) const {
         if (there() && !is_frozen(place_.bias)) std::copy(sums.begin(), sums.end(), pass.gradient_of(place_.bias));
     }
 
 private:
-    Place place_;
+    TensorOffsets place_;
     Floats zeros_;
 };
 

@@ -84,13 +84,13 @@ void Dense::weight_gradient(const Pass& pass, const float* x, const float* y_gra
         pass.kernels->gemm(weight_product(x, y_gradient, rows, {0, out_}, {0, in_}, pass.gradient_of(place_.weight), in_));
 }
 
-void Dense::fused_parameters(std::vector<Range>& ranges) const {
+void Dense::fused_parameters(std::vector<ParameterRange>& ranges) const {
     if (!is_frozen(place_.weight)) ranges.push_back({place_.weight, in_ * out_});
 }
 
 /// dw[o][i] = Σ_r dy[r][o] · x[r][i] for some outputs and inputs, to `to` with `row` floats per output.
-Gemm Dense::weight_product(const float* x, const float* y_gradient, std::size_t rows, Range of_outputs, Range of_inputs,
-                           float* to, std::size_t row) const {
+Gemm Dense::weight_product(const float* x, const float* y_gradient, std::size_t rows, ParameterRange of_outputs,
+                           ParameterRange of_inputs, float* to, std::size_t row) const {
     return {.a = y_gradient + of_outputs.first,
             .a_row = 1,
             .a_outer = 0,
@@ -122,7 +122,7 @@ void Dense::descend(const Pass& pass, const float* x, const float* y_gradient, s
     block_.resize(kOutputs * kInputs);
     for (std::size_t o = 0; o < out_; o += kOutputs)
         for (std::size_t i = 0; i < in_; i += kInputs) {
-            const Range of_outputs{o, std::min(kOutputs, out_ - o)}, of_inputs{i, std::min(kInputs, in_ - i)};
+            const ParameterRange of_outputs{o, std::min(kOutputs, out_ - o)}, of_inputs{i, std::min(kInputs, in_ - i)};
             pass.kernels->gemm(weight_product(x, y_gradient, rows, of_outputs, of_inputs, block_.data(), of_inputs.size));
             for (std::size_t r = 0; r < of_outputs.size; ++r)
                 step(descent, {place_.weight + (o + r) * in_ + i, of_inputs.size}, block_.data() + r * of_inputs.size);

@@ -11,7 +11,7 @@ void transpose(const float* from, std::size_t rows, std::size_t columns, float* 
 
 class Dense {
 public:
-    Dense(std::size_t in, std::size_t out, Place place) : in_(in), out_(out), place_(place) {}
+    Dense(std::size_t in, std::size_t out, TensorOffsets place) : in_(in), out_(out), place_(place) {}
     std::size_t in() const { return in_; }
     std::size_t out() const { return out_; }
 
@@ -32,15 +32,15 @@ public:
     void weight_gradient(const Pass& pass, const float* x, const float* y_gradient, std::size_t rows);
 
     /// Appends the parameters that weight_gradient() updates itself.
-    void fused_parameters(std::vector<Range>& ranges) const;
+    void fused_parameters(std::vector<ParameterRange>& ranges) const;
 
 private:
-    Gemm weight_product(const float* x, const float* y_gradient, std::size_t rows, Range of_outputs, Range of_inputs, float* to,
-                        std::size_t row) const;
+    Gemm weight_product(const float* x, const float* y_gradient, std::size_t rows, ParameterRange of_outputs,
+                        ParameterRange of_inputs, float* to, std::size_t row) const;
     void descend(const Pass& pass, const float* x, const float* y_gradient, std::size_t rows);
 
     std::size_t in_, out_;
-    Place place_;
+    TensorOffsets place_;
     Floats transposed_;        // [in][out]
     Floats block_, unwanted_;  // unwanted_: a frozen bias's gradient
 };

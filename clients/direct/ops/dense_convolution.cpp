@@ -26,7 +26,7 @@ public:
 
     void begin(const Pass& pass) override { weights_.take(pass.values(t_.place.weight)); }
 
-    void forward(const Pass& pass, const float* x, float* y, Rows rows) override {
+    void forward(const Pass& pass, const float* x, float* y, ExampleRange rows) override {
         for (std::size_t r = 0; r < rows.count; ++r) forward_image(pass, padded_.pad(x + r * inputs()), y + r * outputs());
     }
 
@@ -36,10 +36,10 @@ public:
         back_.flip_weights(pass.values(t_.place.weight));
     }
 
-    void backward(const Pass& pass, const Flow& flow, Rows rows) override {
+    void backward(const Pass& pass, const Flow& flow, ExampleRange rows) override {
         for (std::size_t r = 0; r < rows.count; ++r) {
             {
-                const ProfileScope scope(pass, this, Part::WeightGradient);
+                const ProfileScope scope(pass, this, StepPhase::WeightGradient);
                 back_.take(*pass.kernels, flow.y + r * outputs(), flow.y_gradient + r * outputs(), bias_sums_.data());
                 if (!is_frozen(t_.place.weight))
                     back_.add_weight_gradient(*pass.kernels, padded_.pad(flow.x + r * inputs()), weight_sums_.data());

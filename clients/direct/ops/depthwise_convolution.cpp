@@ -43,7 +43,7 @@ public:
             for (std::size_t tap = 0; tap < taps; ++tap) weights_[tap * channels_ + c] = from[c * taps + tap];
     }
 
-    void forward(const Pass& pass, const float* x, float* y, Rows rows) override {
+    void forward(const Pass& pass, const float* x, float* y, ExampleRange rows) override {
         for (std::size_t r = 0; r < rows.count; ++r) {
             const float* padded = pad(x + r * inputs());
             for (std::size_t i = 0; i < out_.height; ++i)
@@ -73,10 +73,10 @@ public:
             std::copy_n(weights_.data() + (taps - 1 - tap) * channels_, channels_, flipped_.data() + tap * channels_);
     }
 
-    void backward(const Pass& pass, const Flow& flow, Rows rows) override {
+    void backward(const Pass& pass, const Flow& flow, ExampleRange rows) override {
         for (std::size_t r = 0; r < rows.count; ++r) {
             {
-                const ProfileScope scope(pass, this, Part::WeightGradient);
+                const ProfileScope scope(pass, this, StepPhase::WeightGradient);
                 take(*pass.kernels, flow.y + r * outputs(), flow.y_gradient + r * outputs());
                 if (!is_frozen(t_.place.weight)) add_weight_gradient(*pass.kernels, pad(flow.x + r * inputs()));
             }

@@ -18,7 +18,7 @@ public:
     bool has_parameters() const override { return true; }
 
     /// Throws Fault for a token without a row in the table.
-    void forward(const Pass& pass, const float* x, float* y, Rows rows) override {
+    void forward(const Pass& pass, const float* x, float* y, ExampleRange rows) override {
         const float* table = pass.values(weight_);
         for (std::size_t i = 0; i < rows.count * inputs(); ++i) {
             FEDHIVE_CHECK(x[i] >= 0.0F && x[i] < static_cast<float>(tokens_), "token {} of {}", x[i], tokens_);
@@ -27,8 +27,8 @@ public:
     }
 
     /// Writes no x_gradient: tokens are not differentiable, and no operation precedes this one.
-    void backward(const Pass& pass, const Flow& flow, Rows rows) override {
-        const ProfileScope scope(pass, this, Part::WeightGradient);
+    void backward(const Pass& pass, const Flow& flow, ExampleRange rows) override {
+        const ProfileScope scope(pass, this, StepPhase::WeightGradient);
         float* table = pass.gradient_of(weight_);
         if (table == nullptr) return;
         std::fill_n(table, tokens_ * dim_, 0.0F);

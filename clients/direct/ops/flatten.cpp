@@ -9,10 +9,10 @@ class Transpose final : public Op {
 public:
     Transpose(std::size_t rows, std::size_t columns) : Op(rows * columns, rows * columns), rows_(rows), columns_(columns) {}
 
-    void forward(const Pass&, const float* x, float* y, Rows rows) override {
+    void forward(const Pass&, const float* x, float* y, ExampleRange rows) override {
         for (std::size_t r = 0; r < rows.count; ++r) transpose(x + r * inputs(), y + r * inputs(), rows_, columns_);
     }
-    void backward(const Pass&, const Flow& flow, Rows rows) override {
+    void backward(const Pass&, const Flow& flow, ExampleRange rows) override {
         if (flow.x_gradient == nullptr) return;
         for (std::size_t r = 0; r < rows.count; ++r)
             transpose(flow.y_gradient + r * inputs(), flow.x_gradient + r * inputs(), columns_, rows_);

@@ -17,7 +17,7 @@ public:
             part.in.channels = in;
             part.channels = out;
             part.place.weight += g * out * in * t.kernel * t.kernel;
-            if (part.place.bias != Place::kNone) part.place.bias += g * out;
+            if (part.place.bias != TensorOffsets::kNone) part.place.bias += g * out;
             parts_.push_back(uses_winograd(part) ? make_winograd_convolution(part) : make_dense_convolution(part));
         }
         x_.resize(parts_.front()->inputs());
@@ -34,7 +34,7 @@ public:
         for (auto& part : parts_) part->begin(pass);
     }
 
-    void forward(const Pass& pass, const float* x, float* y, Rows rows) override {
+    void forward(const Pass& pass, const float* x, float* y, ExampleRange rows) override {
         for (std::size_t r = 0; r < rows.count; ++r)
             for (std::size_t g = 0; g < groups_; ++g) {
                 take(x + r * inputs(), in_, g, x_);
@@ -48,7 +48,7 @@ public:
     }
 
     /// A profiler sees both gradients as one: the parts are no operations of the plan.
-    void backward(const Pass& pass, const Flow& flow, Rows rows) override {
+    void backward(const Pass& pass, const Flow& flow, ExampleRange rows) override {
         Pass quiet = pass;
         quiet.profiler = nullptr;
         for (std::size_t r = 0; r < rows.count; ++r)

@@ -67,7 +67,7 @@ public:
                         examples);
     }
 
-    void fused_parameters(std::vector<Range>& ranges) const override { input_.fused_parameters(ranges); }
+    void fused_parameters(std::vector<ParameterRange>& ranges) const override { input_.fused_parameters(ranges); }
 
 private:
     std::size_t place_of(std::size_t r, std::size_t step) const { return (r * t_.positions + t_.at(step)) * t_.hidden; }

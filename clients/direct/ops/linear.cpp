@@ -9,7 +9,7 @@ namespace {
 class Linear final : public Op {
 public:
     /// positions: 0: the features are the example's
-    Linear(std::size_t positions, std::size_t in, std::size_t out, bool relu, Place place)
+    Linear(std::size_t positions, std::size_t in, std::size_t out, bool relu, TensorOffsets place)
         : Op(std::max<std::size_t>(1, positions) * in, std::max<std::size_t>(1, positions) * out),
           positions_(positions),
           relu_(relu),
@@ -20,7 +20,7 @@ public:
         if (positions_ > 0) dense_.begin(pass);
     }
 
-    void forward(const Pass& pass, const float* x, float* y, Rows rows) override {
+    void forward(const Pass& pass, const float* x, float* y, ExampleRange rows) override {
         if (positions_ > 0)
             dense_.forward_many(pass, x, y, rows.count * positions_);
         else
@@ -28,15 +28,15 @@ public:
         if (relu_) pass.kernels->relu(y, y, rows.count * outputs());
     }
 
-    void backward(const Pass& pass, const Flow& flow, Rows rows) override {
+    void backward(const Pass& pass, const Flow& flow, ExampleRange rows) override {
         const std::size_t count = rows.count * std::max<std::size_t>(1, positions_);
         dense_.finish_gradient(pass, relu_ ? flow.y : nullptr, flow.y_gradient, count);
         if (flow.x_gradient != nullptr) dense_.input_gradient(pass, flow.y_gradient, flow.x_gradient, count);
-        const ProfileScope scope(pass, this, Part::WeightGradient);
+        const ProfileScope scope(pass, this, StepPhase::WeightGradient);
         dense_.weight_gradient(pass, flow.x, flow.y_gradient, count);
     }
 
-    void fused_parameters(std::vector<Range>& ranges) const override { dense_.fused_parameters(ranges); }
+    void fused_parameters(std::vector<ParameterRange>& ranges) const override { dense_.fused_parameters(ranges); }
 
 private:
     std::size_t positions_;

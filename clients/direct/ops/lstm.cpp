@@ -71,7 +71,7 @@ public:
         write_gradients(pass, op, t_, input_, x, x_gradient, gates_.data(), gates_.data(), states_.data(), columns_, examples);
     }
 
-    void fused_parameters(std::vector<Range>& ranges) const override { input_.fused_parameters(ranges); }
+    void fused_parameters(std::vector<ParameterRange>& ranges) const override { input_.fused_parameters(ranges); }
 
 private:
     std::size_t place_of(std::size_t r, std::size_t step) const { return (r * t_.positions + t_.at(step)) * t_.hidden; }

@@ -11,7 +11,7 @@ namespace {
 
 class GroupNorm final : public Op {
 public:
-    GroupNorm(const Image& in, std::size_t groups, bool relu, Place place)
+    GroupNorm(const Image& in, std::size_t groups, bool relu, TensorOffsets place)
         : Op(in.size(), in.size()),
           in_(in),
           groups_(groups),
@@ -30,7 +30,7 @@ public:
         inverse_.resize(examples * groups_);
     }
 
-    void forward(const Pass& pass, const float* x, float* y, Rows rows) override {
+    void forward(const Pass& pass, const float* x, float* y, ExampleRange rows) override {
         const float* weight = pass.values(place_.weight);
         for (std::size_t r = 0; r < rows.count; ++r, x += inputs(), y += inputs()) {
             float *mean = mean_.data() + (rows.first + r) * groups_, *inverse = inverse_.data() + (rows.first + r) * groups_;
@@ -59,7 +59,7 @@ public:
         bias_sums_.assign(in_.channels, 0.0F);
     }
 
-    void backward(const Pass& pass, const Flow& flow, Rows rows) override {
+    void backward(const Pass& pass, const Flow& flow, ExampleRange rows) override {
         for (std::size_t r = 0; r < rows.count; ++r) {
             const std::size_t at = r * inputs();
             const float *mean = mean_.data() + (rows.first + r) * groups_,
@@ -143,7 +143,7 @@ private:
     Image in_;
     std::size_t groups_;
     bool relu_;
-    Place place_;
+    TensorOffsets place_;
     Floats mean_, inverse_;                         // [examples][groups]
     std::vector<double> sums_, along_;              // [channels], of the current example
     Floats channel_mean_, first_, second_, third_;  // [channels], likewise

@@ -11,10 +11,10 @@ namespace {
 class Relu final : public Op {
 public:
     explicit Relu(std::size_t size) : Op(size, size) {}
-    void forward(const Pass& pass, const float* x, float* y, Rows rows) override {
+    void forward(const Pass& pass, const float* x, float* y, ExampleRange rows) override {
         pass.kernels->relu(x, y, rows.count * inputs());
     }
-    void backward(const Pass& pass, const Flow& flow, Rows rows) override {
+    void backward(const Pass& pass, const Flow& flow, ExampleRange rows) override {
         if (flow.x_gradient != nullptr)
             pass.kernels->relu_gradient(flow.y, flow.y_gradient, flow.x_gradient, rows.count * inputs());
     }
@@ -23,10 +23,10 @@ public:
 class Tanh final : public Op {
 public:
     explicit Tanh(std::size_t size) : Op(size, size) {}
-    void forward(const Pass& pass, const float* x, float* y, Rows rows) override {
+    void forward(const Pass& pass, const float* x, float* y, ExampleRange rows) override {
         pass.kernels->tanh(x, y, rows.count * inputs());
     }
-    void backward(const Pass&, const Flow& flow, Rows rows) override {
+    void backward(const Pass&, const Flow& flow, ExampleRange rows) override {
         if (flow.x_gradient == nullptr) return;
         for (std::size_t i = 0; i < rows.count * inputs(); ++i)
             flow.x_gradient[i] = flow.y_gradient[i] * (1.0F - flow.y[i] * flow.y[i]);
@@ -36,10 +36,10 @@ public:
 class Gelu final : public Op {
 public:
     explicit Gelu(std::size_t size) : Op(size, size) {}
-    void forward(const Pass& pass, const float* x, float* y, Rows rows) override {
+    void forward(const Pass& pass, const float* x, float* y, ExampleRange rows) override {
         pass.kernels->gelu(x, y, rows.count * inputs());
     }
-    void backward(const Pass& pass, const Flow& flow, Rows rows) override {
+    void backward(const Pass& pass, const Flow& flow, ExampleRange rows) override {
         if (flow.x_gradient != nullptr)
             pass.kernels->gelu_gradient(flow.x, flow.y_gradient, flow.x_gradient, rows.count * inputs());
     }
@@ -48,13 +48,13 @@ public:
 class Dropout final : public Op {
 public:
     Dropout(std::size_t size, Drop drop) : Op(size, size), drop_(drop) {}
-    void forward(const Pass& pass, const float* x, float* y, Rows rows) override { apply(pass, x, y, rows); }
-    void backward(const Pass& pass, const Flow& flow, Rows rows) override {
+    void forward(const Pass& pass, const float* x, float* y, ExampleRange rows) override { apply(pass, x, y, rows); }
+    void backward(const Pass& pass, const Flow& flow, ExampleRange rows) override {
         if (flow.x_gradient != nullptr) apply(pass, flow.y_gradient, flow.x_gradient, rows);
     }
 
 private:
-    void apply(const Pass& pass, const float* x, float* y, Rows rows) const {
+    void apply(const Pass& pass, const float* x, float* y, ExampleRange rows) const {
         if (pass.training)
             drop_values(pass, x, y, rows.count * inputs(), drop_, rows.first * inputs());
         else
@@ -69,13 +69,13 @@ public:
         ones_.assign(in.channels, 1.0F);
         scale_.resize(in.channels);
     }
-    void forward(const Pass& pass, const float* x, float* y, Rows rows) override { apply(pass, x, y, rows); }
-    void backward(const Pass& pass, const Flow& flow, Rows rows) override {
+    void forward(const Pass& pass, const float* x, float* y, ExampleRange rows) override { apply(pass, x, y, rows); }
+    void backward(const Pass& pass, const Flow& flow, ExampleRange rows) override {
         if (flow.x_gradient != nullptr) apply(pass, flow.y_gradient, flow.x_gradient, rows);
     }
 
 private:
-    void apply(const Pass& pass, const float* x, float* y, Rows rows) {
+    void apply(const Pass& pass, const float* x, float* y, ExampleRange rows) {
         if (!pass.training) {
             std::copy_n(x, rows.count * inputs(), y);
             return;

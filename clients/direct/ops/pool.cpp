@@ -53,13 +53,13 @@ protected:
 class AveragePool final : public Pool {
 public:
     using Pool::Pool;
-    void forward(const Pass&, const float* x, float* y, Rows rows) override {
+    void forward(const Pass&, const float* x, float* y, ExampleRange rows) override {
         std::fill_n(y, rows.count * outputs(), 0.0F);
         for (std::size_t r = 0; r < rows.count; ++r)
             for_each([&](std::size_t to, std::size_t from) { y[r * outputs() + to] += x[r * inputs() + from]; });
         for (std::size_t i = 0; i < rows.count * outputs(); ++i) y[i] *= share();
     }
-    void backward(const Pass&, const Flow& flow, Rows rows) override {
+    void backward(const Pass&, const Flow& flow, ExampleRange rows) override {
         if (flow.x_gradient == nullptr) return;
         std::fill_n(flow.x_gradient, rows.count * inputs(), 0.0F);
         for (std::size_t r = 0; r < rows.count; ++r) {
@@ -77,7 +77,7 @@ class MaxPool final : public Pool {
 public:
     using Pool::Pool;
     void reserve(std::size_t examples, std::size_t) override { argmax_.resize(examples * outputs()); }
-    void forward(const Pass&, const float* x, float* y, Rows rows) override {
+    void forward(const Pass&, const float* x, float* y, ExampleRange rows) override {
         for (std::size_t r = 0; r < rows.count; ++r, x += inputs(), y += outputs()) {
             std::uint32_t* argmax = argmax_.data() + (rows.first + r) * outputs();
             std::fill_n(y, outputs(), -INFINITY);
@@ -89,7 +89,7 @@ public:
             });
         }
     }
-    void backward(const Pass&, const Flow& flow, Rows rows) override {
+    void backward(const Pass&, const Flow& flow, ExampleRange rows) override {
         if (flow.x_gradient == nullptr) return;
         std::fill_n(flow.x_gradient, rows.count * inputs(), 0.0F);
         for (std::size_t r = 0; r < rows.count; ++r) {

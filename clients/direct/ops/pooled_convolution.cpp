@@ -44,7 +44,7 @@ public:
         forward_->begin(*pass.kernels, weights_);
     }
 
-    void forward(const Pass& pass, const float* x, float* y, Rows rows) override {
+    void forward(const Pass& pass, const float* x, float* y, ExampleRange rows) override {
         const std::size_t first = rows.first * t_.channels;
         if (scales(pass))
             for (std::size_t c = first; c < first + rows.count * t_.channels; c += t_.channels)
@@ -63,20 +63,20 @@ public:
         input_gradient_.take_weights(pass.values(t_.place.weight));
     }
 
-    void backward(const Pass& pass, const Flow& flow, Rows rows) override {
+    void backward(const Pass& pass, const Flow& flow, ExampleRange rows) override {
         for (std::size_t r = 0; r < rows.count; ++r) {
             float* gradient = flow.y_gradient + r * outputs();
             const std::uint8_t* argmax = argmax_.data() + (rows.first + r) * outputs();
             if (scales(pass)) scale_gradient(gradient, scale_.data() + (rows.first + r) * t_.channels);
             if (is_trained()) {
-                const ProfileScope scope(pass, this, Part::WeightGradient);
+                const ProfileScope scope(pass, this, StepPhase::WeightGradient);
                 weight_gradient_->take(*pass.kernels, flow.x, gradient, argmax, r);
             }
             if (flow.x_gradient != nullptr)
                 input_gradient_.run(*pass.kernels, gradient, argmax, flow.x_gradient + r * inputs());
         }
         if (!is_trained()) return;
-        const ProfileScope scope(pass, this, Part::WeightGradient);
+        const ProfileScope scope(pass, this, StepPhase::WeightGradient);
         weight_gradient_->end_group(*pass.kernels, flow.x);
     }
 

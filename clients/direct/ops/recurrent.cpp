@@ -73,7 +73,7 @@ void write_gradients(const Pass& pass, const Op* op, const RecurrentTerms& t, De
                      float* of_input, const float* of_state, const float* states, std::size_t columns, std::size_t examples) {
     const std::size_t rows = examples * t.positions;
     if (x_gradient != nullptr) input.input_gradient(pass, of_input, x_gradient, rows);
-    const ProfileScope scope(pass, op, Part::WeightGradient);
+    const ProfileScope scope(pass, op, StepPhase::WeightGradient);
     input.finish_gradient(pass, nullptr, of_input, rows);
     input.weight_gradient(pass, x, of_input, rows);
     write_state_gradients(pass, t, of_state, columns, states, examples);
@@ -128,7 +128,7 @@ public:
             pass.kernels->add(x_gradient, beside_.data(), x_gradient, examples * positions_ * in_, false);
     }
 
-    void fused_parameters(std::vector<Range>& ranges) const {
+    void fused_parameters(std::vector<ParameterRange>& ranges) const {
         for (const auto& direction : directions_) direction->fused_parameters(ranges);
     }
 
@@ -164,7 +164,7 @@ public:
         for (RecurrentLevel& level : levels_) level.begin(pass);
     }
 
-    void forward(const Pass& pass, const float* x, float* y, Rows rows) override {
+    void forward(const Pass& pass, const float* x, float* y, ExampleRange rows) override {
         for (std::size_t i = 0; i < levels_.size(); ++i) {
             x = levels_[i].forward(pass, x, rows.count);
             if (!drops(pass, i)) continue;
@@ -180,7 +180,7 @@ public:
                 std::copy_n(x + last_of(r, way), hidden_, y + r * outputs() + way * hidden_);
     }
 
-    void backward(const Pass& pass, const Flow& flow, Rows rows) override {
+    void backward(const Pass& pass, const Flow& flow, ExampleRange rows) override {
         const float* gradient = flow.y_gradient;
         if (!all_positions_) {
             Floats& last = gradients_[levels_.size() % 2];
@@ -199,7 +199,7 @@ public:
         }
     }
 
-    void fused_parameters(std::vector<Range>& ranges) const override {
+    void fused_parameters(std::vector<ParameterRange>& ranges) const override {
         for (const RecurrentLevel& level : levels_) level.fused_parameters(ranges);
     }
 
@@ -212,7 +212,7 @@ private:
     }
 
     /// Each level has a dropout number of its own.
-    void drop(const Pass& pass, std::size_t level, const float* x, float* y, Rows rows) const {
+    void drop(const Pass& pass, std::size_t level, const float* x, float* y, ExampleRange rows) const {
         const Drop of_level{drop_.p, drop_.number + static_cast<std::uint32_t>(level)};
         drop_values(pass, x, y, rows.count * of_example(), of_level, rows.first * of_example());
     }
@@ -242,7 +242,7 @@ Made make_recurrent(const Making& m, std::unique_ptr<RecurrentLayer> (*make)(con
         for (std::size_t way = 0; way < ways; ++way) {
             const auto place = [&](const char* of) {
                 const std::string end = fmt::format("_{}_l{}{}", of, layer, way == 0 ? "" : "_reverse");
-                return Place{m.planner.place_of(m.layer, "weight" + end), m.planner.place_of(m.layer, "bias" + end)};
+                return TensorOffsets{m.planner.place_of(m.layer, "weight" + end), m.planner.place_of(m.layer, "bias" + end)};
             };
             directions.push_back(make({.positions = positions,
                                        .in = in,

@@ -9,7 +9,7 @@
 namespace fedhive::clients::direct {
 
 struct RecurrentPlace {
-    Place of_input, of_state;
+    TensorOffsets of_input, of_state;
 };
 
 /// One layer in one direction.
@@ -43,7 +43,7 @@ public:
     virtual void backward(const Pass& pass, const Op* op, const float* x, const float* y_gradient, float* x_gradient,
                           std::size_t examples) = 0;
 
-    virtual void fused_parameters(std::vector<Range>& ranges) const = 0;
+    virtual void fused_parameters(std::vector<ParameterRange>& ranges) const = 0;
 };
 
 /// out[r] += h[r] · transposed of the step before, for all examples: transposed is [hidden][columns], out [examples][positions]

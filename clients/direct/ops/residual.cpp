@@ -29,16 +29,16 @@ public:
     void end_backward(const Pass& pass) override {
         for (Chain* each : both_) each->end_backward(pass);
     }
-    void fused_parameters(std::vector<Range>& ranges) const override {
+    void fused_parameters(std::vector<ParameterRange>& ranges) const override {
         for (const Chain* each : both_) each->fused_parameters(ranges);
     }
 
-    void forward(const Pass& pass, const float* x, float* y, Rows rows) override {
+    void forward(const Pass& pass, const float* x, float* y, ExampleRange rows) override {
         const float *within = chain_.forward(pass, x, rows), *beside = shortcut_.forward(pass, x, rows);
         pass.kernels->add(within, beside, y, rows.count * outputs(), relu_);
     }
 
-    void backward(const Pass& pass, const Flow& flow, Rows rows) override {
+    void backward(const Pass& pass, const Flow& flow, ExampleRange rows) override {
         // Copied, since both chains need the sum's gradient and may overwrite it.
         const float* beside = y_beside_.data();
         if (relu_) pass.kernels->relu_gradient(flow.y, flow.y_gradient, flow.y_gradient, rows.count * outputs());

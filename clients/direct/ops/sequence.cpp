@@ -12,15 +12,15 @@ class Position final : public Op {
 public:
     Position(std::size_t size, std::size_t weight) : Op(size, size), weight_(weight) {}
     bool has_parameters() const override { return true; }
-    void forward(const Pass& pass, const float* x, float* y, Rows rows) override {
+    void forward(const Pass& pass, const float* x, float* y, ExampleRange rows) override {
         for (std::size_t r = 0; r < rows.count; ++r)
             pass.kernels->add(x + r * inputs(), pass.values(weight_), y + r * inputs(), inputs(), false);
     }
-    void backward(const Pass& pass, const Flow& flow, Rows rows) override {
+    void backward(const Pass& pass, const Flow& flow, ExampleRange rows) override {
         if (flow.x_gradient != nullptr) std::copy_n(flow.y_gradient, rows.count * inputs(), flow.x_gradient);
         float* table = pass.gradient_of(weight_);
         if (table == nullptr) return;
-        const ProfileScope scope(pass, this, Part::WeightGradient);
+        const ProfileScope scope(pass, this, StepPhase::WeightGradient);
         std::fill_n(table, inputs(), 0.0F);
         pass.kernels->bias_relu_backward(
             {.gradient = flow.y_gradient, .bias_sums = table, .pixels = rows.count, .channels = inputs()});
@@ -33,7 +33,7 @@ private:
 /// Layer norm of the features of each position, with one scale and shift for all.
 class PositionNorm final : public Op {
 public:
-    PositionNorm(std::size_t positions, std::size_t features, Place place)
+    PositionNorm(std::size_t positions, std::size_t features, TensorOffsets place)
         : Op(positions * features, positions * features),
           positions_(positions),
           features_(features),
@@ -45,7 +45,7 @@ public:
         mean_.resize(examples * positions_);
         inverse_.resize(examples * positions_);
     }
-    void forward(const Pass& pass, const float* x, float* y, Rows rows) override {
+    void forward(const Pass& pass, const float* x, float* y, ExampleRange rows) override {
         pass.kernels->row_norm({.x = x,
                                 .weight = pass.values(place_.weight),
                                 .bias = pass.values(place_.bias),
@@ -59,7 +59,7 @@ public:
         std::fill(weight_sums_.begin(), weight_sums_.end(), 0.0F);
         std::fill(bias_sums_.begin(), bias_sums_.end(), 0.0F);
     }
-    void backward(const Pass& pass, const Flow& flow, Rows rows) override {
+    void backward(const Pass& pass, const Flow& flow, ExampleRange rows) override {
         pass.kernels->row_norm_back({.x = flow.x,
                                      .gradient = flow.y_gradient,
                                      .weight = pass.values(place_.weight),
@@ -78,7 +78,7 @@ public:
 
 private:
     std::size_t positions_, features_;
-    Place place_;
+    TensorOffsets place_;
     Floats mean_, inverse_;           // [examples][positions]
     Floats weight_sums_, bias_sums_;  // [features]
 };
@@ -86,10 +86,10 @@ private:
 class LastPosition final : public Op {
 public:
     LastPosition(std::size_t inputs, std::size_t features) : Op(inputs, features) {}
-    void forward(const Pass&, const float* x, float* y, Rows rows) override {
+    void forward(const Pass&, const float* x, float* y, ExampleRange rows) override {
         for (std::size_t r = 0; r < rows.count; ++r) std::copy_n(last(x, r), outputs(), y + r * outputs());
     }
-    void backward(const Pass&, const Flow& flow, Rows rows) override {
+    void backward(const Pass&, const Flow& flow, ExampleRange rows) override {
         if (flow.x_gradient == nullptr) return;
         std::fill_n(flow.x_gradient, rows.count * inputs(), 0.0F);
         for (std::size_t r = 0; r < rows.count; ++r)
@@ -117,7 +117,7 @@ LayerOp last_position_op() {
             }};
 }
 
-std::unique_ptr<Op> make_position_norm(std::size_t positions, std::size_t features, Place place) {
+std::unique_ptr<Op> make_position_norm(std::size_t positions, std::size_t features, TensorOffsets place) {
     return std::make_unique<PositionNorm>(positions, features, place);
 }
 

@@ -33,7 +33,7 @@ public:
         forward_.take_weights(*pass.kernels, taps_.data());
     }
 
-    void forward(const Pass& pass, const float* x, float* y, Rows rows) override {
+    void forward(const Pass& pass, const float* x, float* y, ExampleRange rows) override {
         convolve(*pass.kernels, forward_, x, rows.count,
                  {.bias = has_bias() ? pass.values(t_.place.bias) : nullptr,
                   .y = y,
@@ -54,9 +54,9 @@ public:
         backward_.take_weights(*pass.kernels, taps_.data());
     }
 
-    void backward(const Pass& pass, const Flow& flow, Rows rows) override {
+    void backward(const Pass& pass, const Flow& flow, ExampleRange rows) override {
         {
-            const ProfileScope scope(pass, this, Part::WeightGradient);
+            const ProfileScope scope(pass, this, StepPhase::WeightGradient);
             finish_gradient(*pass.kernels, flow, rows.count);
             if (!is_frozen(t_.place.weight)) add_weight_gradient(*pass.kernels, flow, rows.count);
         }
@@ -81,7 +81,7 @@ public:
     }
 
 private:
-    bool has_bias() const { return t_.place.bias != Place::kNone; }
+    bool has_bias() const { return t_.place.bias != TensorOffsets::kNone; }
 
     /// As for_each_weight() of convolution.h, but output channels innermost, as in taps_.
     template <typename Visit>

@@ -1,7 +1,7 @@
 #include "clients/tasks/losses/compute_rows.h"
 
 #include "aggregation/math/dispatch.h"
-#include "clients/tasks/losses/row_loss.h"
+#include "clients/tasks/losses/class_loss.h"
 
 namespace fedhive::clients {
 

@@ -1,7 +1,7 @@
 #include "clients/tasks/losses/row_losses.h"
 
-#include "aggregation/math/kernels.h"
-#include "clients/tasks/losses/row_loss.h"
+#include "aggregation/math/cuda_kernels.h"
+#include "clients/tasks/losses/class_loss.h"
 
 #include <cuda_runtime.h>
 

@@ -80,8 +80,8 @@ TEST_SUITE("CohortProducts") {
             const InnerProducts products = products_between(updates);
             for (const Numbers& x : {Numbers{0.1, 0.2, 0.3, 0.2, 0.1, 0.1}, Numbers{1.0, -2.0, 0.5, 0.0, 3.0, 1.0}}) {
                 const std::vector<double> sum = mixed(updates, x);
-                const Numbers dot = of_products(Op::DotK, x, &products), cos = of_products(Op::CosK, x, &products),
-                              distance = of_products(Op::DistanceK, x, &products);
+                const Numbers dot = of_products(Opcode::DotK, x, &products), cos = of_products(Opcode::CosK, x, &products),
+                              distance = of_products(Opcode::DistanceK, x, &products);
                 for (std::size_t k = 0; k < updates.size(); ++k) {
                     const std::vector<double> own(updates[k].begin(), updates[k].end());
                     const double lengths = length(own) * length(sum), expected = product(updates[k], sum);
@@ -95,29 +95,30 @@ TEST_SUITE("CohortProducts") {
 
     TEST_CASE("OfOneNumberCountsForEachUpdate") {
         const InnerProducts products = products_between(some_updates(4, 50, 1.0F));
-        CHECK(of_products(Op::DotK, {0.25}, &products) == of_products(Op::DotK, {0.25, 0.25, 0.25, 0.25}, &products));
-        CHECK(of_products(Op::DistanceK, {0.25}, &products) == of_products(Op::DistanceK, {0.25, 0.25, 0.25, 0.25}, &products));
+        CHECK(of_products(Opcode::DotK, {0.25}, &products) == of_products(Opcode::DotK, {0.25, 0.25, 0.25, 0.25}, &products));
+        CHECK(of_products(Opcode::DistanceK, {0.25}, &products) ==
+              of_products(Opcode::DistanceK, {0.25, 0.25, 0.25, 0.25}, &products));
     }
 
     TEST_CASE("TheNearestAreOthersAndAtMostAllOthers") {
         const Vectors updates{{0.0F}, {1.0F}, {3.0F}, {7.0F}};
         const InnerProducts products = products_between(updates);
-        CHECK(of_products(Op::NearestK, {1.0}, &products) == Numbers{1.0, 1.0, 4.0, 16.0});
-        CHECK(of_products(Op::NearestK, {2.0}, &products) == Numbers{10.0, 5.0, 13.0, 52.0});
+        CHECK(of_products(Opcode::NearestK, {1.0}, &products) == Numbers{1.0, 1.0, 4.0, 16.0});
+        CHECK(of_products(Opcode::NearestK, {2.0}, &products) == Numbers{10.0, 5.0, 13.0, 52.0});
         const Numbers all{59.0, 41.0, 29.0, 101.0};
-        CHECK(of_products(Op::NearestK, {3.0}, &products) == all);
-        CHECK(of_products(Op::NearestK, {1e300}, &products) == all);
-        CHECK(of_products(Op::NearestK, {-1.0}, &products) == Numbers(4, 0.0));
-        CHECK(of_products(Op::NearestK, {std::nan("")}, &products) == Numbers(4, 0.0));
+        CHECK(of_products(Opcode::NearestK, {3.0}, &products) == all);
+        CHECK(of_products(Opcode::NearestK, {1e300}, &products) == all);
+        CHECK(of_products(Opcode::NearestK, {-1.0}, &products) == Numbers(4, 0.0));
+        CHECK(of_products(Opcode::NearestK, {std::nan("")}, &products) == Numbers(4, 0.0));
     }
 
     TEST_CASE("TheCosineWithAZeroVectorIsZero") {
         const InnerProducts products = products_between({{0.0F, 0.0F}, {1.0F, 2.0F}, {1.0F, 2.0F}});
-        const Numbers cosines = of_products(Op::CosK, {0.0, 1.0, 0.0}, &products);
+        const Numbers cosines = of_products(Opcode::CosK, {0.0, 1.0, 0.0}, &products);
         CHECK(cosines[0] == 0.0);
         CHECK(cosines[1] == doctest::Approx(1.0));
         CHECK(cosines[2] == doctest::Approx(1.0));
-        CHECK(of_products(Op::CosK, {1.0, 0.0, 0.0}, &products) == Numbers{0.0, 0.0, 0.0});
+        CHECK(of_products(Opcode::CosK, {1.0, 0.0, 0.0}, &products) == Numbers{0.0, 0.0, 0.0});
     }
 
     TEST_CASE("FormulasReadThemWhereTheCohortIs") {

@@ -60,7 +60,7 @@ struct Bench {
     }
 
     std::map<std::string, std::vector<float>> vectors;
-    std::vector<Range> ranges;
+    std::vector<ElementRange> ranges;
 };
 
 bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
@@ -138,7 +138,7 @@ TEST_SUITE("Formulas") {
         CHECK_EQ(value_of("relu(-1) + sqrt(16) + 16 ^ 0.5"), 8.0);
         for (const double x : {-30.0, -1.0, -1e-9, 0.0, 0.3, 1.0, 50.0, 700.0}) {
             CHECK_EQ(exponential(x), doctest::Approx(std::exp(x)).epsilon(1e-15));
-            CHECK_EQ(of_one<Op::Tanh>(x), doctest::Approx(std::tanh(x)).epsilon(1e-9));
+            CHECK_EQ(of_one<Opcode::Tanh>(x), doctest::Approx(std::tanh(x)).epsilon(1e-9));
         }
         for (const double x : {1e-300, 0.1, 0.70710678, 1.0, 3.0, 1e300})
             CHECK_EQ(logarithm(x), doctest::Approx(std::log(x)).epsilon(1e-15));
@@ -197,7 +197,7 @@ TEST_SUITE("Formulas") {
         Bench bench(3000);
         bench.ranges = {{0, 1000}, {1008, 1900}};
         std::vector<float> magnitudes;
-        for (const Range& range : bench.ranges)
+        for (const ElementRange& range : bench.ranges)
             for (std::size_t i = range.first; i < range.first + range.width; ++i)
                 magnitudes.push_back(std::fabs(bench.vectors["w"][i] - bench.vectors["g"][i]));
         std::sort(magnitudes.begin(), magnitudes.end(), std::greater<>());

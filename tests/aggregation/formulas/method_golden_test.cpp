@@ -123,7 +123,7 @@ void check_place(const MethodFormulas& method, Place place, const Values& values
         results[name].resize(size);
         executor.write_to(name, ParamSpan(results[name]));
     }
-    executor.run(std::vector<Range>{{0, size}});
+    executor.run(std::vector<ElementRange>{{0, size}});
     by_class.run();
     CHECK_EQ(executor.program().formulas.targets.size() + by_class.results().size(), expected.size());
     for (const auto& [name, found] : by_class.results()) results[name] = found;

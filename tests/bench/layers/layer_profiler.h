@@ -17,8 +17,8 @@ namespace fedhive::bench {
 class LayerProfiler final : public clients::direct::Profiler {
 public:
     struct Owner {
-        const clients::direct::Op* op = nullptr;    // null: the network's own work
-        std::optional<clients::direct::Part> part;  // none: outside all scopes
+        const clients::direct::Op* op = nullptr;         // null: the network's own work
+        std::optional<clients::direct::StepPhase> part;  // none: outside all scopes
     };
     struct Piece {
         Owner owner;
@@ -31,7 +31,7 @@ public:
     }
     void end_step() { end_piece(); }
 
-    void enter(const clients::direct::Op* op, clients::direct::Part part) override {
+    void enter(const clients::direct::Op* op, clients::direct::StepPhase part) override {
         end_piece();
         open_.push_back({op, part});
     }

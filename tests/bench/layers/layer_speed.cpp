@@ -25,7 +25,7 @@ using namespace fedhive;
 using namespace fedhive::bench;
 using clients::PlannedLayer;
 using clients::direct::Op;
-using clients::direct::Part;
+using clients::direct::StepPhase;
 
 namespace {
 
@@ -171,13 +171,13 @@ private:
             Measured* const one = piece.owner.op == nullptr ? nullptr : &operations_[places_.at(piece.owner.op)];
             if (!piece.owner.part)
                 rest_s_ += seconds;
-            else if (*piece.owner.part == Part::Loss)
+            else if (*piece.owner.part == StepPhase::Loss)
                 loss_s_ += seconds;
-            else if (*piece.owner.part == Part::Optimizer)
+            else if (*piece.owner.part == StepPhase::Optimizer)
                 optimizer_s_ += seconds;
-            else if (*piece.owner.part == Part::Forward)
+            else if (*piece.owner.part == StepPhase::Forward)
                 one->forward_s += seconds;
-            else if (*piece.owner.part == Part::DataGradient)
+            else if (*piece.owner.part == StepPhase::DataGradient)
                 one->data_gradient_s += seconds;
             else
                 one->weight_gradient_s += seconds;

@@ -22,7 +22,7 @@ namespace {
 
 namespace device = direct::device;
 
-constexpr device::Step kSteps[] = {{0, 8, 1}, {8, 8, 2}, {16, 3, 3}, {4, 8, 4}, {30, 5, 5}};
+constexpr device::BlockStep kSteps[] = {{0, 8, 1}, {8, 8, 2}, {16, 3, 3}, {4, 8, 4}, {30, 5, 5}};
 constexpr std::uint32_t kFirstSteps[] = {0, 3}, kNumSteps[] = {3, 2};  // of two clients
 
 bool has_device() { return aggregation::cuda_versions().devices > 0; }
@@ -50,7 +50,7 @@ struct OnDevice {
         normal.write(scale_and_shift);
         aggregation::copy(global, {run.global.data(), run.global.size(), MemorySpace::Host});
     }
-    device::kernels::Launch launch(const device::Placement& placement) const {
+    device::kernels::Launch launch(const device::SharedPlacement& placement) const {
         device::kernels::Launch launch;
         launch.network = run.network;
         launch.network.layers = layers.data();
@@ -88,7 +88,7 @@ std::vector<ModelSpec> small_networks() {
 TEST_SUITE("DeviceKernels") {
     TEST_CASE("Gpu: WholeClientsHaveTheBitsOfOneThreadWhereverThingsLie") {
         if (!has_device()) FEDHIVE_SKIP("there is no CUDA device");
-        const device::Descent descent{0.05F, 0.5F, 0.125F, 0.25F, true};
+        const device::BlockDescent descent{0.05F, 0.5F, 0.125F, 0.25F, true};
         for (const ModelSpec& spec : small_networks()) {
             DeviceRun run(spec, 8);
             const OnDevice on(run);
@@ -97,7 +97,7 @@ TEST_SUITE("DeviceKernels") {
                 velocity(2 * stride, MemorySpace::Cuda);
             aggregation::PinnedArray<double> losses(MemorySpace::Cuda);
             losses.reserve(2);
-            device::DeviceArray<device::Step> steps;
+            device::DeviceArray<device::BlockStep> steps;
             steps.write(kSteps);
             device::DeviceArray<device::kernels::Client> clients;
             const device::kernels::Client both[] = {{kFirstSteps[0], kNumSteps[0], &losses[0]},
@@ -108,7 +108,7 @@ TEST_SUITE("DeviceKernels") {
             const std::uint32_t little = 2 * device::least_bytes(run.network),
                                 some = little + 16 * (run.network.num_floats / 4 + 1);
             for (const std::uint32_t bytes : {most, std::min(some, most), little / 2}) {
-                const device::Placement placement = device::place(run.network, 8, true, bytes);
+                const device::SharedPlacement placement = device::place(run.network, 8, true, bytes);
                 REQUIRE(placement.group >= 1);
                 device::kernels::Training training;
                 training.global = on.global.span().data;
@@ -140,9 +140,10 @@ TEST_SUITE("DeviceKernels") {
         for (const ModelSpec& spec : small_networks()) {
             DeviceRun run(spec, 40);
             const OnDevice on(run);
-            device::Network rows = run.network;
+            device::BlockNetwork rows = run.network;
             rows.num_floats = rows.trainable = 0;
-            device::Placement placement = device::place(rows, 3, false, aggregation::cuda_versions().shared_bytes_per_block);
+            device::SharedPlacement placement =
+                device::place(rows, 3, false, aggregation::cuda_versions().shared_bytes_per_block);
             placement.parameters = placement.gradient = false;
             const device::kernels::Launch launch = on.launch(placement);
             const aggregation::ParamBuffer gradient(run.gradient.size(), MemorySpace::Cuda);

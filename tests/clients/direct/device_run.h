@@ -3,7 +3,7 @@
 
 #include "aggregation/base/random.h"
 #include "clients/data/batches.h"
-#include "clients/direct/device/plan.h"
+#include "clients/direct/device/block_plan.h"
 #include "clients/direct/device/run.h"
 #include "clients/direct/network.h"
 #include "tests/clients/direct/networks.h"
@@ -67,7 +67,7 @@ struct DeviceRun {
     device::Workspace work() { return {local.data(), gradient.data(), velocity.data(), values.data(), outcomes.data(), group}; }
 
     /// The same batch for the host's engine.
-    clients::direct::Batch batch(const device::Step& step) {
+    clients::direct::Batch batch(const device::BlockStep& step) {
         host_examples.clear();
         host_labels.clear();
         host_numbers.clear();
@@ -83,9 +83,9 @@ struct DeviceRun {
         return {host_examples.data(), host_labels.data(), step.size, numbers.empty() ? nullptr : host_numbers.data()};
     }
 
-    device::Plan plan;
+    device::BlockPlan plan;
     clients::direct::Network host;
-    device::Network network;
+    device::BlockNetwork network;
     std::uint32_t group;
     float one = 1.0F, zero = 0.0F;
     Floats global, data, local, gradient, velocity, values, host_examples;

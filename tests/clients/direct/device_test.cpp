@@ -23,7 +23,7 @@ namespace {
 
 namespace device = direct::device;
 
-constexpr device::Step kStep{5, 7, 99};
+constexpr device::BlockStep kStep{5, 7, 99};
 
 std::vector<ModelSpec> trained() {
     std::vector<ModelSpec> all = fedhive::testing::block_networks();
@@ -34,7 +34,7 @@ std::vector<ModelSpec> trained() {
 }
 
 /// A client's steps on the host: two epochs of 16, 16 and 7 examples.
-std::vector<device::Step> epochs() { return {{0, 16, 1}, {16, 16, 2}, {32, 7, 3}, {1, 16, 4}, {17, 16, 5}, {33, 7, 6}}; }
+std::vector<device::BlockStep> epochs() { return {{0, 16, 1}, {16, 16, 2}, {32, 7, 3}, {1, 16, 4}, {17, 16, 5}, {33, 7, 6}}; }
 
 }  // namespace
 
@@ -83,8 +83,8 @@ TEST_SUITE("DeviceArithmetic") {
                     if (spec.name.get() == "mnist_cnn" && mu == 0.0F) continue;                  // it takes long
                     if (fedhive::testing::kFewDraws && (mu == 0.0F || !sgd.nesterov)) continue;  // one setting covers it
                     DeviceRun run(spec, 4);
-                    const std::vector<device::Step> steps = epochs();
-                    const device::Descent descent{sgd.lr, sgd.momentum, sgd.weight_decay, mu, sgd.nesterov};
+                    const std::vector<device::BlockStep> steps = epochs();
+                    const device::BlockDescent descent{sgd.lr, sgd.momentum, sgd.weight_decay, mu, sgd.nesterov};
                     const double loss = device::train(kThread, run.network, run.work(), run.from(), run.global.data(),
                                                       steps.data(), static_cast<std::uint32_t>(steps.size()), descent);
                     const auto host = aggregation::MemorySpace::Host;
@@ -94,7 +94,7 @@ TEST_SUITE("DeviceArithmetic") {
                     double expected_loss = 0.0;
                     const aggregation::ParamSpan trainable{local.data(), gradient.size(), host},
                         along{gradient.data(), gradient.size(), host};
-                    for (const device::Step& step : steps) {
+                    for (const device::BlockStep& step : steps) {
                         const double mean = run.host.train(local.data(), gradient.data(), run.batch(step), step.dropout_key);
                         expected_loss += mean * step.size;
                         if (mu != 0.0F)
@@ -118,7 +118,7 @@ TEST_SUITE("DeviceArithmetic") {
             for (const LossTerms& loss : losses) {
                 DeviceRun run(spec, 40);
                 REQUIRE(run.network.outputs <= weights.size());
-                const device::Step step{0, 8, 77};
+                const device::BlockStep step{0, 8, 77};
                 Floats plain(run.gradient.size()), expected(run.gradient.size());
                 const clients::direct::Batch batch = run.batch(step);
                 run.host.train(run.global.data(), plain.data(), batch, step.dropout_key);

@@ -3,7 +3,7 @@
 
 #include "aggregation/base/error.h"
 #include "aggregation/base/random.h"
-#include "clients/direct/device/plan.h"
+#include "clients/direct/device/block_plan.h"
 #include "tests/clients/direct/kernel_sets.h"
 #include "tests/clients/direct/network_case.h"
 #include "tests/support/drawn_lists/generator.h"

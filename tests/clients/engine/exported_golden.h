@@ -59,7 +59,7 @@ struct Exported {
         return made;
     }
 
-    exported::ModelFile file;
+    exported::SharedModelFile file;
     ModelSpec spec;
     std::vector<float> frozen;
 };

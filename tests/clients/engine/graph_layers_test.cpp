@@ -110,7 +110,7 @@ TEST_SUITE("GraphAsLayers") {
             CAPTURE(name);
             const testing::TemporaryFolder folder;
             std::ofstream(folder.path() / "model.pt2", std::ios::binary) << without_dropout(name);
-            const exported::ModelFile file(folder.path() / "model.pt2");
+            const exported::SharedModelFile file(folder.path() / "model.pt2");
             ModelSpec spec = Exported(name).spec;
             spec.exported = file.handle();
             FlatModel graph(spec, aggregation::MemorySpace::Host);
@@ -140,7 +140,7 @@ TEST_SUITE("GraphAsLayers") {
         at::set_num_threads(1);
         const testing::TemporaryFolder folder;
         std::ofstream(folder.path() / "model.pt2", std::ios::binary) << without_head();
-        const exported::ModelFile file(folder.path() / "model.pt2");
+        const exported::SharedModelFile file(folder.path() / "model.pt2");
         const Exported whole("cnn");
         ModelSpec spec = whole.spec;
         spec.exported = file.handle();

@@ -119,7 +119,7 @@ TEST_SUITE("GraphLayers") {
     TEST_CASE("TensorsOfTheListAreTheFilesInItsOrder") {
         for (const char* name : {"cnn", "bn_cnn", "written", "group_resnet", "resnet18"}) {
             CAPTURE(name);
-            const exported::ModelFile file(testing::golden_file(std::string(name) + ".pt2"));
+            const exported::SharedModelFile file(testing::golden_file(std::string(name) + ".pt2"));
             ModelSpec spec = image_spec();
             spec.exported = file.handle();
             CHECK(kept_as_graph(spec, program_of(spec)).empty());
@@ -134,7 +134,7 @@ TEST_SUITE("GraphLayers") {
     }
 
     TEST_CASE("FrozenOfTheFileAndByNameIsFrozenInTheList") {
-        const exported::ModelFile file(testing::golden_file("cnn.pt2"));
+        const exported::SharedModelFile file(testing::golden_file("cnn.pt2"));
         ModelSpec spec = image_spec();
         spec.exported = file.handle();
         spec.frozen = NamePatterns::of({"conv*"});
@@ -146,7 +146,7 @@ TEST_SUITE("GraphLayers") {
     }
 
     TEST_CASE("ListOfAGraphIsCutAfterAModuleOrAResidualByItsName") {
-        const exported::ModelFile file(testing::golden_file("group_resnet.pt2"));
+        const exported::SharedModelFile file(testing::golden_file("group_resnet.pt2"));
         ModelSpec spec = image_spec();
         spec.exported = file.handle();
         spec.as_layers = true;
@@ -343,7 +343,7 @@ TEST_SUITE("GraphLayers") {
     }
 
     TEST_CASE("ParametersInAnotherOrderThanTheLayersDoNotKeepTheGraphButForbidACut") {
-        const exported::ModelFile file(testing::golden_file("token_encoder.pt2"));
+        const exported::SharedModelFile file(testing::golden_file("token_encoder.pt2"));
         ModelSpec spec = token_spec();
         spec.exported = file.handle();
         spec.as_layers = true;

@@ -2,7 +2,7 @@
 #include "aggregation/base/random.h"
 #include "clients/tasks/learning_task.h"
 #include "clients/tasks/loss.h"
-#include "clients/tasks/losses/row_loss.h"
+#include "clients/tasks/losses/class_loss.h"
 
 #include <doctest/doctest.h>
 

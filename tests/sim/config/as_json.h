@@ -23,21 +23,21 @@ inline std::string quoted(const std::string& text) {
 }
 
 /// Numbers, true and false are never quoted.
-inline std::string as_text(const Node& node, Quotes quotes) {
+inline std::string as_text(const YamlNode& node, Quotes quotes) {
     const bool is_bare = is_integer(node.text) || parse_number(node.text).valid || node.text == "true" || node.text == "false";
     std::vector<std::string> parts;
-    for (const Node& child : node.children)
-        parts.push_back((node.kind == Node::Kind::Map ? quoted(child.key) + ": " : "") + as_text(child, quotes));
+    for (const YamlNode& child : node.children)
+        parts.push_back((node.kind == YamlNode::Kind::Map ? quoted(child.key) + ": " : "") + as_text(child, quotes));
     switch (node.kind) {
-        case Node::Kind::Null:
+        case YamlNode::Kind::Null:
             return "null";
-        case Node::Kind::Plain:
+        case YamlNode::Kind::Plain:
             return is_bare || quotes == Quotes::AsGiven ? node.text : quoted(node.text);
-        case Node::Kind::Quoted:
+        case YamlNode::Kind::Quoted:
             return quoted(node.text);
-        case Node::Kind::List:
+        case YamlNode::Kind::List:
             return fmt::format("[{}]", fmt::join(parts, ", "));
-        case Node::Kind::Map:
+        case YamlNode::Kind::Map:
             break;
     }
     return fmt::format("{{{}}}", fmt::join(parts, ", "));

@@ -71,12 +71,12 @@ std::string without_number(const std::string& path) {
 }
 
 /// The node at a path such as "faults[0].kind"; null if there is none.
-Node* node_at(Node& root, const std::string& path) {
-    Node* node = &root;
+YamlNode* node_at(YamlNode& root, const std::string& path) {
+    YamlNode* node = &root;
     std::istringstream keys(path);
     for (std::string key; std::getline(keys, key, '.');) {
         const std::size_t open = key.find('[');
-        auto child = std::ranges::find(node->children, key.substr(0, open), &Node::key);
+        auto child = std::ranges::find(node->children, key.substr(0, open), &YamlNode::key);
         if (child == node->children.end()) return nullptr;
         node = &*child;
         if (open != std::string::npos) node = &node->children.at(std::stoul(key.substr(open + 1)));
@@ -142,21 +142,21 @@ TEST_CASE("EveryWordOfEveryKeyIsReadInQuotes") {
         CAPTURE(text);
         RunConfig run = loaded(text);
         const std::string yaml = to_yaml(run);
-        Node tree = parse_tree(yaml, "resolved");
+        YamlNode tree = parse_tree(yaml, "resolved");
         CHECK_EQ(outcome(as_text(tree, Quotes::All)), yaml);
         WordKeys keys(false);
         describe(keys, run);
         for (const auto& [path, words] : keys.words) {
-            Node* node = node_at(tree, path);
+            YamlNode* node = node_at(tree, path);
             if (node == nullptr || !read.insert(without_number(path)).second) continue;
-            const Node before = *node;
+            const YamlNode before = *node;
             for (const std::string& word : words) {
                 CAPTURE(path);
                 CAPTURE(word);
                 node->text = word;
-                node->kind = Node::Kind::Plain;
+                node->kind = YamlNode::Kind::Plain;
                 const std::string plain = outcome(as_text(tree, Quotes::AsGiven));
-                node->kind = Node::Kind::Quoted;
+                node->kind = YamlNode::Kind::Quoted;
                 CHECK_EQ(outcome(as_text(tree, Quotes::All)), plain);
                 CHECK_EQ(plain.find(": expected "),
                          std::string::npos);  // it is a value of this key, even if others exclude it

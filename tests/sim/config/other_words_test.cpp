@@ -24,10 +24,10 @@ std::vector<std::string> words_in(const std::string& text) {
 bool is_key_or_section(const std::string& key) { return is_run_key_or_section(key) || run_choices().contains(key); }
 
 /// Calls `take` with every path of keys in a tree; paths of list items are like "upload.name".
-void each_path(const Node& node, const std::string& path, const std::function<void(const std::string&)>& take) {
+void each_path(const YamlNode& node, const std::string& path, const std::function<void(const std::string&)>& take) {
     if (!path.empty()) take(path);
-    for (const Node& child : node.children)
-        each_path(child, node.kind == Node::Kind::List ? path : path.empty() ? child.key : path + "." + child.key, take);
+    for (const YamlNode& child : node.children)
+        each_path(child, node.kind == YamlNode::Kind::List ? path : path.empty() ? child.key : path + "." + child.key, take);
 }
 
 }  // namespace
@@ -70,7 +70,7 @@ TEST_CASE("EveryOtherValueLeadsToWhatThereIs") {
         if (row.value.empty()) CHECK_NE(row.says, "");
         if (!row.value.empty()) CHECK_EQ(std::ranges::count(choices, row.value), 1);
         if (row.config.empty()) continue;
-        const Node config = parse_tree(row.config.substr(0, row.config.find(';')), "config");
+        const YamlNode config = parse_tree(row.config.substr(0, row.config.find(';')), "config");
         each_path(config, "", [](const std::string& path) {
             CAPTURE(path);
             const bool of_a_list = path.starts_with("upload.");  // its other keys are no choices

@@ -137,7 +137,7 @@ inline void fit_to_mode(RunConfig& run, const ModeSpec& mode, unsigned seed) {
             run.training.local_epochs = run.training.local_epochs.value_or(1);
         }
     }
-    if (mode.build({.values = run.mode.values}).pass != Pass::Own) run.data.partition.holdout = 0.0;
+    if (mode.build({.values = run.mode.values}).pass != PassExamples::Own) run.data.partition.holdout = 0.0;
     ClientsEvaluationConfig& on_clients = run.evaluation.clients;
     if (run.data.partition.holdout == 0.0) on_clients.every.reset();
     if (!on_clients.every) on_clients = {};
@@ -223,7 +223,7 @@ inline void fit_privacy(RunConfig& run) {
 /// Root examples where the aggregator needs them, and nowhere that clients would train on them; nothing that only clients keep.
 inline void fit_root(RunConfig& run) {
     const bool needed = aggregation::aggregator_spec(run.strategy.parts.aggregator.name).root;
-    const bool own = mode_spec(run.mode.name).build({.values = run.mode.values}).pass == Pass::Own;
+    const bool own = mode_spec(run.mode.name).build({.values = run.mode.values}).pass == PassExamples::Own;
     const bool by_number = clients::partition_scheme(run.data.partition.scheme).by_number;
     if (needed && by_number) run.strategy.parts.aggregator = {"mean"};
     if (!own || by_number) run.data.root_examples.reset();

@@ -139,13 +139,13 @@ TEST_CASE("DefaultIsWhatShowConfigPrints") {
 }
 
 TEST_CASE("RangeText") {
-    CHECK_EQ(Range{}.text(), "");
-    CHECK_EQ(Range{.low = 1e9, .high = 1e12}.text(), "1e9 to 1e12");
-    CHECK_EQ(Range{.low = 1, .high = 2}.text(), "1 to 2");
-    CHECK_EQ(Range{.low = 0, .low_excluded = true}.text(), "above 0");
-    CHECK_EQ(Range{.high = 3, .high_excluded = true}.text(), "below 3");
-    CHECK_EQ(Range{.low = 0, .high = 1, .high_excluded = true}.text(), "0 or more, below 1");
-    CHECK_EQ(Range{.low = 0, .high = 1, .low_excluded = true}.text(), "above 0, at most 1");
+    CHECK_EQ(KeyRange{}.text(), "");
+    CHECK_EQ(KeyRange{.low = 1e9, .high = 1e12}.text(), "1e9 to 1e12");
+    CHECK_EQ(KeyRange{.low = 1, .high = 2}.text(), "1 to 2");
+    CHECK_EQ(KeyRange{.low = 0, .low_excluded = true}.text(), "above 0");
+    CHECK_EQ(KeyRange{.high = 3, .high_excluded = true}.text(), "below 3");
+    CHECK_EQ(KeyRange{.low = 0, .high = 1, .high_excluded = true}.text(), "0 or more, below 1");
+    CHECK_EQ(KeyRange{.low = 0, .high = 1, .low_excluded = true}.text(), "above 0, at most 1");
 }
 
 TEST_CASE("NearestWord") {

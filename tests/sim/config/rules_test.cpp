@@ -1,6 +1,6 @@
 // Keys that do not go together: chains of upload steps, strategies with client state, parts of a model that stay on clients.
 #include "sim/config/privacy.h"
-#include "sim/config/tree_noise.h"
+#include "sim/config/tree_noise_rules.h"
 #include "tests/sim/config/config_files.h"
 
 #include <doctest/doctest.h>

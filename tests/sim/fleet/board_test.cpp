@@ -47,7 +47,7 @@ struct BoardOfThree {
 Mode in_two_parts() {
     Mode mode;
     mode.tasks = {clients::TaskKind::LowerHalf, clients::TaskKind::UpperHalf};
-    mode.group = Group::Slot;
+    mode.group = WorkerGroup::Slot;
     return mode;
 }
 

@@ -46,9 +46,9 @@ TEST_SUITE("Workload") {
         FourClients four;
         CHECK(four.workload().num_examples(1) == 10);
         CHECK(four.workload().examples_of(four.flight, 1) == 20);
-        four.options.mode.pass = Pass::Share;  // of three replicas
+        four.options.mode.pass = PassExamples::Share;  // of three replicas
         CHECK(four.workload().examples_of(four.flight, 1) == 28);
-        four.options.mode.pass = Pass::All;
+        four.options.mode.pass = PassExamples::All;
         CHECK(four.workload().examples_of(four.flight, 1) == 80);
         CHECK(four.workload().num_examples(1) == 10);
     }

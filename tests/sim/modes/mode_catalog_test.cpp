@@ -123,10 +123,10 @@ TEST_SUITE("ModeCatalog") {
             CHECK(mode.in_flight == 4);
             CHECK(mode.quorum == (spec.steps_by_arrival ? 1 : 4));
             CHECK(spec.whole_cohort == (mode.trains_alone() && !mode.overlaps()));
-            CHECK(spec.all_clients == (mode.group == Group::Round));
+            CHECK(spec.all_clients == (mode.group == WorkerGroup::Round));
             CHECK((spec.same_bits == SameBits::BySameOrder) == mode.overlaps());
             CHECK((spec.same_bits == SameBits::Never) == mode.in_place());
-            CHECK(spec.any_workers == (mode.group == Group::None && !mode.in_place()));
+            CHECK(spec.any_workers == (mode.group == WorkerGroup::None && !mode.in_place()));
             CHECK(spec.discounts == mode.late_join);
             CHECK((spec.take_over != nullptr) == (!spec.rate_key.empty() && !mode.in_place()));
         }
@@ -149,7 +149,7 @@ TEST_SUITE("ModeCatalog") {
         CHECK(built("gradient_averaging", {}, 0.9F).num_globals() == 3);
         CHECK(built("parameter_server", {{"max_staleness", std::optional<std::int64_t>(0)}}).max_staleness == 0);
         CHECK_FALSE(built("parameter_server", {}).max_staleness);
-        CHECK(built("hogwild", {{"data", "full"}}).pass == Pass::All);
+        CHECK(built("hogwild", {{"data", "full"}}).pass == PassExamples::All);
         CHECK(built("split", {}).group_size() == 2);
     }
 

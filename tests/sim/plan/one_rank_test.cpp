@@ -2,7 +2,7 @@
 #include "sim/config/load_config.h"
 
 #include "aggregation/base/error.h"
-#include "sim/round/mode.h"
+#include "sim/round/make_mode.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/support/thread_ranks.h"
 

@@ -2,7 +2,7 @@
 #include "sim/config/load_config.h"
 #include "sim/plan/estimate.h"
 #include "sim/plan/experiment.h"
-#include "sim/plan/warnings.h"
+#include "sim/plan/run_warnings.h"
 #include "sim/round/slot_plan.h"
 #include "tests/support/golden_messages.h"
 #include "tests/support/temporary_folder.h"

@@ -1,6 +1,6 @@
-#include "sim/plan/warnings.h"
+#include "sim/plan/run_warnings.h"
 
-#include "clients/exported/model_file.h"
+#include "clients/exported/shared_model_file.h"
 #include "tests/support/exported_file.h"
 #include "tests/support/golden_messages.h"
 #include "tests/support/temporary_folder.h"
@@ -21,7 +21,7 @@ const std::vector<clients::DataWarning> kOfData{{"train", "a"}, {"normalize", "b
 std::vector<std::string> warnings_of(ExportedFile file, clients::TargetShape target = {}) {
     const fedhive::testing::TemporaryFolder folder;
     std::ofstream(folder.path() / "net.pt2", std::ios::binary) << file.archive();
-    const clients::exported::ModelFile opened(folder.path() / "net.pt2");
+    const clients::exported::SharedModelFile opened(folder.path() / "net.pt2");
     clients::ModelSpec spec;
     spec.name.set(clients::kExportedModel);
     spec.exported = opened.handle();

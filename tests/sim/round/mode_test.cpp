@@ -1,4 +1,4 @@
-#include "sim/round/mode.h"
+#include "sim/round/make_mode.h"
 
 #include "aggregation/memory/host_arena.h"
 #include "sim/round/slot_plan.h"

@@ -1,4 +1,4 @@
-#include "sim/round/sampler.h"
+#include "sim/round/sampling.h"
 
 #include "aggregation/base/error.h"
 

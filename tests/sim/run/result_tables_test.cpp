@@ -99,7 +99,7 @@ TEST_SUITE("ResultTables") {
         table.add(kMeasured);
         table.add("half", "", "of the seconds", [](const Measured& of) { return of.seconds / 2; });
         CHECK(table.header() == "name,seconds,bits,loss,half\n");
-        Rows rows;
+        RowText rows;
         table.append(rows, {"plain", 1.5, 0xbcd, 0.1});
         table.append(rows, {"a, \"b\"", 0.0, 0, std::nullopt});
         CHECK(text_of(rows) == "plain,1.500000,0000000000000bcd,0.1,0.75\n\"a, \"\"b\"\"\",0.000000,0000000000000000,,0\n");
@@ -110,7 +110,7 @@ TEST_SUITE("ResultTables") {
         RoundForATable of;
         of.round.virtual_s = 12.5;
         const auto table = rounds_csv(clients::learning_task("classification"));
-        Rows rows;
+        RowText rows;
         table.append(rows, {of.round, of.arrived, of.server});
         std::ofstream(folder.path() / "rounds.csv") << table.header() << text_of(rows);
         RunView view(folder.path(), "started_s");
@@ -143,7 +143,7 @@ TEST_SUITE("ResultTables") {
     TEST_CASE("RowOfAClientThatWasNotAcceptedHasNoResult") {
         const RoundForATable of;
         const auto table = clients_csv(true);
-        Rows rows;
+        RowText rows;
         for (const std::uint32_t client : {0, 2, 3})
             table.append(rows, {of.round, of.arrived.clients[client], client == 2 ? "Köln, Dom" : ""});
         CHECK(text_of(rows) ==
@@ -157,7 +157,7 @@ TEST_SUITE("ResultTables") {
         of.arrived.clients[0].result.reports = {0.125, 0.5};
         const auto table = clients_csv(true, {{"sent_loss", "", "a"}, {"other", "", "b"}});
         CHECK(table.header().ends_with(",update_s,owner,sent_loss,other\n"));
-        Rows rows;
+        RowText rows;
         for (const std::uint32_t client : {0, 2}) table.append(rows, {of.round, of.arrived.clients[client], "me"});
         CHECK(text_of(rows) ==
               "3,10,1,0,6,4,0.25,1.5,0000000000000abc,0.750000,,3,0,2.000000,0.000000001,0.000000000,me,0.125,0.5\n"

@@ -2,7 +2,7 @@
 
 #include "aggregation/math/client_optimizer.h"
 #include "clients/data/batches.h"
-#include "clients/direct/device/plan.h"
+#include "clients/direct/device/block_plan.h"
 #include "clients/direct/device/run.h"
 #include "tests/support/sums_by_name.h"
 
@@ -70,8 +70,8 @@ bool descends_along(const DrawnStep& step, Network& network, const Floats& gradi
 
 /// By one host thread in place of a thread block, three rows at a time.
 Found by_block(const DrawnStep& step) {
-    const device::Plan plan = device::make_plan(step.spec);
-    device::Network network = plan.network;
+    const device::BlockPlan plan = device::make_plan(step.spec);
+    device::BlockNetwork network = plan.network;
     network.layers = plan.layers.data();
     constexpr std::uint32_t kRows = 3;
     const auto size = static_cast<std::uint32_t>(step.size);

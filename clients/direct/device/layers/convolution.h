@@ -8,7 +8,7 @@ namespace fedhive::clients::direct::device {
 struct ConvolutionLayer : NoPasses {
     /// The channels that a thread computes together read the same pixels.
     template <typename Threads>
-    FEDHIVE_HOST_DEVICE static void forward(const Threads& threads, const Layer& layer, const Group& group,
+    FEDHIVE_HOST_DEVICE static void forward(const Threads& threads, const Layer& layer, const RowGroup& group,
                                             const float* parameters) {
         const Extent in = layer.in, out = layer.out;
         const std::uint32_t kernel = layer.kernel, taps = in.channels * kernel * kernel, pixels = out.height * out.width;
@@ -41,7 +41,7 @@ struct ConvolutionLayer : NoPasses {
     }
 
     template <typename Threads>
-    FEDHIVE_HOST_DEVICE static void parameter_gradient(const Threads& threads, const Layer& layer, const Group& group,
+    FEDHIVE_HOST_DEVICE static void parameter_gradient(const Threads& threads, const Layer& layer, const RowGroup& group,
                                                        const Gradients& to) {
         float* const sums = to.sums;
         const Extent in = layer.in, out = layer.out;
@@ -90,7 +90,7 @@ struct ConvolutionLayer : NoPasses {
     }
 
     template <typename Threads>
-    FEDHIVE_HOST_DEVICE static void input_gradient(const Threads& threads, const Layer& layer, const Group& group,
+    FEDHIVE_HOST_DEVICE static void input_gradient(const Threads& threads, const Layer& layer, const RowGroup& group,
                                                    const float* parameters) {
         const Extent in = layer.in, out = layer.out;
         const std::uint32_t kernel = layer.kernel, square = kernel * kernel, pixels = in.height * in.width;

@@ -12,7 +12,7 @@ FEDHIVE_HOST_DEVICE std::uint32_t row_of_token(const Layer& layer, const float* 
 
 struct EmbeddingLayer : NoPasses {
     template <typename Threads>
-    FEDHIVE_HOST_DEVICE static void forward(const Threads& threads, const Layer& layer, const Group& group,
+    FEDHIVE_HOST_DEVICE static void forward(const Threads& threads, const Layer& layer, const RowGroup& group,
                                             const float* parameters) {
         const std::uint32_t dim = layer.out.size() / layer.in.size();
         for_each_of_rows(threads, group, layer.out.size(), [&](float* values, std::uint32_t i, std::uint32_t) {
@@ -22,7 +22,7 @@ struct EmbeddingLayer : NoPasses {
 
     /// One thread per feature, for all tokens: no two threads add to the same value.
     template <typename Threads>
-    FEDHIVE_HOST_DEVICE static void parameter_gradient(const Threads& threads, const Layer& layer, const Group& group,
+    FEDHIVE_HOST_DEVICE static void parameter_gradient(const Threads& threads, const Layer& layer, const RowGroup& group,
                                                        const Gradients& to) {
         const std::uint32_t positions = layer.in.size(), dim = layer.out.size() / positions;
         for_each(threads, dim, [&](std::uint32_t feature) {

@@ -8,7 +8,7 @@ namespace fedhive::clients::direct::device {
 struct LinearLayer : NoPasses {
     /// Neighbouring threads take neighbouring rows: they read the same weight, and values in different banks.
     template <typename Threads>
-    FEDHIVE_HOST_DEVICE static void forward(const Threads& threads, const Layer& layer, const Group& group,
+    FEDHIVE_HOST_DEVICE static void forward(const Threads& threads, const Layer& layer, const RowGroup& group,
                                             const float* parameters) {
         const std::uint32_t inputs = layer.in.size(), outputs = layer.out.size();
         abreast(threads, group.rows * outputs, [&](auto wide) {
@@ -31,7 +31,7 @@ struct LinearLayer : NoPasses {
 
     /// Neighbouring threads take neighbouring inputs, of the same outputs.
     template <typename Threads>
-    FEDHIVE_HOST_DEVICE static void parameter_gradient(const Threads& threads, const Layer& layer, const Group& group,
+    FEDHIVE_HOST_DEVICE static void parameter_gradient(const Threads& threads, const Layer& layer, const RowGroup& group,
                                                        const Gradients& to) {
         float* const sums = to.sums;
         const std::uint32_t inputs = layer.in.size(), outputs = layer.out.size();
@@ -60,7 +60,7 @@ struct LinearLayer : NoPasses {
     }
 
     template <typename Threads>
-    FEDHIVE_HOST_DEVICE static void input_gradient(const Threads& threads, const Layer& layer, const Group& group,
+    FEDHIVE_HOST_DEVICE static void input_gradient(const Threads& threads, const Layer& layer, const RowGroup& group,
                                                    const float* parameters) {
         const std::uint32_t inputs = layer.in.size(), outputs = layer.out.size();
         for_each_of_rows(threads, group, inputs, [&](float* values, std::uint32_t i, std::uint32_t) {

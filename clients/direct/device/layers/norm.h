@@ -18,7 +18,7 @@ FEDHIVE_HOST_DEVICE std::uint32_t scale_of(const Layer& layer, std::uint32_t at)
 
 struct NormLayer : NoPasses {
     template <typename Threads>
-    FEDHIVE_HOST_DEVICE static void forward(const Threads& threads, const Layer& layer, const Group& group,
+    FEDHIVE_HOST_DEVICE static void forward(const Threads& threads, const Layer& layer, const RowGroup& group,
                                             const float* parameters) {
         const std::uint32_t size = layer.in.size() / layer.groups;
         for_each_of_rows(threads, group, layer.groups, [&](float* values, std::uint32_t g, std::uint32_t) {
@@ -43,7 +43,7 @@ struct NormLayer : NoPasses {
     }
 
     template <typename Threads>
-    FEDHIVE_HOST_DEVICE static void parameter_gradient(const Threads& threads, const Layer& layer, const Group& group,
+    FEDHIVE_HOST_DEVICE static void parameter_gradient(const Threads& threads, const Layer& layer, const RowGroup& group,
                                                        const Gradients& to) {
         const std::uint32_t size = layer.in.size() / layer.groups;
         const std::uint32_t scales = layer.by_value != 0 ? layer.in.size() : layer.in.channels, each = layer.in.size() / scales;
@@ -63,7 +63,7 @@ struct NormLayer : NoPasses {
     }
 
     template <typename Threads>
-    FEDHIVE_HOST_DEVICE static void input_gradient(const Threads& threads, const Layer& layer, const Group& group,
+    FEDHIVE_HOST_DEVICE static void input_gradient(const Threads& threads, const Layer& layer, const RowGroup& group,
                                                    const float* parameters) {
         const std::uint32_t size = layer.in.size() / layer.groups;
         for_each_of_rows(threads, group, layer.groups, [&](float* values, std::uint32_t g, std::uint32_t) {

@@ -28,7 +28,7 @@ FEDHIVE_HOST_DEVICE float share_of(const Layer& layer) { return 1.0F / static_ca
 template <bool kLargest>
 struct PoolLayer : NoPasses {
     template <typename Threads>
-    FEDHIVE_HOST_DEVICE static void forward(const Threads& threads, const Layer& layer, const Group& group, const float*) {
+    FEDHIVE_HOST_DEVICE static void forward(const Threads& threads, const Layer& layer, const RowGroup& group, const float*) {
         for_each_of_rows(threads, group, layer.out.size(), [&](float* values, std::uint32_t at, std::uint32_t) {
             const float* const x = values + layer.in_at;
             const std::uint32_t window = window_of(layer, at);
@@ -45,7 +45,7 @@ struct PoolLayer : NoPasses {
 
     /// One thread per window; a second loop zeroes the gradient of the edge outside all windows.
     template <typename Threads>
-    FEDHIVE_HOST_DEVICE static void input_gradient(const Threads& threads, const Layer& layer, const Group& group,
+    FEDHIVE_HOST_DEVICE static void input_gradient(const Threads& threads, const Layer& layer, const RowGroup& group,
                                                    const float*) {
         const float share = share_of(layer);
         const std::uint32_t width = layer.in.width, height = layer.in.height;

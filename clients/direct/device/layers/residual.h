@@ -8,7 +8,7 @@ namespace fedhive::clients::direct::device {
 /// Its input is used twice: backward adds the input's gradient from the other path, at other_at.
 struct ResidualBeginLayer : NoPasses {
     template <typename Threads>
-    FEDHIVE_HOST_DEVICE static void input_gradient(const Threads& threads, const Layer& layer, const Group& group,
+    FEDHIVE_HOST_DEVICE static void input_gradient(const Threads& threads, const Layer& layer, const RowGroup& group,
                                                    const float*) {
         for_each_of_rows(threads, group, layer.in.size(), [&](float* values, std::uint32_t i, std::uint32_t) {
             values[layer.in_at + i] += values[layer.other_at + i];
@@ -19,7 +19,7 @@ struct ResidualBeginLayer : NoPasses {
 /// A copy of the residual's input; where the residual begins, its gradient is added.
 struct ShortcutBeginLayer : NoPasses {
     template <typename Threads>
-    FEDHIVE_HOST_DEVICE static void forward(const Threads& threads, const Layer& layer, const Group& group, const float*) {
+    FEDHIVE_HOST_DEVICE static void forward(const Threads& threads, const Layer& layer, const RowGroup& group, const float*) {
         for_each_of_rows(threads, group, layer.in.size(), [&](float* values, std::uint32_t i, std::uint32_t) {
             values[layer.out_at + i] = values[layer.in_at + i];
         });
@@ -29,14 +29,14 @@ struct ShortcutBeginLayer : NoPasses {
 template <bool kOfShortcut>
 struct SumLayer : NoPasses {
     template <typename Threads>
-    FEDHIVE_HOST_DEVICE static void forward(const Threads& threads, const Layer& layer, const Group& group, const float*) {
+    FEDHIVE_HOST_DEVICE static void forward(const Threads& threads, const Layer& layer, const RowGroup& group, const float*) {
         for_each_of_rows(threads, group, layer.in.size(), [&](float* values, std::uint32_t i, std::uint32_t) {
             values[layer.out_at + i] = values[layer.in_at + i] + values[layer.other_at + i];
         });
     }
 
     template <typename Threads>
-    FEDHIVE_HOST_DEVICE static void input_gradient(const Threads& threads, const Layer& layer, const Group& group,
+    FEDHIVE_HOST_DEVICE static void input_gradient(const Threads& threads, const Layer& layer, const RowGroup& group,
                                                    const float*) {
         for_each_of_rows(threads, group, layer.in.size(), [&](float* values, std::uint32_t i, std::uint32_t) {
             values[layer.in_at + i] = values[layer.out_at + i];

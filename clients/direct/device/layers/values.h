@@ -10,14 +10,14 @@ namespace fedhive::clients::direct::device {
 template <typename Function>
 struct ValueLayer : NoPasses {
     template <typename Threads>
-    FEDHIVE_HOST_DEVICE static void forward(const Threads& threads, const Layer& layer, const Group& group, const float*) {
+    FEDHIVE_HOST_DEVICE static void forward(const Threads& threads, const Layer& layer, const RowGroup& group, const float*) {
         for_each_of_rows(threads, group, layer.in.size(), [&](float* values, std::uint32_t i, std::uint32_t row) {
             values[layer.out_at + i] = Function::value(layer, group, row, i, values[layer.in_at + i]);
         });
     }
 
     template <typename Threads>
-    FEDHIVE_HOST_DEVICE static void input_gradient(const Threads& threads, const Layer& layer, const Group& group,
+    FEDHIVE_HOST_DEVICE static void input_gradient(const Threads& threads, const Layer& layer, const RowGroup& group,
                                                    const float*) {
         for_each_of_rows(threads, group, layer.in.size(), [&](float* values, std::uint32_t i, std::uint32_t row) {
             values[layer.in_at + i] =
@@ -27,19 +27,19 @@ struct ValueLayer : NoPasses {
 };
 
 struct ReluFunction {
-    FEDHIVE_HOST_DEVICE static float value(const Layer&, const Group&, std::uint32_t, std::uint32_t, float x) {
+    FEDHIVE_HOST_DEVICE static float value(const Layer&, const RowGroup&, std::uint32_t, std::uint32_t, float x) {
         return cut_off(x);
     }
-    FEDHIVE_HOST_DEVICE static float gradient(const Layer&, const Group&, std::uint32_t, std::uint32_t, float x, float dy) {
+    FEDHIVE_HOST_DEVICE static float gradient(const Layer&, const RowGroup&, std::uint32_t, std::uint32_t, float x, float dy) {
         return x <= 0.0F ? 0.0F : dy;
     }
 };
 
 struct TanhFunction {
-    FEDHIVE_HOST_DEVICE static float value(const Layer&, const Group&, std::uint32_t, std::uint32_t, float x) {
+    FEDHIVE_HOST_DEVICE static float value(const Layer&, const RowGroup&, std::uint32_t, std::uint32_t, float x) {
         return tangent(x);
     }
-    FEDHIVE_HOST_DEVICE static float gradient(const Layer&, const Group&, std::uint32_t, std::uint32_t, float x, float dy) {
+    FEDHIVE_HOST_DEVICE static float gradient(const Layer&, const RowGroup&, std::uint32_t, std::uint32_t, float x, float dy) {
         const float y = tangent(x);
         return dy * (1.0F - y * y);
     }
@@ -52,7 +52,7 @@ template <bool kWholeChannels>
 struct DropoutFunction {
     /// The dropout factor of a value: 0 or 1 / (1 - p), 1 outside training. Numbered as in the host engine, which stores images
     /// pixel by pixel.
-    FEDHIVE_HOST_DEVICE static float kept(const Layer& layer, const Group& group, std::uint32_t row, std::uint32_t at) {
+    FEDHIVE_HOST_DEVICE static float kept(const Layer& layer, const RowGroup& group, std::uint32_t row, std::uint32_t at) {
         if (!group.training) return 1.0F;
         const std::uint32_t channels = layer.in.channels, pixels = layer.in.height * layer.in.width, c = at / pixels;
         const std::uint32_t of_row = kWholeChannels ? c : at % pixels * channels + c;
@@ -61,12 +61,12 @@ struct DropoutFunction {
         const std::uint32_t bits = shared::drawn_bits((group.first + row) * each + of_row, key);
         return bits < layer.drop_below ? 0.0F : layer.keep_scale;
     }
-    FEDHIVE_HOST_DEVICE static float value(const Layer& layer, const Group& group, std::uint32_t row, std::uint32_t i,
+    FEDHIVE_HOST_DEVICE static float value(const Layer& layer, const RowGroup& group, std::uint32_t row, std::uint32_t i,
                                            float x) {
         return scaled(x, kept(layer, group, row, i));
     }
-    FEDHIVE_HOST_DEVICE static float gradient(const Layer& layer, const Group& group, std::uint32_t row, std::uint32_t i, float,
-                                              float dy) {
+    FEDHIVE_HOST_DEVICE static float gradient(const Layer& layer, const RowGroup& group, std::uint32_t row, std::uint32_t i,
+                                              float, float dy) {
         return scaled(dy, kept(layer, group, row, i));
     }
 };

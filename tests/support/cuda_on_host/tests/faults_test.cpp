@@ -1,6 +1,6 @@
 // fedhive's handling of failing CUDA calls: requested errors, each with the exception that it must become.
 #include "aggregation/base/error.h"
-#include "aggregation/math/kernels.h"
+#include "aggregation/math/cuda_kernels.h"
 #include "aggregation/math/mean.h"
 #include "aggregation/math/median.h"
 #include "aggregation/memory/pinned_array.h"
