@@ -253,7 +253,7 @@ TEST_SUITE("PythonVisit") {
         check("import nothing_of_that_name\n", "own.py:3: ModuleNotFoundError");
         check("fh.memory('m', of='client', shape='logits')\n" + good,
               "own.py:3: memory 'm': shape=\"logits\" is for formulas of examples");
-        check("fh.memory('control', of='client')\n" + good, "own.py:3: 'control' is a name that fedhive gives; choose another");
+        check("fh.memory('residual', of='client')\n" + good, "own.py:3: 'residual' is a name of fedhive's own; choose another");
         check(good, "has changed since", {"strategy.visit_sha256=00"});
         check(good, "local rule 'prox' of strategy 'fedprox' would do nothing", {"strategy.name=fedprox"});
         check(good, "clip in the visit", {"training.clip_norm=1"});

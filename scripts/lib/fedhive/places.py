@@ -35,7 +35,7 @@ COHORT_NUMBERS = ("n", "steps", "loss", "norm", "sent_loss")  # one for each cli
 
 # Names that a file may not declare.
 GIVEN = frozenset(name for place in PLACES.values() for name in place.vectors + place.numbers) | frozenset(COHORT_NUMBERS) | RESERVED | {
-    "k", "count", "me", "weight", "w_2", *FURTHER, "model", "control", "residual", "history"}  # the last four: fedhive's own memories
+    "k", "count", "me", "weight", "w_2", *FURTHER, "model", "residual", "history"}  # the last three: fedhive's own memories
 # Names that a key or a report may not have, since a config's section or a table has them; a test compares.
 SECTION_KEYS = frozenset(("name", "file", "file_sha256", "gradient", "rule", "rule_sha256", "visit", "visit_sha256", "weighting", "local", "pre_aggregation",
                           "aggregator", "server"))
