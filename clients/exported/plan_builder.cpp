@@ -298,8 +298,8 @@ private:
     }
 
     std::vector<int> slots_of(const std::vector<std::string>& names) const {
-        std::vector<int> slots;
-        for (const std::string& name : names) slots.push_back(name.empty() ? -1 : slot(name));
+        std::vector<int> slots(names.size());
+        for (std::size_t i = 0; i < slots.size(); ++i) slots[i] = names[i].empty() ? -1 : slot(names[i]);
         return slots;
     }
 

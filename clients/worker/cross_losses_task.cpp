@@ -18,7 +18,7 @@ void take_losses(WorkerContext& worker, const Task& task) {
     aggregation::ParamBuffer model(sent.size, sent.space), with_own;
     if (OutputLoss* const loss = worker.trainer.output_loss()) loss->rest();
     for (std::size_t i = task.first; i < task.first + task.count; ++i) {
-        const std::uint32_t client_id = static_cast<std::uint32_t>(terms[i].client_id);
+        const auto client_id = static_cast<std::uint32_t>(terms[i].client_id);
         require(client_id < worker.dataset.map().num_clients, "client of an update");
         const std::span<const std::uint32_t> held_out = worker.dataset.held_out(client_id);
         const std::span<const std::uint32_t> examples = held_out.empty() ? worker.dataset.shard(client_id) : held_out;
