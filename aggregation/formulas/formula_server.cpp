@@ -69,7 +69,7 @@ public:
     void step(ParamSpan next, ConstParamSpan global, const Aggregate& aggregate) override {
         check_spans(next, global, aggregate.values);
         keep_others(next, global);
-        step_buffers(next, global, aggregate);
+        step_buffers(next, aggregate);
         executor_.set("w", scene_.memories.of(global, kModel));
         executor_.write_to("w", scene_.memories.of(next, kModel));
         executor_.set("u", scene_.memories.of(aggregate.values, kModel));
@@ -136,7 +136,7 @@ private:
         }
     }
 
-    /// What no formula writes stays: padding, and memories that travel.
+    /// next <- global where no formula writes: padding, buffers, memories that travel.
     void keep_others(ParamSpan next, ConstParamSpan global) const {
         std::size_t end = 0;
         const auto keep = [&](std::size_t first) {
@@ -149,10 +149,10 @@ private:
         keep(next.size);
     }
 
-    void step_buffers(ParamSpan next, ConstParamSpan global, const Aggregate& aggregate) const {
+    /// Call after keep_others(), which has copied the buffers.
+    void step_buffers(ParamSpan next, const Aggregate& aggregate) const {
         const std::size_t first = scene_.layout.num_trainable(), width = scene_.layout.num_floats() - first;
         if (width == 0) return;
-        copy(next.part(first, width), global.part(first, width));
         add(next.part(first, width), aggregate.values.part(first, width));
     }
 

@@ -2,7 +2,7 @@
 
 namespace fedhive::aggregation {
 
-// Each is defined in the file of its name.
+// Each is defined in a file of this folder.
 ServerOptimizerSpec server_sgd();
 ServerOptimizerSpec server_momentum();
 ServerOptimizerSpec server_adam();
