@@ -1,8 +1,8 @@
 // Mixes a round's updates for each client separately, by a method's formulas `peers` and `mix`. The results are start points of
 // personal models (FedAMP, pFedGraph) in the clients' records.
 //
-//   peers   weight = …       K numbers for client i, which k.me marks; k.id are the clients' ids,
-//                           k.their_loss the losses of all updates' models on client i's examples
+//   peers   weight = …       for client i, a weight of each of the round's K updates. Names: k.me is 1 for client i, else 0; k.id are
+//                           the clients' ids; k.their_loss are the losses of the updates' models on client i's examples
 //   mix     memory = …       of u = Σ_j weight_j u_j, the model w_t that was sent, and what client i keeps
 #pragma once
 
@@ -31,9 +31,9 @@ public:
 
     /// The changes of the record of the last weigh()'s client: one for each memory that `mix` sets, valid until the next call.
     ///
-    /// sent     [R], the region that was sent; sum: [R], Σ_j weight_j u_j with the memories sent beside u; both in host memory.
+    /// sent     [R], the region that was sent; sum: [R], Σ_j weight_j u_j, and of the memories that clients send beside u; both in host memory.
     /// record   the client's, as its visit has left it.
-    /// Memory   P floats for each memory.
+    /// Memory   P floats, the model's, for each memory that `mix` sets.
     const std::vector<RecordChange>& mixed(ConstParamSpan sent, ConstParamSpan sum, ConstParamSpan record);
 
     /// weigh() reads `losses`.
@@ -47,7 +47,7 @@ private:
     std::vector<ElementRange> ranges_;
     CohortNames names_;
     std::vector<std::string> came_up_{}, kept_{};          // memories that `mix` may read
-    std::vector<ParamBuffer> rooms_{};                     // as the program's stored vectors
+    std::vector<ParamBuffer> rooms_{};                     // one for each memory that is a vector
     std::deque<std::pair<std::string, float>> numbers_{};  // memories that `mix` sets; a deque: changes_ has their places
     std::vector<RecordChange> changes_{};
     double round_ = 0.0, received_ = 0.0;

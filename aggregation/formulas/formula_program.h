@@ -1,5 +1,5 @@
-// Checked expressions as instructions for a chunk of elements. The last pass writes the targets. Each pass before it computes values
-// of the whole vector (sums, norms, inner products); the next pass makes its numbers of them.
+// Checked expressions as instructions for a chunk of elements. The last pass writes the targets. Each earlier pass computes
+// values of the whole vector (sums, norms, inner products), which the next pass reads as numbers.
 #pragma once
 
 #include "aggregation/formulas/expression.h"
@@ -10,7 +10,8 @@
 
 namespace fedhive::aggregation::formulas {
 
-/// Σ a[i] b[i], the value of `node`; without b: Σ a[i]. A threshold: of |a[i]|, whose share is the node's second argument.
+/// The value of `node`: Σ a[i] b[i]; without b, Σ a[i]. A threshold is instead the smallest of the largest |a[i]|, where the node's
+/// second argument is their share of all elements.
 struct Reduction {
     std::size_t node = 0;
     Operand a{}, b{};
@@ -25,9 +26,9 @@ struct FormulaPass {
 struct FormulaProgram {
     Formulas formulas;
     std::vector<std::size_t> levels;   // of each node: the first pass that may read it
-    std::vector<std::string> vectors;  // read, by Operand::Kind::Vector
-    std::vector<std::size_t> numbers;  // nodes that instructions read, by Operand::Kind::Number
-    std::vector<std::string> stored;   // vector targets, by Operand::Kind::Target
+    std::vector<std::string> vectors;  // read; index: that of an Operand of Kind::Vector
+    std::vector<std::size_t> numbers;  // nodes that instructions read; likewise Kind::Number
+    std::vector<std::string> stored;   // vector targets; likewise Kind::Target
     std::vector<FormulaPass> passes;
     std::size_t registers = 0;
 

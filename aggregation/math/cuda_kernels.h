@@ -62,12 +62,12 @@ CudaError reserve_scratch(std::size_t bytes, void** memory);
 /// terms: as for tree_mean, without scales and total.
 CudaError trimmed_mean(float* out, const element::TreeTerms& terms, std::size_t below, std::size_t above, bool around_median,
                        std::size_t size);
-/// out: the mean before, what sign_rules.h makes of it after.
+/// out: on entry the mean of the updates, on return the result of the sign rule (sign_rules.h).
 CudaError by_signs(float* out, const float* const* updates, std::size_t count, float threshold, bool majority,
                    std::size_t size);
 CudaError deviation(float* out, const float* const* updates, std::size_t count, std::size_t size);
 
-/// values: host memory, [gram_values(count)]; rows: as `updates`. Waits.
+/// values: host memory, [gram_values(count)]; rows: `count` pointers to device memory. Waits for the device.
 CudaError gram(double* values, const float* const* rows, std::size_t count, std::size_t base, std::size_t columns);
 
 CudaError server_mix(float* next, const float* global, const float* local, std::size_t size, float rate);

@@ -9,7 +9,7 @@ namespace fedhive::aggregation {
 
 class HostView {
 public:
-    /// In host memory the view is valid as long as the span and shows later writes.
+    /// A span in host memory must outlive the view, which shows later writes. A span on a device is copied once.
     explicit HostView(ConstParamSpan span) : span_(span) {
         if (span.space == MemorySpace::Host) return;
         copy_.resize(span.size);

@@ -22,15 +22,15 @@ struct YamlNode {
 
     bool from_override() const { return line == 0; }
     std::string where() const { return from_override() ? origin : origin + ":" + std::to_string(line); }
-    /// `--set key=null`, or a null in a sweep, removes the key from the file.
+    /// The value is a null of --set or of a sweep: the key counts as absent.
     bool dropped() const { return grafted && kind == Kind::Null; }
     const YamlNode* find(const std::string& child_key) const;
 };
 
 inline constexpr const char* kShortestConfig = "the shortest config has data.format and model.name";
 
-/// The file's tree; its root is a Map. Throws ConfigError: missing, unreadable, a folder, empty (`shortest`: the advice), not
-/// YAML, duplicate key.
+/// The file's tree; its root is a Map. Throws ConfigError for a file that is missing, unreadable, a folder, empty (the message
+/// ends with `shortest`) or no YAML, and for a key that stands twice.
 YamlNode read_tree(const std::filesystem::path& file, const std::string& shortest = kShortestConfig);
 
 /// The same from a text; messages name `origin` instead of a file.

@@ -54,7 +54,7 @@ double log_bracket(double l, double order) {
     return bracket > 0.0 ? std::log(bracket) : kNothing;
 }
 
-/// Disjoint intervals, ascending, outside of which the integrand of A - 1 is negligible. It is largest between 0 and α. Up to z = 1 it is
+/// Disjoint intervals, ascending; the integrand of A - 1 is negligible outside them. It is largest between 0 and α. Up to z = 1 it is
 /// a sum of normal densities around 0, 1 and α, times at most 2^α; a gap that is left out holds at most exp(-55) of it.
 std::vector<std::pair<double, double>> ranges(double z, double order) {
     if (z > 1.0) return {{-kReach * z, order + kReach * z}};

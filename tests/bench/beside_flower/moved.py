@@ -1,5 +1,5 @@
-"""A client's visit that moves the model by numbers drawn from the round and the client, whatever the model is: what tests/bench/beside_flower/measure
-gives to two programs. The first client sends ten times as much, so that robust rules have something to leave out."""
+"""A client's visit that moves the model by numbers drawn from the round and the client, whatever the model is. tests/bench/beside_flower/measure gives them
+to two programs. The first client sends ten times as much, so that robust rules have something to leave out."""
 import numpy as np
 
 
