@@ -2,12 +2,13 @@
 // arena's layout, traffic, checkpoints, the server's step and clients' records follow from this list. Plain data: workers
 // read it from the control block.
 //
-//   a global region    [ model  | control | … ]     memories that travel, after the model in the list's order
-//   a slot             [ update | control | … ]     at the same offsets what comes up: the change of what went down
+//   a global region    [ model  | control | … ]     memories that travel, after the model, in the list's order
+//   a slot             [ update | control | … ]     what comes up; of a memory that goes both ways, its change, at the same offset
 //   beside a slot      [ residual | local | … ]     what a visit writes and does not send
 //   a client's record  [ residual | local | … ]     its own memories end to end (client_states.h)
 //
-// The model is no entry of the list: it always comes first. An empty list means the model alone, at no cost.
+// A memory that only goes down and one of its shape that only comes up share an offset: no region has a value of the one and no slot
+// of the other. The model is no entry of the list: it always comes first. An empty list means the model alone, at no cost.
 #pragma once
 
 #include "aggregation/base/error.h"
@@ -154,7 +155,7 @@ public:
                       .start = spec.start,
                       .down = spec.down,
                       .up = spec.up};
-        memory.offset = memory.is_of_update() ? 0 : padded(memory.travels() ? floats_behind() : floats_beside());
+        memory.offset = memory.is_of_update() ? 0 : memory.travels() ? offset_behind(memory) : padded(floats_beside());
         memory.record_offset = memory.in_record() ? padded(record_floats()) : 0;
         std::copy(spec.name.begin(), spec.name.end(), memory.characters.begin());
         list_[count_++] = memory;
@@ -196,6 +197,17 @@ public:
     }
 
 private:
+    /// That of a memory of the list that goes the other way and whose offset no other shares, or the end.
+    std::uint64_t offset_behind(const Memory& memory) const {
+        for (const Memory& other : all()) {
+            const bool opposite = memory.down != memory.up && other.down == memory.up && other.up == memory.down;
+            if (!opposite || other.shape != memory.shape) continue;
+            const auto at_offset = [&](const Memory& one) { return one.travels() && one.offset == other.offset; };
+            if (std::count_if(all().begin(), all().end(), at_offset) == 1) return other.offset;
+        }
+        return floats_behind();
+    }
+
     static constexpr std::uint64_t padded(std::uint64_t floats) { return (floats + 15) / 16 * 16; }
 
     std::uint64_t model_floats(std::uint64_t region) const {

@@ -95,7 +95,7 @@ Experiment build(const LoadedConfig& given, Ranks& ranks, const std::filesystem:
 std::uint64_t device_bytes_of_ranks(const Experiment& run) {
     if (run.ranks.is_alone()) return 0;
     const bool whole = run.server.strategy.aggregator->column_rule() == aggregation::ColumnRule::None;
-    return sizeof(float) * run.model.travels.num_floats() * (whole ? run.mode.clients_in_slots() : 2);
+    return sizeof(float) * run.model.region.num_floats() * (whole ? run.mode.clients_in_slots() : 2);
 }
 
 /// On a GPU: measures one worker, and keeps no more workers than fit.
@@ -109,10 +109,10 @@ void fit_device(Experiment& run, const LoadedConfig& loaded, bool trains) {
         if (resources.num_workers == 0) return;
         // Allocate the coordinator's memory now: later the workers use up the rest.
         const Strategy& strategy = run.server.strategy;
-        strategy.aggregator->zero_init(run.model.travels.num_floats(), resources.space);
-        run.server.attackers.reserve(run.model.travels.num_floats(), resources.space);
+        strategy.aggregator->zero_init(run.model.region.num_floats(), resources.space);
+        run.server.attackers.reserve(run.model.region.num_floats(), resources.space);
         run.server.broadcast.reserve(run.model.layout.num_floats(), resources.space);
-        strategy.server_optimizer->moments(run.model.travels.num_floats(), resources.space);
+        strategy.server_optimizer->moments(run.model.region.num_floats(), resources.space);
         one = rehearse_worker(run, free_bytes, trains);
     });
     const std::uint64_t sharing = run.ranks.on_device_of(run.ranks.rank());

@@ -15,6 +15,7 @@
 #include "sim/strategies/method.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 namespace fedhive::sim {
@@ -106,22 +107,40 @@ aggregation::Memories memories_of(const RunConfig& run, const aggregation::Dimen
     return memories;
 }
 
-aggregation::Layout what_travels(const aggregation::Memories& memories, const aggregation::Layout& layout) {
+namespace {
+
+aggregation::Layout layout_with(const aggregation::Memories& memories, const aggregation::Layout& layout,
+                                bool aggregation::Memory::*goes) {
     using aggregation::TensorKind;
-    aggregation::Layout travels = layout;
+    std::map<std::uint64_t, const aggregation::Memory*> by_offset;
     for (const aggregation::Memory& memory : memories.all()) {
         if (!memory.travels()) continue;
-        const std::string name(memory.name());
-        if (memory.shape != aggregation::MemoryShape::Trainable) {
-            const auto rows = static_cast<std::int64_t>(memory.rows), floats = static_cast<std::int64_t>(memory.floats);
-            travels.add(name, rows == 1 ? std::vector{floats} : std::vector{rows, floats / rows}, TensorKind::Buffer);
+        const aggregation::Memory*& named = by_offset[memory.offset];
+        if (named == nullptr || memory.*goes) named = &memory;
+    }
+    aggregation::Layout whole = layout;
+    for (const auto& [offset, memory] : by_offset) {
+        const std::string name(memory->name());
+        if (memory->shape != aggregation::MemoryShape::Trainable) {
+            const auto rows = static_cast<std::int64_t>(memory->rows), floats = static_cast<std::int64_t>(memory->floats);
+            whole.add(name, rows == 1 ? std::vector{floats} : std::vector{rows, floats / rows}, TensorKind::Buffer);
             continue;
         }
         for (const aggregation::LayoutEntry& entry : layout.entries())
-            if (entry.kind == TensorKind::Parameter) travels.add(name + "." + entry.name, entry.shape, TensorKind::Buffer);
+            if (entry.kind == TensorKind::Parameter) whole.add(name + "." + entry.name, entry.shape, TensorKind::Buffer);
     }
-    FEDHIVE_CHECK_EQ(travels.num_floats(), layout.num_floats() + memories.floats_behind());
-    return travels;
+    FEDHIVE_CHECK_EQ(whole.num_floats(), layout.num_floats() + memories.floats_behind());
+    return whole;
+}
+
+}  // namespace
+
+aggregation::Layout region_layout(const aggregation::Memories& memories, const aggregation::Layout& layout) {
+    return layout_with(memories, layout, &aggregation::Memory::down);
+}
+
+aggregation::Layout slot_layout(const aggregation::Memories& memories, const aggregation::Layout& layout) {
+    return layout_with(memories, layout, &aggregation::Memory::up);
 }
 
 std::string record_text(const aggregation::Memories& memories) {
@@ -148,7 +167,7 @@ ModelSetup ModelSetup::make(const LoadedConfig& loaded, const clients::DataShape
         dimensions_of(setup.layout, setup.local_part, static_cast<std::uint64_t>(data.num_classes));
     dimensions.features = features_of(loaded, setup.spec);
     setup.memories = memories_of(loaded.run, dimensions);
-    setup.travels = what_travels(setup.memories, setup.layout);
+    setup.region = region_layout(setup.memories, setup.layout);
     setup.cut = make_cut(loaded, setup.spec, setup.layout);
     return setup;
 }

@@ -30,7 +30,7 @@ struct ModelSetup {
     aggregation::Layout frozen;      // of the frozen parameters
     clients::LocalPart local_part;   // the part of the layout that is each client's own
     aggregation::Memories memories;  // beside the model, those that clients keep among them
-    aggregation::Layout travels;     // of an arena region: the model, and the memories that are sent after it
+    aggregation::Layout region;      // of an arena's region: the model, and the memories that are sent after it
     clients::Cut cut;                // mode split
 
     /// The config's model for such data. Needs no data, only their shape. Throws ConfigError, before the parameters exist, if
@@ -50,8 +50,11 @@ aggregation::Dimensions dimensions_of(const aggregation::Layout& layout, const c
 /// is each client's own.
 aggregation::Memories memories_of(const RunConfig& run, const aggregation::Dimensions& dimensions);
 
-/// The model's layout, followed by that of each memory that travels: with one value per parameter "control.<name>", else a table.
-aggregation::Layout what_travels(const aggregation::Memories& memories, const aggregation::Layout& layout);
+/// The layout of a region or of a slot: the model's, followed by that of each memory that travels. One with a value per parameter
+/// has the tensors "control.<tensor of the model>", any other is a table. Where two memories share an offset, a region has the name
+/// of the one that goes down, a slot that of the other.
+aggregation::Layout region_layout(const aggregation::Memories& memories, const aggregation::Layout& layout);
+aggregation::Layout slot_layout(const aggregation::Memories& memories, const aggregation::Layout& layout);
 
 /// "control 1200, local 64": the memories in a client's record, in their order. Empty if there are not several: then the record's
 /// length says all.

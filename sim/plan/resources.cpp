@@ -42,7 +42,7 @@ ArenaGeometry geometry_of(const RunConfig& run, const Placement& placement, cons
     // Of the clients, then of the attack's extra row, then of the last aggregate.
     const std::uint64_t num_slots =
         slots.num_slots(mode) + (extra != aggregation::ExtraRow::None ? 1 : 0) + (rule.keeps_last ? 1 : 0);
-    const std::uint64_t num_floats = model.travels.num_floats();
+    const std::uint64_t num_floats = model.region.num_floats();
     // For workers that are idle after the barrier, and slots large enough to be worth it.
     const bool shared = placement.space == MemorySpace::Host && placement.num_workers > 1 && mode.workers_may_sum() &&
                         num_slots * ArenaGeometry::padded(num_floats) >= kSharedBytes;
@@ -87,7 +87,7 @@ Resources Resources::make(const LoadedConfig& loaded, const Placement& placement
     made.num_workers = placement.num_workers;
     made.most_workers = placement.num_workers;
     made.engine_choice = choose_engine(loaded, placement.space, model.spec, model.cut);
-    made.slots = plan_slots(loaded.run, placement.space, model.travels.num_floats(), workers_of_all_ranks,
+    made.slots = plan_slots(loaded.run, placement.space, model.region.num_floats(), workers_of_all_ranks,
                             made.engine_choice.in_blocks(placement.space));
     made.arena = make_arena(loaded, placement.space, geometry_of(loaded.run, placement, made.slots, model, mode));
     return made;

@@ -23,7 +23,8 @@ ServerSide ServerSide::make(const LoadedConfig& loaded, const ModelSetup& model,
     const RunConfig& run = loaded.run;
     Strategy strategy = make_mode_strategy(run, arena, model.layout, model.memories, num_clients);
     if (const auto& rule = run.strategy.parts.rule; rule != nullptr)
-        take_rule(strategy, *rule, completed(run.strategy.parts.of_rule, rule->keys), arena, model.travels);
+        take_rule(strategy, *rule, completed(run.strategy.parts.of_rule, rule->keys), arena,
+                  slot_layout(model.memories, model.layout));
     const std::uint64_t least =
         std::max<std::uint64_t>(static_cast<std::uint64_t>(run.failures.min_updates), sim::least_updates(run.strategy.parts));
     const aggregation::LocalSteps local{run.training.optimizer.values.number_or("lr", 1.0),
@@ -64,12 +65,11 @@ void ServerSide::begin_with(const FirstModel& first) const {
     aggregation::copy(state.arena.frozen(), first.frozen);
     std::size_t drawn = 0;
     for (const aggregation::Memory& memory : state.memories.all()) {
-        const aggregation::ParamSpan values =
-            memory.travels() ? state.memories.of(state.region(), memory.name()) : aggregation::ParamSpan();
+        if (!memory.down) continue;
+        const aggregation::ParamSpan values = state.memories.of(state.region(), memory.name());
         if (memory.first == aggregation::FirstValue::Drawn && drawn < first.drawn.size())
             aggregation::copy(values, aggregation::ConstParamSpan(first.drawn[drawn++]).part(0, memory.floats));
-        if (memory.first == aggregation::FirstValue::Number && memory.travels())
-            aggregation::copy(values, memory.first_number());
+        if (memory.first == aggregation::FirstValue::Number) aggregation::copy(values, memory.first_number());
     }
     aggregation::synchronize(state.arena.space());  // before the model is freed, and before a worker reads it
 }

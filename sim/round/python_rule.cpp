@@ -69,13 +69,13 @@ json tensors_of(const aggregation::Layout& layout) {
 class PythonRule {
 public:
     PythonRule(RuleFile file, std::string keys, std::vector<std::string> reports, const Arena& arena,
-               const aggregation::Layout& travels)
+               const aggregation::Layout& slot)
         : file_(std::move(file)),
           keys_(std::move(keys)),
           reports_(std::move(reports)),
           arena_(arena),
-          travels_(travels),
-          tensors_(tensors_of(travels)) {}
+          slot_(slot),
+          tensors_(tensors_of(slot)) {}
 
     void note(const RoundUpdates& updates) {
         senders_.assign(updates.senders.begin(), updates.senders.end());
@@ -118,7 +118,7 @@ private:
 
     void zero_padding(std::span<float> values) const {
         std::size_t end = 0;
-        for (const aggregation::LayoutEntry& entry : travels_.entries()) {
+        for (const aggregation::LayoutEntry& entry : slot_.entries()) {
             std::fill(values.begin() + static_cast<std::ptrdiff_t>(end),
                       values.begin() + static_cast<std::ptrdiff_t>(entry.offset), 0.0F);
             end = entry.offset + entry.size;
@@ -165,7 +165,7 @@ private:
     std::string keys_;                  // as JSON
     std::vector<std::string> reports_;  // what clients tell, by name
     const Arena& arena_;
-    aggregation::Layout travels_;
+    aggregation::Layout slot_;
     json tensors_;
     std::optional<RuleProcess> process_{};
     std::string restored_{};
@@ -209,10 +209,10 @@ private:
 }  // namespace
 
 void take_rule(Strategy& strategy, const RuleFile& file, const Values& keys, const Arena& arena,
-               const aggregation::Layout& travels) {
+               const aggregation::Layout& slot) {
     if (arena.space() != MemorySpace::Host)
         throw ConfigError(fmt::format("{}: {} reads updates in host memory; set device: cpu", file.key, file.file.string()));
-    auto rule = std::make_shared<PythonRule>(file, keys_as_json(file, keys), strategy.reports, arena, travels);
+    auto rule = std::make_shared<PythonRule>(file, keys_as_json(file, keys), strategy.reports, arena, slot);
     strategy.weight_rule = std::make_unique<RuleWeights>(rule);
     strategy.aggregator = std::make_unique<RuleAggregator>(rule);
 }

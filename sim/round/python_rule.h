@@ -20,7 +20,7 @@ inline constexpr double kLongestRule = 600.0;
 
 /// Replaces the strategy's aggregator and weight rule by the file's function. Its process starts with the first round.
 ///
-/// Shapes   updates: K × [P] of the layout `travels`, one client a slot, in host memory. The aggregate is what the function returns,
+/// Shapes   updates: K × [P] of the layout `slot`, one client a slot, in host memory. The aggregate is what the function returns,
 ///          [P], with 0 in the padding.
 /// Memory   [P] that both processes map; updates outside of `arena`, as those of other ranks, are copied to K · [P] more.
 /// Bits     the function's own; each rank calls it with all updates.
@@ -28,6 +28,6 @@ inline constexpr double kLongestRule = 600.0;
 ///          ends or takes longer than kLongestRule.
 /// keys: complete.
 void take_rule(Strategy& strategy, const RuleFile& file, const Values& keys, const aggregation::Arena& arena,
-               const aggregation::Layout& travels);
+               const aggregation::Layout& slot);
 
 }  // namespace fedhive::sim

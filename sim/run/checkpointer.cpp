@@ -76,7 +76,7 @@ CheckpointOfRun checkpoint_of(const Experiment& run, const Progress& progress, c
             add(base_name(client.version), run.resources.arena->global(client.global_index));
     vectors.push_back({"frozen", result.on_host.emplace_back(run.resources.arena->frozen()), &run.model.frozen});
     aggregation::synchronize(run.resources.space);
-    result.pieces = encode_checkpoint(checkpoint, run.model.travels, vectors, run.server.client_states);
+    result.pieces = encode_checkpoint(checkpoint, run.model.region, vectors, run.server.client_states);
     return result;
 }
 

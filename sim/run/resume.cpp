@@ -140,7 +140,7 @@ void restore_in_flight(Experiment& run, const CheckpointFile& from) {
         client.global_index = found->second;
         if (is_new)
             aggregation::copy(run.resources.arena->global(client.global_index),
-                              read_vector(from, base_name(client.version), run.model.travels));
+                              read_vector(from, base_name(client.version), run.model.region));
     }
 }
 
@@ -185,9 +185,9 @@ void restore(Experiment& run, const CheckpointFile& from) {
             "{}: the memories of clients differ: {} in the checkpoint, {} in this fedhive; resume with the fedhive that "
             "began the run",
             from.path.string(), checkpoint.record.empty() ? "one" : checkpoint.record, record.empty() ? "one" : record));
-    aggregation::copy(run.server.state.region(), read_vector(from, "model", run.model.travels));
+    aggregation::copy(run.server.state.region(), read_vector(from, "model", run.model.region));
     for (const aggregation::Moment& moment : run.server.moments())
-        aggregation::copy(moment.values, read_vector(from, std::string("server.") + moment.name, run.model.travels));
+        aggregation::copy(moment.values, read_vector(from, std::string("server.") + moment.name, run.model.region));
     aggregation::copy(run.resources.arena->frozen(), read_vector(from, "frozen", run.model.frozen));
     read_client_states(from, run.server.client_states);
     run.server.state.round = checkpoint.round;

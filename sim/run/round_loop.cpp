@@ -46,7 +46,7 @@ void take_in(Experiment& run, Fleet& fleet, Arrivals& arrived, RoundRecord& roun
     const TakeProducts products = products_of(ProductsOf::Method);
     const auto combine = [&](aggregation::Aggregator& rule, std::span<const aggregation::Update> updates) {
         aggregation::Aggregator& sum = fleet.with_workers(rule, updates.size());
-        sum.zero_init(run.model.travels.num_floats(), run.resources.space);
+        sum.zero_init(run.model.region.num_floats(), run.resources.space);
         for (const aggregation::Update& update : updates) sum.aggregate(update);
         return sum.finish();
     };

@@ -144,7 +144,10 @@ std::string describe_upload(const Experiment& run) {
     if (run.config.upload.empty()) return "";
     std::vector<std::string> steps;
     for (const Chosen& step : run.config.upload) steps.push_back(step.name);
-    const std::uint64_t bytes = run.fleet_options().update_bytes, whole = run.model.travels.num_values() * sizeof(float);
+    const aggregation::Layout sent = run.model.layout.without(run.model.local_part.names());
+    const std::uint64_t bytes = run.fleet_options().update_bytes,
+                        saved = sent.num_values() * sizeof(float) - clients::upload_size(run.worker_plan.upload, sent).bytes(),
+                        whole = bytes + saved;
     return fmt::format("updates     {} · {}{} each\n", fmt::join(steps, ", "), human_bytes(bytes),
                        bytes == whole ? "" : fmt::format(" of {}", human_bytes(whole)));
 }

@@ -43,17 +43,36 @@ TEST_SUITE("Memories") {
     TEST_CASE("TheyLieBehindTheModelInTheListsOrderAndWhatStaysByItself") {
         static_assert(std::is_trivially_copyable_v<Memories>);
         const Memories memories = four();
-        CHECK(memories.floats_behind() == 48);
+        CHECK(memories.floats_behind() == 32);
         CHECK(memories.floats_beside() == 16);
-        const std::vector<float> region = counted(64), beside = counted(16);
+        const std::vector<float> region = counted(48), beside = counted(16);
         CHECK(begin_of(memories.of(ConstParamSpan(region), kModel)) == std::pair(0.0F, std::size_t{16}));
         CHECK(begin_of(memories.of(ConstParamSpan(region), "both ways")) == std::pair(16.0F, std::size_t{16}));
         CHECK(begin_of(memories.of(ConstParamSpan(region), "mask")) == std::pair(32.0F, std::size_t{16}));
-        CHECK(begin_of(memories.of(ConstParamSpan(region), "curvature")) == std::pair(48.0F, std::size_t{16}));
+        CHECK(begin_of(memories.of(ConstParamSpan(region), "curvature")) == std::pair(32.0F, std::size_t{16}));  // mask's
         CHECK(begin_of(memories.of(ConstParamSpan(beside), "of a visit")) == std::pair(0.0F, std::size_t{16}));
         CHECK(memories.find("curvature")->travels());
         CHECK_FALSE(memories.find("of a visit")->travels());
         CHECK(memories.record_floats() == 16);
+    }
+
+    TEST_CASE("AMemoryThatGoesDownAndOneOfItsShapeThatComesUpShareAnOffset") {
+        using enum MemoryShape;
+        Memories memories;
+        const auto offset_of_next = [&](const char* name, MemoryShape shape, bool down, bool up) {
+            const MemoryOwner owner = down ? MemoryOwner::Server : MemoryOwner::Visit;
+            memories.add({.name = name, .owner = owner, .shape = shape, .down = down, .up = up}, kSizes);
+            return memories.find(name)->offset;
+        };
+        CHECK(offset_of_next("up", Trainable, false, true) == 0);
+        CHECK(offset_of_next("beside", Trainable, false, false) == 0);
+        CHECK(offset_of_next("both", Trainable, true, true) == 16);
+        CHECK(offset_of_next("table", ClassesByFeatures, true, false) == 32);  // another shape
+        CHECK(offset_of_next("down", Trainable, true, false) == 0);
+        CHECK(offset_of_next("second down", Trainable, true, false) == 64);  // the first has the pair's offset
+        CHECK(offset_of_next("second up", Trainable, false, true) == 64);
+        CHECK(offset_of_next("third up", Trainable, false, true) == 80);
+        CHECK(memories.floats_behind() == 96);
     }
 
     TEST_CASE("EveryShapeHasItsSizeAndBeginsOnAMultipleOf16Floats") {
@@ -86,8 +105,8 @@ TEST_SUITE("Memories") {
             kSizes);
         CHECK(memories.record_floats() == 16 + 16 + 1);
         CHECK(memories.floats_beside() == 16 + 16 + 1);
-        std::vector<float> slot(64), beside = counted(33);
-        const std::vector<float> region = counted(64), record = counted(33);
+        std::vector<float> slot(48), beside = counted(33);
+        const std::vector<float> region = counted(48), record = counted(33);
         VisitMemories visit{.all = &memories, .region = region, .record = record, .slot = slot, .beside = beside};
         CHECK(begin_of(visit.own("both ways")) == std::pair(0.0F, std::size_t{16}));
         CHECK(begin_of(visit.own("own part")) == std::pair(16.0F, std::size_t{5}));
@@ -144,9 +163,9 @@ TEST_SUITE("Memories") {
 
     TEST_CASE("WhatDoesNotFitIsAFault") {
         const Memories memories = four();
-        const std::vector<float> region = counted(47), beside = counted(15);
+        const std::vector<float> region = counted(31), beside = counted(15);
         CHECK_THROWS_WITH_AS(memories.of(ConstParamSpan(region), kModel),
-                             doctest::Contains("memories of 48 floats in a region of 47"), Fault);
+                             doctest::Contains("memories of 32 floats in a region of 31"), Fault);
         CHECK_THROWS_WITH_AS(memories.of(ConstParamSpan(beside), "of a visit"),
                              doctest::Contains("of 16 floats from 0 on, of 15"), Fault);
         Memories one;

@@ -28,7 +28,6 @@ struct Scene {
     const Floats& step() {
         Floats global(16, 1.0F), aggregate(16, 4.0F);
         global.resize(memories.floats_behind() + 16, 2.0F);
-        aggregate.resize(32, 0.0F);
         aggregate.resize(global.size(), 8.0F);
         next.assign(global.size(), 0.0F);
         optimizer->step(next, global, {.values = aggregate, .weight = 1.0, .clients = 3, .round = 7});

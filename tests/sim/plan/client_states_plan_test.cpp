@@ -81,21 +81,26 @@ TEST_SUITE("ClientStatesPlan") {
               {.name = "stays"},
               {.name = "means", .shape = MemoryShape::ClassesByFeatures, .up = true},
               {.name = "counts", .shape = MemoryShape::Classes, .up = true},
-              {.name = "curvature", .up = true}})
+              {.name = "curvature", .up = true},
+              {.name = "mask", .owner = MemoryOwner::Server, .down = true}})
             memories.add(spec, dimensions);
-        const aggregation::Layout travels = what_travels(memories, layout);
-        const std::vector<float> region(travels.num_floats());
+        const aggregation::Layout slot = slot_layout(memories, layout);
+        const std::vector<float> values(slot.num_floats());
         std::size_t found = 0;
-        for (const aggregation::LayoutEntry& entry : travels.entries()) {
+        for (const aggregation::LayoutEntry& entry : slot.entries()) {
             const std::string memory = entry.name.substr(0, entry.name.find('.'));
             if (!entry.name.ends_with(".weight") && memories.find(entry.name) == nullptr) continue;
             ++found;
-            CHECK(memories.of(aggregation::ConstParamSpan(region), memory).data == region.data() + entry.offset);
+            CHECK(memories.of(aggregation::ConstParamSpan(values), memory).data == values.data() + entry.offset);
             if (memory == "means") CHECK(entry.shape == std::vector<std::int64_t>{2, 3});
             if (memory == "counts") CHECK(entry.shape == std::vector<std::int64_t>{2});
         }
         CHECK(found == 4);
-        CHECK(travels.entries().size() == 3 + 2 * 2 + 2);
+        CHECK(slot.entries().size() == 3 + 2 * 2 + 2);
+        const aggregation::Layout region = region_layout(memories, layout);
+        CHECK(slot.entries().back().name == "curvature.bias");
+        CHECK(region.entries().back().name == "mask.bias");  // at the same offset
+        CHECK(region.entries().back().offset == slot.entries().back().offset);
     }
 
     TEST_CASE("SeveralMemoriesAreOneRecordAndAllAreNamedWhereTheyDoNotFit") {

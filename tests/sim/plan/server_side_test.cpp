@@ -32,7 +32,7 @@ ModelSetup setup_of(const LoadedConfig& loaded) { return ModelSetup::make(loaded
 struct Server {
     explicit Server(const LoadedConfig& loaded)
         : model(setup_of(loaded)),
-          arena({.num_floats = model.travels.num_floats(), .num_slots = 3, .kept_floats = model.memories.floats_beside()}),
+          arena({.num_floats = model.region.num_floats(), .num_slots = 3, .kept_floats = model.memories.floats_beside()}),
           side(ServerSide::make(loaded, model, make_mode(loaded.run), arena, kClients)) {}
 
     ModelSetup model;
@@ -52,7 +52,7 @@ TEST_SUITE("ServerSide") {
         const testing::TemporaryFolder folder;
         const ModelSetup model = setup_of(without_tables(folder));
         CHECK(model.layout.num_parameters() == kFeatures * kClasses + kClasses);
-        CHECK(model.travels.num_floats() == 3 * model.layout.num_floats());  // with SCAFFOLD's control variate
+        CHECK(model.region.num_floats() == 2 * model.layout.num_floats());  // with SCAFFOLD's control variate
         CHECK(model.frozen.num_floats() == 0);
         CHECK(model.local_part.empty());
         CHECK(model.cut.activation_floats == 0);
@@ -60,7 +60,7 @@ TEST_SUITE("ServerSide") {
             setup_of(without_tables(folder, {"strategy.name=fedavg", R"(model.local=["*.bias"])", "evaluation.clients.every=1",
                                              "data.partition.holdout=0.2"}));
         CHECK(parted.local_part.num_floats() == kClasses);
-        CHECK(parted.travels.num_floats() == parted.layout.num_floats());
+        CHECK(parted.region.num_floats() == parted.layout.num_floats());
     }
 
     TEST_CASE("FirstModelDependsOnTheSeedAlone") {
@@ -110,7 +110,7 @@ TEST_SUITE("ServerSide") {
     TEST_CASE("AHistoryIsTheSumOfAClientsAcceptedUpdates") {
         const testing::TemporaryFolder folder;
         Server server(without_tables(folder, {"strategy.name=foolsgold"}));
-        CHECK(server.model.travels.num_floats() == server.model.layout.num_floats());  // it does not travel
+        CHECK(server.model.region.num_floats() == server.model.layout.num_floats());  // it does not travel
         CHECK(server.model.memories.floats_beside() == 0);
         Arrivals arrived;
         for (std::uint32_t client = 0; client < kClients; ++client)

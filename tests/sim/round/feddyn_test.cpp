@@ -27,13 +27,20 @@ private:
     std::vector<float> local_ = {0.0F}, gradient_ = {0.0F};
 };
 
+/// A vector of one parameter as the arena stores it, with its padding.
+std::vector<float> padded(float value = 0.0F) {
+    std::vector<float> floats(16);
+    floats[0] = value;
+    return floats;
+}
+
 /// Two parabolas, 1/2 (w - 4)^2 and 3/2 w^2, with alpha 1. Their sum has its minimum at 1.
 struct Two {
     Strategy strategy = make_strategy("feddyn", Weighting::Uniform, {.local = {"", {{"alpha", 1.0}}}});
     aggregation::formulas::ServerScene scene = aggregation::testing::scene_of(1);
     aggregation::Memories memories;
     std::unique_ptr<aggregation::ServerOptimizer> server;
-    std::vector<float> model = {0.0F};
+    std::vector<float> model = padded();
     std::vector<float> kept = {0.0F, 0.0F};
 
     Two() {
@@ -55,8 +62,8 @@ struct Two {
         text.set(strategy.method.text());
         clients::FormulaVisit formulas(text, memories, scene.layout, {}, {}, aggregation::MemorySpace::Host);
         formulas.add_to(step);
-        const std::vector<float> state = {kept[client]};
-        std::vector<float> slot(16), written(16);
+        const std::vector<float> state = padded(kept[client]);
+        std::vector<float> slot = padded(), written = padded();
         const aggregation::VisitMemories of_visit{
             .all = &memories, .region = model, .record = state, .slot = slot, .beside = written};
         clients::ClientStart start;
@@ -67,7 +74,7 @@ struct Two {
         step.step(batch);
         const float at_minimum = step.parameters().data[0];
         clients::ReportValues reports{};
-        std::vector<float> trained = {at_minimum};
+        const std::vector<float> trained = padded(at_minimum);
         formulas.end(of_visit, trained, {.steps = 2}, 0.0, reports);
         step.step(batch);
         CHECK(static_cast<double>(step.parameters().data[0]) == doctest::Approx(static_cast<double>(at_minimum)).epsilon(1e-6));
@@ -76,7 +83,7 @@ struct Two {
     float trained(std::size_t client) const { return visit(client).at_minimum; }
 
     void round(const std::vector<std::size_t>& cohort) {
-        std::vector<float> mean = {0.0F}, next = {0.0F};
+        std::vector<float> mean = padded(), next = padded();
         for (const std::size_t client : cohort) {
             const Visit visited = visit(client);
             mean[0] += (visited.at_minimum - model[0]) / static_cast<float>(cohort.size());
@@ -86,7 +93,7 @@ struct Two {
         model = next;
     }
 
-    float h() { return server->moments(1, aggregation::MemorySpace::Host).back().values.data[0]; }
+    float h() { return server->moments(model.size(), aggregation::MemorySpace::Host).back().values.data[0]; }
 };
 
 }  // namespace
