@@ -36,7 +36,9 @@ struct AggregatorSpec {
     std::size_t (*least)(const Values& values) = nullptr;  // updates below which the server must not step; null: 1
     /// `values` must have all keys.
     std::unique_ptr<Aggregator> (*build)(const Values& values) = nullptr;
-    std::unique_ptr<WeightRule> (*weigh)(const Values& values) = nullptr;  // null: the updates' own weights
+    /// The weights as text (formulas/weight_text.h), or in C++; both null: the updates' own.
+    std::vector<std::string> (*lines)() = nullptr;
+    std::unique_ptr<WeightRule> (*weigh)(const Values& values) = nullptr;
 };
 
 /// The number of updates below which the server must not step; `values` must have all keys.

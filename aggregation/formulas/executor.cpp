@@ -45,6 +45,8 @@ Executor::Executor(Formulas formulas, const Loops* loops)
       values_(program_.formulas.nodes.size()),
       vectors_(program_.vectors.size()),
       targets_(program_.stored.size()),
+      vector_strides_(vectors_.size()),
+      target_strides_(targets_.size()),
       narrowed_(program_.numbers.size()) {
     for (const FormulaPass& pass : program_.passes) {
         std::vector<Loop>& of_pass = loops_.emplace_back();
@@ -90,9 +92,12 @@ void Executor::set_products(const InnerProducts* products) {
     is_new_ = true;
 }
 
-void Executor::write_to(std::string_view name, ParamSpan vector) {
-    for (std::size_t i = 0; i < targets_.size(); ++i)
-        if (program_.stored[i] == name) targets_[i] = vector;
+void Executor::write_to(std::string_view name, ParamSpan vector, std::size_t stride) {
+    for (std::size_t i = 0; i < targets_.size(); ++i) {
+        if (program_.stored[i] != name) continue;
+        targets_[i] = vector;
+        target_strides_[i] = stride;
+    }
 }
 
 const Numbers& Executor::numbers(std::string_view target) const {
@@ -132,7 +137,7 @@ const float* Executor::input(const Operand& operand, std::size_t first) const {
         case Kind::Register:
             return registers_.data() + operand.index * kChunk;
         case Kind::Vector:
-            return vectors_[operand.index].data + first;
+            return vectors_[operand.index].data + row_ * vector_strides_[operand.index] + first;
         case Kind::Number:
             return &narrowed_[operand.index];
         default: {
@@ -150,7 +155,8 @@ const float* Executor::spread(const Operand& operand, std::size_t first, std::si
 }
 
 float* Executor::output(const Operand& operand, std::size_t first) {
-    return operand.kind == Kind::Register ? registers_.data() + operand.index * kChunk : targets_[operand.index].data + first;
+    return operand.kind == Kind::Register ? registers_.data() + operand.index * kChunk
+                                          : targets_[operand.index].data + row_ * target_strides_[operand.index] + first;
 }
 
 void Executor::run_host(const FormulaPass& pass, std::size_t first, std::size_t width) {
@@ -190,6 +196,8 @@ DevicePass Executor::on_device(const FormulaPass& pass) const {
     device.instructions = pass.code.size();
     for (std::size_t i = 0; i < vectors_.size(); ++i) device.vectors[i] = vectors_[i].data;
     for (std::size_t i = 0; i < targets_.size(); ++i) device.targets[i] = targets_[i].data;
+    std::copy(vector_strides_.begin(), vector_strides_.end(), device.vector_strides);
+    std::copy(target_strides_.begin(), target_strides_.end(), device.target_strides);
     std::copy(narrowed_.begin(), narrowed_.end(), device.numbers);
     return device;
 }
@@ -221,7 +229,7 @@ void Executor::gather_cuda(const FormulaPass& pass, const ElementRange& range) {
         device.code[device.instructions++] = {
             .op = Opcode::Minimum, .a = from, .b = from, .out = {Kind::Target, static_cast<std::uint8_t>(targets_.size())}};
         dispatch(
-            space(), [] {}, [&] { return kernels::run_pass(device, range.first, range.width); });
+            space(), [] {}, [&] { return kernels::run_pass(device, range.first, range.width, 1); });
         std::vector<float> values(range.width);
         copy(ParamSpan(values), ConstParamSpan(room.span()).part(range.first, range.width));
         synchronize(space());
@@ -263,7 +271,8 @@ void Executor::reduce(const FormulaPass& pass, std::span<const ElementRange> ran
     }
 }
 
-void Executor::run(std::span<const ElementRange> ranges) {
+void Executor::run(std::span<const ElementRange> ranges, std::size_t rows) {
+    FEDHIVE_CHECK(rows == 1 || program_.passes.size() == 1, "sums over the elements of {} rows", rows);
     registers_.resize(program_.registers * kChunk);
     for (std::size_t level = 0; level < program_.passes.size(); ++level) {
         if (level > 0 || is_new_) evaluate_numbers(level);
@@ -271,17 +280,30 @@ void Executor::run(std::span<const ElementRange> ranges) {
     }
     is_new_ = false;
     if (!program_.writes_vectors()) return;
-    for (const ElementRange& range : ranges) run_last(range);
+    for (const ElementRange& range : ranges) run_last(range, rows);
 }
 
-void Executor::run_last(const ElementRange& range) {
+GradientPass Executor::gradient_pass() {
+    FEDHIVE_CHECK(program_.passes.size() == 1 && program_.stored == std::vector<std::string>{"g"},
+                  "not one pass that writes g");
+    if (is_new_) evaluate_numbers(0);
+    is_new_ = false;
+    GradientPass rule{on_device(program_.passes.front())};
+    if (const std::size_t place = place_of("g"); place != kNowhere) rule.gradient = place;
+    if (const std::size_t place = place_of("w"); place != kNowhere) rule.parameters = place;
+    return rule;
+}
+
+void Executor::run_last(const ElementRange& range, std::size_t rows) {
     const FormulaPass& pass = program_.passes.back();
     const auto on_host = [&] {
         const std::size_t end = range.first + range.width;
-        for (std::size_t first = range.first; first < end; first += kChunk)
-            run_host(pass, first, std::min(kChunk, end - first));
+        for (row_ = 0; row_ < rows; ++row_)
+            for (std::size_t first = range.first; first < end; first += kChunk)
+                run_host(pass, first, std::min(kChunk, end - first));
+        row_ = 0;
     };
-    dispatch(space(), on_host, [&] { return kernels::run_pass(on_device(pass), range.first, range.width); });
+    dispatch(space(), on_host, [&] { return kernels::run_pass(on_device(pass), range.first, range.width, rows); });
 }
 
 }  // namespace fedhive::aggregation::formulas

@@ -24,12 +24,6 @@
 
 namespace fedhive::aggregation::formulas {
 
-/// Elements [first, first + width) of all vectors.
-struct ElementRange {
-    std::size_t first = 0;
-    std::size_t width = 0;
-};
-
 class Executor {
 public:
     /// loops: for tests; null: the fastest. Throws FormulaError as compile() does.
@@ -45,20 +39,27 @@ public:
     /// A vector by its place among those that the formulas read, for callers that set it in each step; kNowhere: none reads it.
     static constexpr std::size_t kNowhere = ~std::size_t{0};
     std::size_t place_of(std::string_view vector) const;
-    void set_at(std::size_t place, ConstParamSpan vector) {
-        if (place != kNowhere) vectors_[place] = vector;
+    /// stride: floats from a row of the vector to the next, for run() with several rows.
+    void set_at(std::size_t place, ConstParamSpan vector, std::size_t stride = 0) {
+        if (place == kNowhere) return;
+        vectors_[place] = vector;
+        vector_strides_[place] = stride;
     }
     /// For formulas that take products: those of the cohort's updates. They outlive the next run().
     void set_products(const InnerProducts* products);
-    /// Sets where a vector target is written. It may be a vector that is read.
-    void write_to(std::string_view name, ParamSpan vector);
+    /// Sets where a vector target is written. It may be a vector that is read. stride: as in set_at().
+    void write_to(std::string_view name, ParamSpan vector, std::size_t stride = 0);
 
     /// Evaluates all formulas over these ranges of the vectors, which are in one memory space and long enough. Elements outside of
-    /// the ranges stay as they are.
+    /// the ranges stay as they are. rows: of vectors with a stride; the others have the same values for all rows.
     ///
     /// Stream   CUDA: waits only where a value of the whole vector is needed.
-    /// Throws   Fault for a name without a value; as dispatch().
-    void run(std::span<const ElementRange> ranges);
+    /// Throws   Fault for a name without a value, and for several rows of formulas that take sums over elements; as dispatch().
+    void run(std::span<const ElementRange> ranges, std::size_t rows = 1);
+
+    /// The formulas as one pass over vectors on a device, for a kernel that runs them with its own `g` and `w`. They take no sums over
+    /// elements and write `g` alone. Throws Fault as run().
+    GradientPass gradient_pass();
 
     /// The value of a number target after run(); of a cohort target.
     double number(std::string_view target) const { return numbers(target).front(); }
@@ -66,7 +67,7 @@ public:
 
 private:
     void evaluate_numbers(std::size_t level);
-    void run_last(const ElementRange& range);
+    void run_last(const ElementRange& range, std::size_t rows);
     void reduce(const FormulaPass& pass, std::span<const ElementRange> ranges);
     void gather_cuda(const FormulaPass& pass, const ElementRange& range);
     double threshold_of(std::vector<std::uint32_t>& magnitudes, double share) const;
@@ -86,7 +87,9 @@ private:
     std::vector<std::optional<Numbers>> values_;  // of each node that is no vector
     std::vector<ConstParamSpan> vectors_;         // as program_.vectors
     std::vector<ParamSpan> targets_;              // as program_.stored
-    std::vector<float> narrowed_;                 // as program_.numbers
+    std::vector<std::size_t> vector_strides_, target_strides_;
+    std::size_t row_ = 0;          // that runs on the host
+    std::vector<float> narrowed_;  // as program_.numbers
     const InnerProducts* products_ = nullptr;
     bool is_new_ = true;            // numbers have changed since the last run
     std::vector<float> registers_;  // [registers][kChunk]

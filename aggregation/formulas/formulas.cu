@@ -1,5 +1,4 @@
-#include "aggregation/formulas/device_formulas.h"
-#include "aggregation/formulas/elements.h"
+#include "aggregation/formulas/run_element.h"
 #include "aggregation/math/cuda_kernels.h"
 
 #include <cuda_runtime.h>
@@ -10,52 +9,15 @@ namespace fedhive::aggregation::formulas::kernels {
 
 namespace {
 
-using Kind = Operand::Kind;
-
 constexpr unsigned kThreads = 256;
 constexpr std::size_t kMaxBlocks = 1U << 20;
 
-__device__ float value_of(const DevicePass& pass, const float* registers, const Operand& operand, std::size_t i) {
-    switch (operand.kind) {
-        case Kind::Register:
-            return registers[operand.index];
-        case Kind::Vector:
-            return pass.vectors[operand.index][i];
-        case Kind::Number:
-            return pass.numbers[operand.index];
-        default:
-            return 1.0F;
-    }
-}
-
-/// All instructions for element i; registers: [kMostRegisters].
-__device__ void run_element(const DevicePass& pass, float* registers, std::size_t i) {
-    for (std::size_t at = 0; at < pass.instructions; ++at) {
-        const Instruction& one = pass.code[at];
-        const float a = value_of(pass, registers, one.a, i);
-        float result = 0.0F;
-        if (one.op == Opcode::Where)
-            result = value_of(pass, registers, a != 0.0F ? one.b : one.c, i);
-        else if (is_of_one(one.op))
-            result = of_one(one.op, a);
-        else
-            result = of_two(one.op, a, value_of(pass, registers, one.b, i));
-        if (one.is_pair) {
-            const float other = value_of(pass, registers, one.c, i);
-            result = one.is_swapped ? of_two(one.outer, other, result) : of_two(one.outer, result, other);
-        }
-        if (one.out.kind == Kind::Register)
-            registers[one.out.index] = result;
-        else
-            pass.targets[one.out.index][i] = result;
-    }
-}
-
 __global__ void run_pass_kernel(const DevicePass pass, std::size_t first, std::size_t width) {
     const std::size_t stride = std::size_t{gridDim.x} * blockDim.x;
+    const VectorsOfPass vectors{pass, blockIdx.y};
     float registers[kMostRegisters];
     for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < width; i += stride)
-        run_element(pass, registers, first + i);
+        run_element(pass, vectors, registers, first + i);
 }
 
 /// The sum of each block of elements by one warp: lane l adds the elements l, l + 32, …; lanes are then added by halves.
@@ -65,12 +27,13 @@ __global__ void sum_kernel(double* sums, const DevicePass pass, Operand a, Opera
     const std::size_t begin = block * element::kChunk;
     if (begin >= width) return;  // whole warps only
     const std::size_t end = begin + element::kChunk < width ? begin + element::kChunk : width;
+    const VectorsOfPass vectors{pass};
     float registers[kMostRegisters];
     double sum = 0.0;
     for (std::size_t i = begin + lane; i < end; i += element::kLanes) {
-        run_element(pass, registers, first + i);
-        sum += static_cast<double>(value_of(pass, registers, a, first + i)) *
-               static_cast<double>(value_of(pass, registers, b, first + i));
+        run_element(pass, vectors, registers, first + i);
+        sum += static_cast<double>(value_of(pass, vectors, registers, a, first + i)) *
+               static_cast<double>(value_of(pass, vectors, registers, b, first + i));
     }
     for (unsigned half = element::kLanes / 2; half > 0; half /= 2) sum += __shfl_down_sync(0xFFFFFFFFU, sum, half);
     if (lane == 0) sums[block] = sum;
@@ -91,9 +54,9 @@ const char* error_text(cudaError_t error) {
 
 }  // namespace
 
-const char* run_pass(const DevicePass& pass, std::size_t first, std::size_t width) {
-    if (width == 0) return nullptr;
-    run_pass_kernel<<<blocks_for(width), kThreads, 0, stream()>>>(pass, first, width);
+const char* run_pass(const DevicePass& pass, std::size_t first, std::size_t width, std::size_t rows) {
+    if (width == 0 || rows == 0) return nullptr;
+    run_pass_kernel<<<dim3(blocks_for(width), static_cast<unsigned>(rows)), kThreads, 0, stream()>>>(pass, first, width);
     return error_text(cudaGetLastError());
 }
 

@@ -100,6 +100,8 @@ struct MethodFormulas {
         return has(Place::Start) || has(Place::Loss) || has(Place::Gradient) || has(Place::End) || has(Place::Measure) ||
                has(Place::After);
     }
+    /// In a visit it only changes the gradient, element by element, by values that are the same for all clients and steps of a round.
+    bool changes_elements() const;
     /// A line of the place sets that name.
     bool sets(Place place, std::string_view name) const;
     /// A memory of a client or a visit that changes in each local step.

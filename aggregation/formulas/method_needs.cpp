@@ -30,6 +30,11 @@ bool MethodFormulas::trains_alone() const {
     return has(Place::Gradient) && (place_reads(*this, Place::Gradient, "n") || parsed(Place::Gradient).reduces());
 }
 
+bool MethodFormulas::changes_elements() const {
+    if (!has(Place::Gradient) || has(Place::Loss) || trains_alone()) return false;
+    return !place_reads(*this, Place::Gradient, "step") && !place_reads(*this, Place::Gradient, "steps");
+}
+
 bool MethodFormulas::reads_sent_loss() const {
     return place_reads(*this, Place::Cohort, "k.sent_loss") || place_reads(*this, Place::Peers, "k.sent_loss");
 }

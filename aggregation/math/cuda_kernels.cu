@@ -267,11 +267,6 @@ CudaError adagrad(float* parameters, const float* gradient, float* sum, std::siz
                [=] __device__(float* x) { element::adagrad(x[0], x[2], x[1], lr, weight_decay, epsilon); });
 }
 
-CudaError proximal(float* gradient, const float* local, const float* global, std::size_t size, float mu) {
-    return map(size, From<3>{{gradient, local, global}}, To<1>{{gradient}},
-               [=] __device__(float* v) { element::proximal(v[0], v[1], v[2], mu); });
-}
-
 CudaError sgd_of_rows(StridedRows parameters, StridedRows gradients, StridedRows velocity, const float* counts,
                       std::size_t rows, std::size_t width, float lr, float momentum, float weight_decay, bool nesterov) {
     if (momentum == 0.0F)
@@ -282,13 +277,6 @@ CudaError sgd_of_rows(StridedRows parameters, StridedRows gradients, StridedRows
         rows, width, counts, From<3>{{parameters.data, velocity.data, gradients.data}},
         Strides<3>{{parameters.stride, velocity.stride, gradients.stride}}, To<2>{{parameters.data, velocity.data}},
         [=] __device__(float* v) { element::sgd_momentum(v[0], v[2], v[1], lr, momentum, weight_decay, nesterov); });
-}
-
-CudaError proximal_of_rows(StridedRows gradients, StridedRows local, const float* global, std::size_t rows, std::size_t width,
-                           float mu) {
-    return map_rows(rows, width, nullptr, From<3>{{gradients.data, local.data, global}},
-                    Strides<3>{{gradients.stride, local.stride, 0}}, To<1>{{gradients.data}},
-                    [=] __device__(float* v) { element::proximal(v[0], v[1], v[2], mu); });
 }
 
 CudaError scale(float* to, const float* from, std::size_t size, double weight) {

@@ -25,7 +25,6 @@ CudaError adam(float* parameters, const float* gradient, float* m, float* v, std
                const element::AdamFactors& factors);
 CudaError adagrad(float* parameters, const float* gradient, float* sum, std::size_t size, float lr, float weight_decay,
                   float epsilon);
-CudaError proximal(float* gradient, const float* local, const float* global, std::size_t size, float mu);
 
 /// Rows at a distance of `stride` floats.
 struct StridedRows {
@@ -36,8 +35,6 @@ struct StridedRows {
 /// One kernel for all rows. Rows whose entry in `counts` (device memory) is 0 stay unchanged.
 CudaError sgd_of_rows(StridedRows parameters, StridedRows gradients, StridedRows velocity, const float* counts,
                       std::size_t rows, std::size_t width, float lr, float momentum, float weight_decay, bool nesterov);
-CudaError proximal_of_rows(StridedRows gradients, StridedRows local, const float* global, std::size_t rows, std::size_t width,
-                           float mu);
 
 CudaError scale(float* to, const float* from, std::size_t size, double weight);
 CudaError add(float* to, const float* from, std::size_t size);

@@ -69,8 +69,6 @@ FEDHIVE_HOST_DEVICE void adagrad(float& parameter, float gradient, float& sum, f
     parameter -= lr * g / (std::sqrt(sum) + epsilon);
 }
 
-FEDHIVE_HOST_DEVICE void proximal(float& gradient, float local, float global, float mu) { gradient += mu * (local - global); }
-
 // --- server optimisers
 // ------------------------------------------------------------------------------------------------------------
 

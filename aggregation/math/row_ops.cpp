@@ -36,19 +36,4 @@ void sgd_step(const RowsSpan& parameters, const RowsSpan& gradients, const RowsS
         });
 }
 
-void add_proximal_gradient(const RowsSpan& gradients, const RowsSpan& local, ConstParamSpan global, float mu) {
-    require_same_rows(gradients, local, "local models");
-    require_same(gradients.row(0), global, "global model");
-    dispatch(
-        gradients.space,
-        [&] {
-            for (std::size_t row = 0; row < gradients.rows; ++row)
-                add_proximal_gradient(gradients.row(row), local.row(row), global, mu);
-        },
-        [&] {
-            return kernels::proximal_of_rows({gradients.data, gradients.stride}, {local.data, local.stride}, global.data,
-                                             gradients.rows, gradients.width, mu);
-        });
-}
-
 }  // namespace fedhive::aggregation

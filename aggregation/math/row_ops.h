@@ -1,4 +1,4 @@
-// The client optimiser and the proximal term for many clients at once, a row of floats each. Each row gets the bits that the
+// The client optimiser for many clients at once, a row of floats each. Each row gets the bits that the
 // function of vector_ops.h would give it; memory, streams and exceptions are as there. On CUDA one kernel handles all rows, since
 // a launch costs more than a row.
 #pragma once
@@ -24,8 +24,5 @@ struct RowsSpan {
 /// Shapes   parameters, gradients: [rows, width]; velocity: [rows, width], empty when momentum is 0; counts: [rows].
 void sgd_step(const RowsSpan& parameters, const RowsSpan& gradients, const RowsSpan& velocity, ConstParamSpan counts,
               const SgdOptions& options);
-
-/// add_proximal_gradient of each row. global: [width].
-void add_proximal_gradient(const RowsSpan& gradients, const RowsSpan& local, ConstParamSpan global, float mu);
 
 }  // namespace fedhive::aggregation

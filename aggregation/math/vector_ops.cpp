@@ -37,10 +37,6 @@ FEDHIVE_CLONES void adagrad(float* __restrict parameters, const float* __restric
     for (std::size_t i = 0; i < size; ++i) element::adagrad(parameters[i], gradient[i], sum[i], lr, weight_decay, epsilon);
 }
 
-FEDHIVE_CLONES void proximal(float* __restrict gradient, const float* local, const float* global, std::size_t size, float mu) {
-    for (std::size_t i = 0; i < size; ++i) element::proximal(gradient[i], local[i], global[i], mu);
-}
-
 FEDHIVE_CLONES void scale(float* to, const float* from, std::size_t size, double weight) {
     FEDHIVE_ELEMENTWISE
     for (std::size_t i = 0; i < size; ++i) to[i] = element::weighted(from[i], weight);
@@ -193,14 +189,6 @@ void adagrad_step(ParamSpan parameters, ConstParamSpan gradient, ParamSpan sum, 
             return kernels::adagrad(parameters.data, gradient.data, sum.data, parameters.size, options.lr, options.weight_decay,
                                     options.epsilon);
         });
-}
-
-void add_proximal_gradient(ParamSpan gradient, ConstParamSpan local, ConstParamSpan global, float mu) {
-    require_same(gradient, local, "local model");
-    require_same(gradient, global, "global model");
-    dispatch(
-        gradient.space, [&] { host::proximal(gradient.data, local.data, global.data, gradient.size, mu); },
-        [&] { return kernels::proximal(gradient.data, local.data, global.data, gradient.size, mu); });
 }
 
 void write_update(ParamSpan update, ConstParamSpan local, ConstParamSpan global, element::ChunkSummary& totals) {

@@ -67,9 +67,6 @@ struct AdagradOptions {
 /// Source   Duchi et al. 2011 (JMLR 12), equation 1 with a diagonal matrix; torch.optim.Adagrad's form of it.
 void adagrad_step(ParamSpan parameters, ConstParamSpan gradient, ParamSpan sum, const AdagradOptions& options);
 
-/// gradient[i] += mu * (local[i] - global[i]): the FedProx term (Li et al. 2020, arXiv:1812.06127, eq. 2).
-void add_proximal_gradient(ParamSpan gradient, ConstParamSpan local, ConstParamSpan global, float mu);
-
 /// Properties of an update, computed while it is written.
 struct UpdateSummary {
     bool finite = true;      // no NaN, no infinity

@@ -15,25 +15,25 @@ Way way_of(Engine engine, aggregation::MemorySpace space, Features asked) {
 
 Features honoured_by(Way way) {
     using enum Feature;
-    static constexpr Features kDirect{ProximalTerm,     RateOfRound, OneClass,  Numbers,         IgnoredTargets,  Layers,
+    static constexpr Features kDirect{ElementFormula,   RateOfRound, OneClass,  Numbers,         IgnoredTargets,  Layers,
                                       FrozenParameters, OwnParts,    Optimizer, ClippedGradient, GradientFormula, LossFormula};
 
-    static constexpr Features kDirectOnGpu{ProximalTerm, RateOfRound, OneClass,        Numbers,        Layers,
-                                           OwnParts,     Optimizer,   ClippedGradient, GradientFormula};
+    static constexpr Features kDirectOnGpu{ElementFormula, RateOfRound, OneClass,        Numbers,        Layers,
+                                           OwnParts,       Optimizer,   ClippedGradient, GradientFormula};
 
-    static constexpr Features kDirectBlocks{ProximalTerm, RateOfRound, OneClass, Numbers, Layers};
+    static constexpr Features kDirectBlocks{ElementFormula, RateOfRound, OneClass, Numbers, Layers};
 
-    static constexpr Features kLibtorch{ProximalTerm,    RateOfRound, OneClass,      ClassEach,        Numbers,
+    static constexpr Features kLibtorch{ElementFormula,  RateOfRound, OneClass,      ClassEach,        Numbers,
                                         IgnoredTargets,  Layers,      Graph,         FrozenParameters, OwnParts,
                                         TensorFloat32,   BFloat16,    RecordedSteps, Optimizer,        ClippedGradient,
                                         GradientFormula, LossFormula, Threads};
 
-    static constexpr Features kLibtorchRows{ProximalTerm,    RateOfRound,     OneClass,         ClassEach,     Numbers,
+    static constexpr Features kLibtorchRows{ElementFormula,  RateOfRound,     OneClass,         ClassEach,     Numbers,
                                             IgnoredTargets,  Layers,          FrozenParameters, TensorFloat32, RecordedSteps,
                                             ClippedGradient, GradientFormula, Threads,          ClientsAtOnce};
 
-    static constexpr Features kLibtorchHalves{ProximalTerm,  RateOfRound, OneClass, IgnoredTargets, Layers,
-                                              TensorFloat32, Optimizer,   Threads,  Halves};
+    static constexpr Features kLibtorchHalves{ElementFormula, RateOfRound, OneClass, IgnoredTargets, Layers,
+                                              TensorFloat32,  Optimizer,   Threads,  Halves};
 
     switch (way) {
         case Way::Direct:

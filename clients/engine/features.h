@@ -12,9 +12,11 @@
 namespace fedhive::clients {
 
 enum class Feature : std::uint32_t {
-    // of the objective
-    ProximalTerm,
-    RateOfRound,  // a client rate that is not the same in all rounds
+    // of the strategy
+    RateOfRound,      // a client rate that is not the same in all rounds
+    ElementFormula,   // of MethodFormulas::changes_elements(), as FedProx's
+    GradientFormula,  // any other of a visit
+    LossFormula,
     // of the targets
     OneClass,
     ClassEach,
@@ -31,8 +33,6 @@ enum class Feature : std::uint32_t {
     RecordedSteps,
     Optimizer,  // any of aggregation/math/client_optimizer.h, over flat parameters
     ClippedGradient,
-    GradientFormula,  // of strategy.file
-    LossFormula,      // likewise
     // of who is trained where
     Threads,  // more than one a worker
     ClientsAtOnce,

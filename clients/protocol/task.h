@@ -11,10 +11,9 @@
 
 namespace fedhive::clients {
 
-/// A client's objective besides the loss of its data, and its rate.
+/// What a round changes of a client's training.
 struct Objective {
-    float proximal_mu = 0.0F;  // >= 0; mu/2 * |local - global|^2 (FedProx); 0: the loss alone
-    float lr_factor = 1.0F;    // > 0; factor on the plan's client rate, for the round in which the client was sent out
+    float lr_factor = 1.0F;  // > 0; factor on the plan's client rate, for the round in which the client was sent out
 };
 
 enum class TaskKind : std::uint32_t {

@@ -3,6 +3,7 @@
 #include "aggregation/base/clock.h"
 #include "aggregation/base/error.h"
 #include "aggregation/math/client_optimizer.h"
+#include "clients/visit/formula_visit.h"
 #include "clients/visit/local_batches.h"
 
 #include <bit>
@@ -46,6 +47,14 @@ void DeviceClients::append(const LocalTraining& plan, std::uint32_t round, const
     }
 }
 
+void DeviceClients::begin_formulas(FormulaVisit& formulas) {
+    const std::optional<aggregation::formulas::GradientPass> pass = formulas.gradient_pass();
+    if (!pass) return;
+    formula_.write({&*pass, 1});
+    formula_ranges_.write(formulas.ranges());
+    num_formula_ranges_ = static_cast<std::uint32_t>(formulas.ranges().size());
+}
+
 void DeviceClients::train(const LocalTraining& plan, const Objective& objective, std::uint32_t round,
                           std::span<const RowClient> clients, aggregation::ConstParamSpan global,
                           std::span<ClientResult> results) {
@@ -79,7 +88,12 @@ void DeviceClients::train(const LocalTraining& plan, const Objective& objective,
     training.gradient = gradient_.span().data;
     training.velocity = velocity_.span().data;
     training.stride = stride_;
-    training.descent = {now.lr, now.momentum, now.weight_decay, objective.proximal_mu, now.nesterov};
+    training.descent = {now.lr, now.momentum, now.weight_decay, now.nesterov};
+    if (num_formula_ranges_ > 0) {
+        training.descent.formula = formula_.data();
+        training.descent.ranges = formula_ranges_.data();
+        training.descent.num_ranges = num_formula_ranges_;
+    }
     aggregation::dispatch(
         MemorySpace::Cuda, [] {},
         [&] {

@@ -20,6 +20,7 @@ public:
 
     std::size_t num_rows() const override { return rows_at_once(stride_); }
     bool rows_share_steps() const override { return false; }
+    void begin_formulas(FormulaVisit& formulas) override;
     void train(const LocalTraining& plan, const Objective& objective, std::uint32_t round, std::span<const RowClient> clients,
                aggregation::ConstParamSpan global, std::span<ClientResult> results) override;
     aggregation::ParamSpan parameters_of(std::size_t row) override {
@@ -44,6 +45,9 @@ private:
     direct::device::DeviceArray<std::uint32_t> device_order_, device_looks_;
     direct::device::DeviceArray<direct::device::BlockStep> device_steps_;
     direct::device::DeviceArray<direct::device::kernels::Client> device_clients_;
+    direct::device::DeviceArray<aggregation::formulas::GradientPass> formula_;
+    direct::device::DeviceArray<aggregation::formulas::ElementRange> formula_ranges_;
+    std::uint32_t num_formula_ranges_ = 0;  // 0: no formula
 };
 
 }  // namespace fedhive::clients

@@ -28,6 +28,10 @@ std::vector<ElementRange> inside(const std::vector<ElementRange>& ranges, std::s
     return found;
 }
 
+std::size_t trained_floats(const std::vector<ElementRange>& ranges) {
+    return ranges.empty() ? 0 : ranges.back().first + ranges.back().width;
+}
+
 }  // namespace
 
 void WholeVectors::set(std::string_view name, ConstParamSpan values) {
@@ -71,32 +75,30 @@ ConstParamSpan SecondGradient::take(TrainingStep& step, const RowBatch& batch) {
     return first_;
 }
 
-FormulaOfSteps::FormulaOfSteps(const MethodFormulas& method, Place place, VisitVectors& vectors,
-                               std::vector<ElementRange> ranges)
-    : executor_(executor_of(method, place)), whole_(executor_), ranges_(std::move(ranges)), visit_(vectors) {}
+FormulaOfSteps::FormulaOfSteps(const MethodFormulas& method, Place place, VisitVectors& vectors, StepRanges where)
+    : executor_(executor_of(method, place)), whole_(executor_), where_(std::move(where)), visit_(vectors) {}
 
-void FormulaOfSteps::begin_visit() {
+void FormulaOfSteps::begin_visit(ConstParamSpan began) {
     visit_.set_all(executor_);
     visit_.each([&](std::string_view name, ConstParamSpan values) { set_vector(name, values); });
+    set_vector("w_0", began);
     stepped_ = visit_.stepped();
 }
 
-void FormulaOfSteps::begin(const ClientStart& start) {
-    steps_ = 0;
-    set_vector("w_0", start.global);
-}
+void FormulaOfSteps::begin(const ClientStart&) { steps_ = 0; }
 
 void FormulaOfSteps::use(std::size_t first, std::size_t width) {
-    whole_.use(first, width);
-    for (const VisitVectors::Stepped& memory : stepped_) executor_.write_to(memory.name, memory.value.part(first, width));
+    const std::size_t begin = where_.first + first;
+    whole_.use(begin, width);
+    for (const VisitVectors::Stepped& memory : stepped_) executor_.write_to(memory.name, memory.value.part(begin, width));
 }
 
-FormulaGradient::FormulaGradient(const MethodFormulas& method, VisitVectors& vectors, std::vector<ElementRange> ranges)
-    : FormulaOfSteps(method, Place::Gradient, vectors, std::move(ranges)),
+FormulaGradient::FormulaGradient(const MethodFormulas& method, VisitVectors& vectors, StepRanges where)
+    : FormulaOfSteps(method, Place::Gradient, vectors, std::move(where)),
       gradient_(executor_.place_of(method.has(Place::Second) ? "g_2" : "g")),
       parameters_(executor_.place_of("w")),
       reads_step_(executor_.reads("step")) {
-    if (method.has(Place::Second)) second_.emplace(method, ranges_);
+    if (method.has(Place::Second)) second_.emplace(method, where_.ranges);
 }
 
 void FormulaGradient::set_vector(std::string_view name, ConstParamSpan values) {
@@ -104,16 +106,22 @@ void FormulaGradient::set_vector(std::string_view name, ConstParamSpan values) {
     if (second_) second_->vectors().set(name, values);
 }
 
-void FormulaGradient::begin_visit() {
+void FormulaGradient::begin_visit(ConstParamSpan began) {
     if (second_) visit_.set_all(second_->executor());
-    FormulaOfSteps::begin_visit();
+    FormulaOfSteps::begin_visit(began);
+}
+
+aggregation::formulas::GradientPass FormulaGradient::pass() {
+    whole_.use(0, trained_floats(where_.ranges));
+    return executor_.gradient_pass();
 }
 
 std::span<const ElementRange> FormulaGradient::ranges_in(std::size_t index, const GradientPiece& piece) {
     const std::size_t width = piece.gradients.width;
     if (index == pieces_.size()) pieces_.emplace_back();
     PieceRanges& known = pieces_[index];
-    if (known.first != piece.first || known.width != width) known = {piece.first, width, inside(ranges_, piece.first, width)};
+    if (known.first != piece.first || known.width != width)
+        known = {piece.first, width, inside(where_.ranges, where_.first + piece.first, width)};
     return known.ranges;
 }
 
@@ -129,17 +137,15 @@ void FormulaGradient::change(TrainingStep& step, std::span<const RowBatch> batch
         const std::size_t width = piece.gradients.width;
         use(piece.first, width);
         const std::span<const ElementRange> ranges = ranges_in(pieces++, piece);
-        for (std::size_t row = 0; row < piece.gradients.rows; ++row) {
-            executor_.set_at(gradient_, piece.gradients.row(row));
-            executor_.set_at(parameters_, piece.parameters.row(row));
-            executor_.write_to("g", piece.gradients.row(row));
-            executor_.run(ranges);
-        }
+        executor_.set_at(gradient_, piece.gradients.row(0), piece.gradients.stride);
+        executor_.set_at(parameters_, piece.parameters.row(0), piece.parameters.stride);
+        executor_.write_to("g", piece.gradients.row(0), piece.gradients.stride);
+        executor_.run(ranges, piece.gradients.rows);
     });
 }
 
-FormulaAfter::FormulaAfter(const MethodFormulas& method, VisitVectors& vectors, std::vector<ElementRange> ranges)
-    : FormulaOfSteps(method, Place::After, vectors, std::move(ranges)) {}
+FormulaAfter::FormulaAfter(const MethodFormulas& method, VisitVectors& vectors, StepRanges where)
+    : FormulaOfSteps(method, Place::After, vectors, std::move(where)) {}
 
 void FormulaAfter::applied(TrainingStep& step) {
     OneRow* const row = step.one_row();
@@ -149,7 +155,7 @@ void FormulaAfter::applied(TrainingStep& step) {
     whole_.set("w", ConstParamSpan(trained));
     use(0, trained.size);
     executor_.write_to("w", trained);
-    executor_.run(ranges_);
+    executor_.run(where_.ranges);
 }
 
 }  // namespace fedhive::clients

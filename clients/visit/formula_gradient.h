@@ -55,26 +55,33 @@ private:
     aggregation::ParamBuffer first_{}, model_{};
 };
 
+/// Where formulas act: on these ranges of the model's parameters. `first`: of the model, where the parameters of the step begin, which
+/// may have a part of the model alone.
+struct StepRanges {
+    std::vector<aggregation::formulas::ElementRange> ranges;
+    std::size_t first = 0;
+};
+
 /// Formulas that a method evaluates in each local step, beside the model.
 class FormulaOfSteps : public GradientRule {
 public:
-    /// A visit has begun: takes its vectors and numbers.
-    virtual void begin_visit();
+    /// A visit has begun: takes its vectors and numbers. began: [P], the model that the first step begins from.
+    virtual void begin_visit(aggregation::ConstParamSpan began);
 
     void begin(const ClientStart& start) override;
     bool acts() const override { return true; }
 
 protected:
-    /// vectors: of the visit; must outlive the rule. ranges: of the parameters.
+    /// vectors: of the visit; must outlive the rule.
     FormulaOfSteps(const aggregation::formulas::MethodFormulas& method, aggregation::formulas::Place place,
-                   VisitVectors& vectors, std::vector<aggregation::formulas::ElementRange> ranges);
+                   VisitVectors& vectors, StepRanges where);
     virtual void set_vector(std::string_view name, aggregation::ConstParamSpan values) { whole_.set(name, values); }
-    /// Elements [first, first + width) of the vectors are read, and of memories that steps change written.
+    /// Elements [first, first + width) of the step's parameters are read of the vectors, and of memories that steps change written.
     void use(std::size_t first, std::size_t width);
 
     aggregation::formulas::Executor executor_;
     WholeVectors whole_;
-    std::vector<aggregation::formulas::ElementRange> ranges_;
+    StepRanges where_;
     VisitVectors& visit_;
     std::uint64_t steps_ = 0;  // before this one
 
@@ -85,8 +92,7 @@ private:
 /// w <- the formula of `after`, after each step, and memories that it changes; for an engine with one row. The optimiser's state stays.
 class FormulaAfter final : public FormulaOfSteps {
 public:
-    FormulaAfter(const aggregation::formulas::MethodFormulas& method, VisitVectors& vectors,
-                 std::vector<aggregation::formulas::ElementRange> ranges);
+    FormulaAfter(const aggregation::formulas::MethodFormulas& method, VisitVectors& vectors, StepRanges where);
 
     void change(TrainingStep&, std::span<const RowBatch>) override {}
     void applied(TrainingStep& step) override;
@@ -96,11 +102,12 @@ public:
 /// changes a memory or has a second gradient has one row.
 class FormulaGradient final : public FormulaOfSteps {
 public:
-    FormulaGradient(const aggregation::formulas::MethodFormulas& method, VisitVectors& vectors,
-                    std::vector<aggregation::formulas::ElementRange> ranges);
+    FormulaGradient(const aggregation::formulas::MethodFormulas& method, VisitVectors& vectors, StepRanges where);
 
-    void begin_visit() override;
+    void begin_visit(aggregation::ConstParamSpan began) override;
     void change(TrainingStep& step, std::span<const RowBatch> batches) override;
+    /// For MethodFormulas::changes_elements(): the present visit's rule, for steps that run inside of a kernel.
+    aggregation::formulas::GradientPass pass();
 
 private:
     /// The parameters' elements in a piece, counted from its first.

@@ -37,16 +37,20 @@ FormulaVisit::FormulaVisit(const MethodText& text, const aggregation::Memories& 
         if (memory.is_number() && method_.sets(Place::End, memory.name)) numbers_set_.push_back(memory.name);
 }
 
-void FormulaVisit::add_to(LocalStep& step) {
-    const bool within = vectors_.has_begun();  // the step is made within a visit
-    if (method_.has(Place::Gradient)) {
-        of_steps_.push_back(&step.add<FormulaGradient>(method_, vectors_, ranges_));
-        if (within) of_steps_.back()->begin_visit();
-    }
-    if (method_.has(Place::After)) {
-        of_steps_.push_back(&step.add<FormulaAfter>(method_, vectors_, ranges_));
-        if (within) of_steps_.back()->begin_visit();
-    }
+void FormulaVisit::add_to(LocalStep& step, std::size_t first) {
+    const StepRanges where{ranges_, first};
+    const std::size_t known = of_steps_.size();
+    if (method_.has(Place::Gradient)) of_steps_.push_back(&step.add<FormulaGradient>(method_, vectors_, where));
+    if (method_.has(Place::After)) of_steps_.push_back(&step.add<FormulaAfter>(method_, vectors_, where));
+    if (!vectors_.has_begun()) return;
+    for (std::size_t i = known; i < of_steps_.size(); ++i) of_steps_[i]->begin_visit(began_);
+}
+
+std::optional<aggregation::formulas::GradientPass> FormulaVisit::gradient_pass() {
+    if (!method_.has(Place::Gradient)) return std::nullopt;
+    if (!in_kernels_) in_kernels_.emplace(method_, vectors_, StepRanges{ranges_});
+    in_kernels_->begin_visit(began_);
+    return in_kernels_->pass();
 }
 
 void FormulaVisit::take_gradient(TrainingStep& step, const LocalTraining& training, const MeasuredClient& client,
@@ -91,7 +95,7 @@ ConstParamSpan FormulaVisit::begin(const aggregation::VisitMemories& memories, C
         start_->run(ranges_);
         began_ = start_room_;
     }
-    for (FormulaOfSteps* formulas : of_steps_) formulas->begin_visit();
+    for (FormulaOfSteps* formulas : of_steps_) formulas->begin_visit(began_);
     return began_;
 }
 

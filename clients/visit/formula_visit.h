@@ -39,8 +39,13 @@ public:
                  const LocalPart& local_part, const Reports& reports, aggregation::MemorySpace space,
                  aggregation::formulas::RowSizes sizes = {});
 
-    /// The step may be made before or within a visit.
-    void add_to(LocalStep& step);
+    /// The step may be made before or within a visit. first: of the model, where the step's parameters begin.
+    void add_to(LocalStep& step, std::size_t first = 0);
+
+    /// For MethodFormulas::changes_elements(), within a visit, on a device: g <- the formula, for steps that no LocalStep takes.
+    std::optional<aggregation::formulas::GradientPass> gradient_pass();
+    /// The parameters on which formulas act.
+    std::span<const aggregation::formulas::ElementRange> ranges() const { return ranges_; }
 
     /// The mean gradient g_t at `sent`, for formulas that read it: before begin(). step: of one client, without gradient rules.
     void take_gradient(TrainingStep& step, const LocalTraining& training, const MeasuredClient& client,
@@ -92,6 +97,7 @@ private:
     VisitTables tables_;
     bool keeps_stepped_ = false;               // a memory that steps change and `end` does not set outlives the visit
     std::vector<FormulaOfSteps*> of_steps_{};  // rules of the steps
+    std::optional<FormulaGradient> in_kernels_{};
     std::optional<aggregation::formulas::Executor> start_{}, end_{};
     std::vector<std::size_t> report_places_{};
     std::vector<std::string> numbers_set_{};  // memories that `end` sets

@@ -19,7 +19,7 @@ void scale_row(TrainingStep& step, std::size_t row, double factor) {
 
 }  // namespace
 
-LocalStep::LocalStep(TrainingStep& engine, double clip_norm) : WrappedStep(engine), limit_(clip_norm) { add<ProximalTerm>(); }
+LocalStep::LocalStep(TrainingStep& engine, double clip_norm) : WrappedStep(engine), limit_(clip_norm) {}
 
 void LocalStep::begin(const ClientStart& start) {
     whole_ = start.whole_gradients;
@@ -44,18 +44,6 @@ void LocalStep::step_rows(std::span<const RowBatch> batches) {
     const bool changes = limits() || std::ranges::any_of(rules_, [](const auto& rule) { return rule->acts(); });
     if (changes) return TrainingStep::step_rows(batches);
     inner().step_rows(batches);
-}
-
-void ProximalTerm::begin(const ClientStart& start) {
-    mu_ = start.objective.proximal_mu;
-    global_ = start.global;
-}
-
-void ProximalTerm::change(TrainingStep& step, std::span<const RowBatch>) {
-    step.for_each_piece([&](const GradientPiece& piece) {
-        aggregation::add_proximal_gradient(piece.gradients, piece.parameters, global_.part(piece.first, piece.gradients.width),
-                                           mu_);
-    });
 }
 
 /// The row's gradient as one vector: the engine's own if it has one row, else a copy.

@@ -31,20 +31,6 @@ public:
     virtual void applied([[maybe_unused]] TrainingStep& step) {}
 };
 
-/// g <- g + mu * (local - global), with mu of the start's objective.
-///
-/// Source   Li et al. 2020 (arXiv:1812.06127), the gradient of mu/2 * |local - global|^2.
-class ProximalTerm final : public GradientRule {
-public:
-    void begin(const ClientStart& start) override;
-    bool acts() const override { return mu_ != 0.0F; }
-    void change(TrainingStep& step, std::span<const RowBatch> batches) override;
-
-private:
-    float mu_ = 0.0F;
-    aggregation::ConstParamSpan global_;
-};
-
 /// g <- g * min(1, most / |g|) for the gradient g of a batch after all rules, with the Euclidean norm over all parameters.
 ///
 /// Order    the norm is summed like an update's (vector_ops.h): same bits anywhere.
@@ -69,8 +55,7 @@ private:
 
 class LocalStep final : public WrappedStep {
 public:
-    /// Adds the proximal term of each start's objective. clip_norm limits the gradient after all rules; 0: no limit. A start with
-    /// whole_gradients is not limited.
+    /// clip_norm limits the gradient after all rules; 0: no limit. A start with whole_gradients is not limited.
     explicit LocalStep(TrainingStep& engine, double clip_norm = 0.0);
 
     /// Appends a rule; the limit stays after all rules.

@@ -13,6 +13,8 @@
 
 namespace fedhive::clients {
 
+class FormulaVisit;
+
 /// The largest number of clients in a launch; more are trained in several launches. A power of two.
 inline constexpr std::size_t kBlocksAtOnce = 64;
 
@@ -45,6 +47,9 @@ public:
     virtual void train(const LocalTraining& plan, const Objective& objective, std::uint32_t round,
                        std::span<const RowClient> clients, aggregation::ConstParamSpan global,
                        std::span<ClientResult> results) = 0;
+
+    /// The present visit has these formulas, for those whose steps are no LocalStep's; before train(). Not called: none.
+    virtual void begin_formulas(FormulaVisit&) {}
 
     /// A row's local model, [P]; the next train() overwrites it.
     virtual aggregation::ParamSpan parameters_of(std::size_t row) = 0;

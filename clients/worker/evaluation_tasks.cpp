@@ -25,7 +25,10 @@ void write_sums(const EvaluationSums& sums, std::span<double> to) {
 
 EvaluationTasks::EvaluationTasks(WorkerContext& worker) : worker_(worker), figures_(worker.arena.space()) {
     const MethodText& method = worker.plan.method;
-    if (method.empty() || !FormulaJudge::is_in(aggregation::formulas::MethodFormulas::of(method.get()))) return;
+    if (method.empty()) return;
+    const auto formulas = aggregation::formulas::MethodFormulas::of(method.get());
+    changes_elements_ = formulas.changes_elements();
+    if (!FormulaJudge::is_in(formulas)) return;
     judge_.emplace(method, worker.plan.memories, model_layout(worker.plan.model), worker.local_part, worker.arena.space(),
                    worker.plan.row_sizes());
 }
@@ -53,6 +56,12 @@ void EvaluationTasks::evaluate_clients(const Task& task) {
     const aggregation::ConstParamSpan global = worker_.global_model(task);
     Evaluation& evaluation = worker_.trainer.evaluation();
     LocalStep local(worker_.trainer.step(), worker_.plan.clip_norm);
+    std::optional<FormulaVisit> formulas;
+    if (personalized && changes_elements_) {
+        formulas.emplace(worker_.plan.method, worker_.plan.memories, model_layout(worker_.plan.model), worker_.local_part,
+                         worker_.plan.reports, worker_.arena.space());
+        formulas->add_to(local);
+    }
     SupervisedStep step(local, worker_.supervision);
     if (OutputLoss* const loss = worker_.trainer.output_loss()) loss->rest();
     if (!personalized && worker_.local_part.empty()) evaluation.begin(global);
@@ -66,6 +75,7 @@ void EvaluationTasks::evaluate_clients(const Task& task) {
     for (const std::uint32_t client_id : clients_of(task)) {
         const aggregation::ConstParamSpan start = worker_.start_of(task, client_id);
         if (!personalized && !worker_.local_part.empty()) evaluation.begin(start);
+        if (formulas) formulas->begin(worker_.memories_of(task, client_id), start, facts_of(task, client_id));
         if (personalized) evaluation.begin(own_model(task, client_id, start, step));
         // In pieces as large as those of the test examples.
         const EvaluationSums sums = sums_over(
@@ -77,14 +87,16 @@ void EvaluationTasks::evaluate_clients(const Task& task) {
     }
 }
 
+VisitFacts EvaluationTasks::facts_of(const Task& task, std::uint32_t client_id) const {
+    const std::size_t examples = worker_.dataset.shard(client_id).size();
+    return VisitFacts::of(task.round, examples, worker_.training.steps_of(examples), worker_.plan.optimizer, task.objective);
+}
+
 /// The client's own model, made of `start`: by the method's judge, else by a local epoch.
 aggregation::ConstParamSpan EvaluationTasks::own_model(const Task& task, std::uint32_t client_id,
                                                        aggregation::ConstParamSpan start, TrainingStep& step) {
     const std::span<const std::uint32_t> shard = worker_.dataset.shard(client_id);
-    if (judge_)
-        return judge_->model(worker_.memories_of(task, client_id), start,
-                             VisitFacts::of(task.round, shard.size(), worker_.training.steps_of(shard.size()),
-                                            worker_.plan.optimizer, task.objective));
+    if (judge_) return judge_->model(worker_.memories_of(task, client_id), start, facts_of(task, client_id));
     figures_.reserve(1);
     const RowClient row{client_id, shard, &figures_[0]};
     ClientResult of_nobody;

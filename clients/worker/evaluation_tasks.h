@@ -20,11 +20,13 @@ public:
 private:
     /// The clients of the task. Throws Fault for an id that no client has.
     std::span<const std::uint32_t> clients_of(const Task& task) const;
+    VisitFacts facts_of(const Task& task, std::uint32_t client_id) const;
     aggregation::ConstParamSpan own_model(const Task& task, std::uint32_t client_id, aggregation::ConstParamSpan start,
                                           TrainingStep& step);
 
     WorkerContext& worker_;
-    std::optional<FormulaJudge> judge_;                // of strategy.file
+    std::optional<FormulaJudge> judge_;  // of strategy.file
+    bool changes_elements_ = false;      // MethodFormulas::changes_elements(); then a client tunes its model by them too
     aggregation::PinnedArray<ClientFigures> figures_;  // of a client that trains for its own evaluation
 };
 

@@ -3,6 +3,8 @@
 #include "aggregation/base/clock.h"
 #include "aggregation/base/error.h"
 #include "aggregation/math/vector_ops.h"
+#include "clients/models/model_plan.h"
+#include "clients/visit/formula_visit.h"
 #include "clients/visit/replica_training.h"
 #include "clients/worker/arena_channel.h"
 
@@ -83,6 +85,16 @@ void train_half(WorkerContext& worker, TaskCell& cell, Half half) {
     ArenaChannel channel(pair, worker.arena.exchange(task.slot));
     const std::unique_ptr<TrainingStep> inner = worker.trainer.half(half, channel);
     LocalStep local(*inner);
+    std::optional<FormulaVisit> formulas;
+    if (!worker.plan.method.empty()) {
+        const std::uint64_t examples = worker.dataset.shard(client_id).size();
+        formulas.emplace(worker.plan.method, worker.plan.memories, model_layout(worker.plan.model), worker.local_part,
+                         worker.plan.reports, worker.arena.space());
+        formulas->begin(
+            worker.memories_of(task, client_id), worker.global_model(task),
+            VisitFacts::of(task.round, examples, worker.training.steps_of(examples), worker.plan.optimizer, task.objective));
+        formulas->add_to(local, upper ? worker.plan.cut.offset : 0);
+    }
     SupervisedStep step(local, worker.supervision);
     const aggregation::ParamSpan slot = worker.arena.slot(task.slot);
     if (!upper) worker.supervision.expect(worker.block.members()[task.first].fault);

@@ -202,6 +202,7 @@ aggregation::ConstParamSpan TrainTask::begin_formulas(const Task& task, const Lo
     const aggregation::VisitMemories memories = worker_.memories_of(task, first.client_id);
     const aggregation::ConstParamSpan began = formulas_->begin(memories, sent, facts, loss_of);
     formulas_->tables().begin(memories, facts, formulas_->numbers(), worker_.dataset.train(), first.shard);
+    clients_.begin_formulas(*formulas_);
     if (OutputLoss* const loss = worker_.trainer.output_loss())
         begin_loss(*loss, *formulas_, facts, worker_.dataset.train(), first.shard);
     return began;

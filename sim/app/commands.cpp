@@ -244,8 +244,13 @@ int methods_command(const std::string& name, const std::string& page) {
         if (!method.file.empty()) return method_text(*load_method(method.file));
         if (method.where != "strategy.name") return std::string();
         const StrategySpec& spec = strategy_spec(method.name);
-        const bool as_fedavg = local_rule_spec(spec.local).formulas == nullptr && spec.server == "sgd";
-        return as_fedavg ? std::string() : box_text(make_strategy(method.name, Weighting::Uniform).on_server);
+        const auto& weights = aggregation::aggregator_spec(spec.aggregator);
+        const bool as_fedavg =
+            local_rule_spec(spec.local).formulas == nullptr && spec.server == "sgd" && weights.lines == nullptr;
+        if (as_fedavg) return std::string();
+        aggregation::formulas::MethodFormulas box = make_strategy(method.name, Weighting::Uniform).on_server;
+        if (weights.lines != nullptr) box.lines[aggregation::formulas::Place::Cohort] = weights.lines();
+        return box_text(box);
     };
     if (const auto family = from_word<MethodFamily>(page)) {
         fmt::print("{}", family_page(*family, method_catalog(), box_of));

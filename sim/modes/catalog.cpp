@@ -49,10 +49,11 @@ bool runs(const ModeSpec& mode, const aggregation::ServerOptimizerSpec& server) 
     return (server.replaceable || leaves_the_server(mode)) && (!server.tree_noise || mode.whole_cohort);
 }
 
-/// Formulas of a visit are evaluated where a client trains the whole model by local steps. Numbers of a cohort do not know a
-/// discount.
+/// Formulas of a visit are evaluated where a client trains the whole model by local steps; those of each element alone, where it
+/// trains it in parts, too. Numbers of a cohort do not know a discount.
 bool runs(const ModeSpec& mode, const Method& method) {
-    return (!method.formulas.changes_visits() || trains_alone(mode)) &&
+    const bool of_elements = method.formulas.changes_elements() && mode.weighs_updates;
+    return (!method.formulas.changes_visits() || trains_alone(mode) || of_elements) &&
            (!method.formulas.reads_sent_loss() || trains_alone(mode)) &&
            (!method.has(aggregation::formulas::Place::Cohort) || !mode.discounts) &&
            (!method.has(aggregation::formulas::Place::Mix) || mode.whole_cohort);

@@ -59,16 +59,12 @@ void ask_for_steps(const RunConfig& run, bool on_gpu, AllAsked& asked) {
 
 void ask_for_objective(const RunConfig& run, AllAsked& asked) {
     const StrategyConfig& strategy = run.strategy;
-    const clients::Objective objective = make_strategy(strategy.name, strategy.weighting, strategy.parts).objective;
-    const auto& [proximal_mu, lr_factor] = objective;
-    if (proximal_mu != 0.0F)
-        asked.push_back(
-            {Feature::ProximalTerm, fmt::format("minimises only the loss, but strategy '{}' adds a term", strategy.title())});
     asked.push_back({Feature::RateOfRound, "supports only one client rate for all rounds"});
-    if (strategy.formulas().changes_visits())
-        asked.push_back(
-            {Feature::GradientFormula,
-             fmt::format("does not evaluate formulas, but strategy '{}' has some for its clients", strategy.title())});
+    if (const auto formulas = strategy.formulas(); formulas.changes_visits())
+        asked.push_back({formulas.changes_elements() ? Feature::ElementFormula : Feature::GradientFormula,
+                         fmt::format("does not evaluate {}formulas, but strategy '{}' has {} for its clients",
+                                     formulas.changes_elements() ? "" : "such ", strategy.title(),
+                                     formulas.changes_elements() ? "some" : "some that are not of each element alone")});
     if (loss_of(run).formula)
         asked.push_back(
             {Feature::LossFormula,

@@ -27,9 +27,9 @@ ServerSide ServerSide::make(const LoadedConfig& loaded, const ModelSetup& model,
                   slot_layout(model.memories, model.layout));
     const std::uint64_t least =
         std::max<std::uint64_t>(static_cast<std::uint64_t>(run.failures.min_updates), sim::least_updates(run.strategy.parts));
-    const aggregation::LocalSteps local{run.training.optimizer.values.number_or("lr", 1.0),
-                                        run.training.optimizer.values.number_or("momentum", 0.0),
-                                        static_cast<double>(strategy.objective.proximal_mu)};
+    const aggregation::LocalSteps local{
+        run.training.optimizer.values.number_or("lr", 1.0), run.training.optimizer.values.number_or("momentum", 0.0),
+        completed(run.strategy.parts.local.values, local_rule_of(run.strategy.parts).keys).number_or("proximal_mu", 0.0)};
     const Weighing weighing(strategy, local, reports_of(run), arena, model.memories, num_clients, run.all_seeds().sampling);
     Mixing mixing(strategy.method, {model.layout, model.memories, num_clients});
     const bool keeps_last = aggregation::aggregator_spec(run.strategy.parts.aggregator.name).keeps_last;

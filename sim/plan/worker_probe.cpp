@@ -126,7 +126,6 @@ std::vector<Throughput> race_workers(const Experiment& run, const std::vector<st
     plan.training.local_steps = task.steps_each;
     plan.training.max_update_norm = 0.0;
     Strategy strategy = make_strategy("fedavg", Weighting::Uniform);
-    strategy.objective = run.server.strategy.objective;
     ServerState server(*run.resources.arena);
     const std::uint32_t client = largest_client(run.data.dataset);
     std::int64_t start_ns = now_ns();

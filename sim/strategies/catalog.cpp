@@ -1,3 +1,4 @@
+#include "aggregation/formulas/weight_text.h"
 #include "sim/strategies/strategy.h"
 
 namespace fedhive::sim {
@@ -105,12 +106,9 @@ Strategy make_strategy(const std::string& name, Weighting weighting, const Strat
     Strategy strategy;
     strategy.name = name;
     strategy.weighting = weighting;
-    const LocalRuleSpec& on_clients = local_rule_of(parts);
-    if (on_clients.set_objective != nullptr)
-        on_clients.set_objective(strategy.objective, completed(parts.local.values, on_clients.keys));
     const auto& rule = aggregation::aggregator_spec(parts.aggregator.name);
     const Values of_rule = completed(parts.aggregator.values, rule.keys);
-    if (rule.weigh != nullptr) strategy.weight_rule = rule.weigh(of_rule);
+    strategy.weight_rule = aggregation::formulas::make_weight_rule(rule, of_rule);
     strategy.root_client = rule.root;
     strategy.keeps_last_aggregate = rule.keeps_last;
     strategy.histories = rule.histories;

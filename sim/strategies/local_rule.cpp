@@ -37,7 +37,7 @@ LocalRuleSpec settled(LocalRuleSpec rule) {
 }  // namespace
 
 const std::vector<LocalRuleSpec>& local_rule_catalog() {
-    static const std::vector<LocalRuleSpec> catalog = {local_plain(), local_prox(), settled(local_scaffold()),
+    static const std::vector<LocalRuleSpec> catalog = {local_plain(), settled(local_prox()), settled(local_scaffold()),
                                                        settled(local_dynamic())};
     return catalog;
 }

@@ -6,7 +6,6 @@
 #include "aggregation/base/keys.h"
 #include "aggregation/formulas/method_formulas.h"
 #include "aggregation/memory/memories.h"
-#include "clients/protocol/task.h"
 
 #include <algorithm>
 #include <string>
@@ -21,8 +20,6 @@ struct LocalRuleSpec {
     /// Its memories, and formulas of a client's visit; of the server, what becomes of its memories, and of `direction`, along which
     /// the server optimiser steps, if it is not u. Null: none. `values` must have all keys.
     aggregation::formulas::MethodFormulas (*formulas)(const Values& values) = nullptr;
-    /// A term that engines know by themselves; null: none.
-    void (*set_objective)(clients::Objective& objective, const Values& values) = nullptr;
     /// Why clients and server need the same update, with its source; empty: a chain may change the update that is sent.
     std::string goes_by_one_update{};
     /// A description of what clients send beside their updates, with its source; empty: nothing.

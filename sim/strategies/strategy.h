@@ -30,7 +30,6 @@ constexpr auto all_words(Weighting) { return std::array{"examples", "uniform"}; 
 
 struct Strategy {
     std::string name;
-    clients::Objective objective;
     LrSchedule lr_schedule;  // of the client rate
     Weighting weighting = Weighting::Examples;
     std::unique_ptr<aggregation::WeightRule> weight_rule;  // null: updates keep their weights
@@ -49,12 +48,8 @@ struct Strategy {
     std::unique_ptr<aggregation::ServerOptimizer> server_optimizer;        // null before make_mode_strategy()
     std::shared_ptr<aggregation::formulas::CohortNumbers> cohort_numbers;  // with a method
 
-    /// The objective of clients sent in `round`, from 0.
-    clients::Objective objective_in(std::uint64_t round) const {
-        clients::Objective in_round = objective;
-        in_round.lr_factor = lr_schedule.factor(round);
-        return in_round;
-    }
+    /// What the round, from 0, changes of the training of the clients that are sent in it.
+    clients::Objective objective_in(std::uint64_t round) const { return {.lr_factor = lr_schedule.factor(round)}; }
 
     /// w_k, before normalisation.
     double weight(std::uint64_t num_examples) const {

@@ -4,6 +4,7 @@
 #include "aggregation/cohort/aggregator_catalog.h"
 #include "aggregation/cohort/group_means.h"
 #include "aggregation/cohort/pre_aggregation.h"
+#include "aggregation/formulas/weight_text.h"
 #include "aggregation/math/aggregator.h"
 #include "tests/aggregation/spans.h"
 
@@ -24,7 +25,7 @@ public:
           grouping_(pre_aggregation_spec(grouping.name)),
           of_grouping_(completed(grouping.values, grouping_.keys)),
           aggregator_(spec_.build(values_)),
-          rule_(spec_.weigh != nullptr ? spec_.weigh(values_) : nullptr) {
+          rule_(formulas::make_weight_rule(spec_, values_)) {
         if (grouping_.groups == nullptr || is_linear(aggregator_->column_rule())) return;
         auto of_means = std::make_unique<GroupMeans>(std::move(aggregator_));
         group_means_ = of_means.get();

@@ -41,14 +41,11 @@ void rows_conform(MemorySpace space, const SgdOptions& options, bool many = fals
     for (const Shape& shape : shapes) {
         testing::Floats counts(shape.rows);
         for (std::size_t row = 0; row < shape.rows; ++row) counts[row] = kCounts[row % kCounts.size()];
-        Matrix parameters(shape, 1, space), gradients(shape, 2, space), velocity(shape, 3, space), global(shape, 4, space);
+        Matrix parameters(shape, 1, space), gradients(shape, 2, space), velocity(shape, 3, space);
         const bool momentum = options.momentum > 0.0F;
-        const ParamSpan to = global.columns.row(1);
-        add_proximal_gradient(gradients.columns, parameters.columns, to, 0.3F);
         sgd_step(parameters.columns, gradients.columns, momentum ? velocity.columns : RowsSpan{},
                  testing::upload(counts, space), options);
         for (std::size_t row = 0; row < shape.rows; ++row) {
-            add_proximal_gradient(gradients.row(row), parameters.row(row), global.row(1), 0.3F);
             if (counts[row] != 0.0F)
                 sgd_step(parameters.row(row), gradients.row(row), momentum ? velocity.row(row) : ParamSpan(), options);
         }
@@ -90,7 +87,5 @@ TEST_SUITE("RowOps") {
                              ShapeError);
         CHECK_THROWS_AS(sgd_step(some.columns, some.columns, some.columns, counts, plain), ShapeError);
         CHECK_THROWS_AS(sgd_step(some.columns, some.columns, {}, counts, {.nesterov = true}), Fault);
-        CHECK_THROWS_AS(add_proximal_gradient(few.columns, some.columns, some.row(0), 0.1F), ShapeError);
-        CHECK_THROWS_AS(add_proximal_gradient(some.columns, some.columns, wide.row(0), 0.1F), ShapeError);
     }
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "tests/conformance/training_step_conformance.h"
+#include "tests/support/proximal.h"
 
 #include <algorithm>
 
@@ -18,12 +19,10 @@ struct RowsUnderTest {
         begin(*step);
         return step;
     }
-    void begin(clients::TrainingStep& step, std::size_t rows = 4, float proximal_mu = 0.0F,
-               std::uint64_t dropout_seed = 5) const {
+    void begin(clients::TrainingStep& step, std::size_t rows = 4, std::uint64_t dropout_seed = 5) const {
         clients::ClientStart start;
         start.rows = rows;
         start.global = alone.start;
-        start.objective.proximal_mu = proximal_mu;
         start.dropout_seed = dropout_seed;
         step.begin(start);
     }
@@ -70,19 +69,20 @@ inline void rows_begin_at_the_global_model(const RowsUnderTest& way) {
     CHECK(step->gather_s() >= 0.0);
 }
 
-/// For every optimiser setting, with and without a proximal term; one step object serves all, so leftovers of
-/// earlier clients would show.
+/// For every optimiser setting, with and without a proximal term; one engine serves all, so leftovers of earlier clients would show.
 inline void rows_are_clients_trained_alone(const RowsUnderTest& way) {
     for (const SgdOptions& optimizer : kSgd) {
         const auto engine = way.make(optimizer), engine_alone = way.alone.make(optimizer);
-        clients::LocalStep rows(*engine), one(*engine_alone);
-        clients::LocalStep *const step = &rows, *const alone = &one;
         for (const float mu : {0.0F, 0.5F}) {
-            way.begin(*step, 4, mu);
+            way.alone.begin(*engine_alone, way.alone.start);
+            const std::size_t trained = engine_alone->one_row()->gradient().size;
+            testing::ProximalStep rows(*engine, mu, trained, way.alone.start), one(*engine_alone, mu, trained, way.alone.start);
+            clients::LocalStep *const step = &rows.step, *const alone = &one.step;
+            way.begin(*step);
             const Rows found(*step, kRagged);
             for (std::size_t row = 0; row < 4; ++row) {
                 CAPTURE(row);
-                StepUnderTest::begin(*alone, way.alone.start, mu);
+                StepUnderTest::begin(*alone, way.alone.start);
                 for (const auto& ranges : kRagged)
                     if (ranges[row].count > 0) alone->step(examples(ranges[row].first, ranges[row].count));
                 check_close(download(alone->parameters()), found.parameters[row], 1e-5);
@@ -95,9 +95,10 @@ inline void rows_are_clients_trained_alone(const RowsUnderTest& way) {
 /// A row without a batch stays unchanged, even if momentum, a proximal term or weight decay would move it.
 inline void row_at_rest_stays_as_it_is(const RowsUnderTest& way) {
     const auto engine = way.make({0.125F, 0.5F, 0.25F, true});
-    clients::LocalStep local(*engine);
-    clients::LocalStep* const step = &local;
-    way.begin(*step, 4, 0.5F);
+    const auto alone = way.alone.begun();
+    testing::ProximalStep local(*engine, 0.5F, alone->one_row()->gradient().size, way.alone.start);
+    clients::LocalStep* const step = &local.step;
+    way.begin(*step);
     const Rows before(*step, {kRagged.front()});
     const Rows after(*step, {{{5, 16}, {}, {40, 4}, {}}});
     for (const std::size_t row : {1U, 3U}) CHECK(after.same(before, row));
@@ -188,7 +189,7 @@ inline void rows_draw_their_own_dropout(const RowsUnderTest& way) {
     const Rows first(*step, same_examples);
     way.begin(*step);
     const Rows again(*step, same_examples);
-    way.begin(*step, 4, 0.0F, 6);
+    way.begin(*step, 4, 6);
     const Rows other(*step, same_examples);
     for (std::size_t row = 0; row < 4; ++row) {
         CHECK(again.same(first, row));

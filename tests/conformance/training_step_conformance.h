@@ -4,6 +4,7 @@
 #include "clients/engine/training_step.h"
 #include "clients/visit/local_step.h"
 #include "tests/aggregation/spans.h"
+#include "tests/support/proximal.h"
 
 #include <doctest/doctest.h>
 
@@ -28,7 +29,6 @@ using aggregation::testing::upload;
 struct StepUnderTest {
     std::function<std::shared_ptr<clients::TrainingStep>(const OptimizerOptions&)> make;  // for batches of 16 at most
     aggregation::ParamBuffer start;                                                       // [P], the clients' initial model
-    bool with_rules = false;                                                              // it is a LocalStep already
 
     aggregation::MemorySpace space() const { return start.span().space; }
     Floats global() const { return download(start); }
@@ -39,11 +39,9 @@ struct StepUnderTest {
         return step;
     }
 
-    static void begin(clients::TrainingStep& step, aggregation::ConstParamSpan from, float proximal_mu = 0.0F,
-                      std::uint64_t dropout_seed = 5) {
+    static void begin(clients::TrainingStep& step, aggregation::ConstParamSpan from, std::uint64_t dropout_seed = 5) {
         clients::ClientStart start;
         start.global = from;
-        start.objective.proximal_mu = proximal_mu;
         start.dropout_seed = dropout_seed;
         step.begin(start);
     }
@@ -235,15 +233,16 @@ inline void pieces_are_the_gradient(const StepUnderTest& way) {
     CHECK(same_bits(download(step->parameters()), way.global()));
 }
 
-/// mu * (local - global), with each client's own global model, by a rule around any engine.
+/// A rule that adds mu * (local - global) around any engine.
 inline void proximal_term_pulls_towards_the_global_model(const StepUnderTest& way) {
     const Floats global = way.global();
     const auto engine = way.make(SgdOptions{0.125F, 0.0F, 0.0F, false});
-    clients::LocalStep around(*engine);
-    clients::TrainingStep* const step = way.with_rules ? engine.get() : &around;
     std::vector<Floats> gradients, distances;
     for (const float mu : {0.0F, 0.5F, 2.0F, 0.0F}) {
-        StepUnderTest::begin(*step, way.start, mu);
+        StepUnderTest::begin(*engine, way.start);
+        testing::ProximalStep around(*engine, mu, engine->one_row()->gradient().size, way.start);
+        clients::TrainingStep* const step = &around.step;
+        StepUnderTest::begin(*step, way.start);
         step->step(examples(0, 16));  // at the global model, where the term is 0
         Floats distance = download(step->parameters());
         for (std::size_t i = 0; i < distance.size(); ++i) distance[i] -= global[i];
@@ -282,9 +281,9 @@ inline void nothing_of_the_client_before_remains(const StepUnderTest& way) {
     for (const OptimizerOptions& optimizer : optimizers_of(way)) {
         const auto step = way.begun(optimizer);
         const Epoch first(*step);
-        clients::LocalStep local(*step);
-        StepUnderTest::begin(local, way.start, 2.0F, 6);
-        const Epoch other(local);
+        const aggregation::ParamBuffer moved = upload(first.parameters, way.space());
+        StepUnderTest::begin(*step, moved, 6);
+        const Epoch other(*step);
         CHECK_FALSE(same_bits(other.parameters, first.parameters));
         step->compute_gradient(examples(0, 5));  // it is not applied
         StepUnderTest::begin(*step, way.start);
@@ -349,7 +348,7 @@ inline void training_step_conforms(const StepUnderTest& way) {
 inline void dropout_follows_the_clients_seed(const StepUnderTest& way) {
     const auto step = way.begun();
     const Epoch first(*step);
-    StepUnderTest::begin(*step, way.start, 0.0F, 6);
+    StepUnderTest::begin(*step, way.start, 6);
     CHECK(Epoch(*step).loss_sum != first.loss_sum);
     nothing_of_the_client_before_remains(way);
     shared_model_is_read_and_written_in_place(way);

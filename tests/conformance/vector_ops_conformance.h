@@ -87,16 +87,10 @@ inline void sgd_conforms(MemorySpace space) {
                     Fault);
 }
 
-inline void proximal_scale_and_add_conform(MemorySpace space) {
+inline void scale_and_add_conform(MemorySpace space) {
     for (const std::size_t size : kSizes) {
-        testing::Floats gradient = testing::random_floats(size, 1);
         const testing::Floats local = testing::random_floats(size, 2);
         const testing::Floats global = testing::random_floats(size, 3);
-        const ParamBuffer on_gradient = testing::upload(gradient, space);
-        add_proximal_gradient(on_gradient, testing::upload(local, space), testing::upload(global, space), 0.3F);
-        for (std::size_t i = 0; i < size; ++i) gradient[i] += 0.3F * (local[i] - global[i]);
-        CHECK(testing::same_bits(testing::download(on_gradient), gradient));
-
         const ParamBuffer target = testing::poisoned(size, space);
         scale(target, testing::upload(local, space), 1.0 / 3.0);
         CHECK(testing::same_bits(testing::download(target), reference::scaled(local, 1.0 / 3.0)));
@@ -116,8 +110,6 @@ inline void proximal_scale_and_add_conform(MemorySpace space) {
     }
     const ParamBuffer some(16, space);
     const ParamBuffer more(32, space);
-    CHECK_THROWS_AS(add_proximal_gradient(some, more, some, 1.0F), ShapeError);
-    CHECK_THROWS_AS(add_proximal_gradient(some, some, more, 1.0F), ShapeError);
     CHECK_THROWS_AS(scale(some, more, 1.0), ShapeError);
     CHECK_THROWS_AS(add(some, more), ShapeError);
     CHECK_THROWS_AS(add_scaled(some, more, 1.0), ShapeError);
@@ -255,7 +247,6 @@ inline void neighbours_of_a_span_are_left_alone(MemorySpace space) {
         sgd_step(inside(a), inside(b), inside(c), {.lr = 0.1F, .momentum = 0.9F});
         check(a);
         check(c);
-        add_proximal_gradient(inside(a), inside(b), inside(c), 0.3F);
         scale(inside(b), inside(a), 0.5);
         check(b);
         add(inside(b), inside(a));
@@ -275,7 +266,7 @@ inline void vector_ops_conform(MemorySpace space) {
     sgd_conforms(space);
     adam_conforms(space);
     adagrad_conforms(space);
-    proximal_scale_and_add_conform(space);
+    scale_and_add_conform(space);
     write_update_conforms(space);
     single_elements_show_in_the_summary(space);
     chunks_are_added_in_their_order(space);

@@ -46,6 +46,12 @@ TEST_SUITE("ModesSplit") {
         check_same_as_whole(assignments, {{"conv1", "3"}, {"conv2", "4"}});
     }
 
+    TEST_CASE("EqualsSynchronousWithTheGradientOfAFile") {
+        auto assignments = cnn("false");
+        assignments.emplace_back("strategy={file: " + (source_folder() / "configs/methods/fedprox.py").string() + ", mu: 0.1}");
+        check_same_as_whole(assignments, {{"conv1", "3"}});
+    }
+
     TEST_CASE("EqualsSynchronousWithFedAdamNesterovAndWeightDecay") {
         check_same_as_whole({"strategy={name: fedadam}", "training.cohort=3",
                              "training.optimizer={lr: 0.02, momentum: 0.9, nesterov: true, weight_decay: 0.01}"},

@@ -4,6 +4,7 @@
 // Source   McMahan et al. 2017 (arXiv:1602.05629), Algorithm 1, ClientUpdate.
 #pragma once
 
+#include "aggregation/formulas/run_element.h"
 #include "clients/data/gather_element.h"
 #include "clients/direct/device/layer_types.h"
 #include "clients/tasks/losses/class_loss.h"
@@ -17,11 +18,14 @@ struct BlockStep {
     std::uint64_t dropout_key = 0;
 };
 
-/// The update rule of a local step: SGD (sgd_step of vector_ops.h), with FedProx's proximal term.
+/// The update rule of a local step: SGD (sgd_step of vector_ops.h).
 struct BlockDescent {
     float lr = 0.0F, momentum = 0.0F, weight_decay = 0.0F;
-    float proximal_mu = 0.0F;
     bool nesterov = false;
+    // A method's formula for the gradient, before the update; null: none. It acts on these ranges of the parameters.
+    const aggregation::formulas::GradientPass* formula = nullptr;
+    const aggregation::formulas::ElementRange* ranges = nullptr;
+    std::uint32_t num_ranges = 0;
 };
 
 /// A block's buffers, each in shared or device memory.
@@ -140,14 +144,27 @@ FEDHIVE_HOST_DEVICE double compute_gradient(const Threads& threads, const BlockN
     return shares > 0.0 ? loss / shares : 0.0;
 }
 
+/// g <- the formula, element by element.
+template <typename Threads>
+FEDHIVE_HOST_DEVICE void change_gradient(const Threads& threads, const Workspace& work, const BlockDescent& descent) {
+    const aggregation::formulas::VectorsOfGradient vectors{*descent.formula, work.gradient, work.parameters};
+    for (std::uint32_t r = 0; r < descent.num_ranges; ++r) {
+        const aggregation::formulas::ElementRange range = descent.ranges[r];
+        for_each(threads, static_cast<std::uint32_t>(range.width), [&](std::uint32_t i) {
+            float registers[aggregation::formulas::kMostRegisters];
+            aggregation::formulas::run_element(descent.formula->pass, vectors, registers, range.first + i);
+        });
+    }
+}
+
 /// One optimizer step.
 template <typename Threads>
 FEDHIVE_HOST_DEVICE void descend(const Threads& threads, const BlockNetwork& network, const Workspace& work,
-                                 const float* global, const BlockDescent& descent) {
+                                 const BlockDescent& descent) {
+    if (descent.formula != nullptr) change_gradient(threads, work, descent);
     for_each(threads, network.trainable, [&](std::uint32_t i) {
-        float gradient = work.gradient[i];
+        const float gradient = work.gradient[i];
         float& parameter = work.parameters[i];
-        if (descent.proximal_mu != 0.0F) aggregation::element::proximal(gradient, parameter, global[i], descent.proximal_mu);
         if (descent.momentum == 0.0F)
             aggregation::element::sgd(parameter, gradient, descent.lr, descent.weight_decay);
         else
@@ -167,7 +184,7 @@ FEDHIVE_HOST_DEVICE double train(const Threads& threads, const BlockNetwork& net
     for (std::uint32_t s = 0; s < num_steps; ++s) {
         const BlockStep step = steps[s];
         loss += compute_gradient(threads, network, work, from, step) * static_cast<double>(step.size);
-        descend(threads, network, work, global, descent);
+        descend(threads, network, work, descent);
     }
     return loss;
 }

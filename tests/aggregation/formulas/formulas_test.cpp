@@ -76,6 +76,37 @@ std::string refused(const Lines& lines) {
     return "";
 }
 
+/// Three rows of g and w, each 1,337 of 1,400 floats, beside one w_t.
+void rows_conform(MemorySpace space) {
+    constexpr std::size_t kRows = 3, kWidth = 1337, kStride = 1400;
+    const Lines lines = {"g = g + mu * (w - w_t)"};
+    const Bench wide(kRows * kStride);
+    const std::vector<float>&g = wide.vectors.at("g"), &w = wide.vectors.at("w");
+    std::vector<float> expected = g;
+    for (std::size_t row = 0; row < kRows; ++row) {
+        Bench one(kWidth);
+        one.vectors["g"].assign(g.data() + row * kStride, g.data() + row * kStride + kWidth);
+        one.vectors["w"].assign(w.data() + row * kStride, w.data() + row * kStride + kWidth);
+        one.run(lines);
+        std::ranges::copy(one.vectors["g"], expected.begin() + static_cast<std::ptrdiff_t>(row * kStride));
+    }
+    const ParamBuffer gradients = testing::upload(g, space), models = testing::upload(w, space),
+                      sent = testing::upload(Bench(kWidth).vectors["w_t"], space);
+    Executor executor(parse(lines, client_scope()));
+    executor.set("mu", 0.1);
+    executor.set("w_t", ConstParamSpan(sent));
+    executor.set_at(executor.place_of("g"), ConstParamSpan(gradients), kStride);
+    executor.set_at(executor.place_of("w"), ConstParamSpan(models), kStride);
+    executor.write_to("g", gradients, kStride);
+    const std::vector<ElementRange> all{{0, kWidth}};
+    executor.run(all, kRows);
+    CHECK(same_bits(testing::download(gradients), expected));
+    const Lines norm = {"g = g / norm(g)"};
+    Executor sums(parse(norm, client_scope()));
+    CHECK_THROWS_WITH_AS(sums.run(all, kRows), doctest::Contains("sums over the elements of 3 rows"), Fault);
+    CHECK_THROWS_WITH_AS(sums.gradient_pass(), doctest::Contains("not one pass"), Fault);
+}
+
 double value_of(const std::string& expression) { return Bench(64).run({"x = " + expression}).number("x"); }
 
 TEST_SUITE("Formulas") {
@@ -287,6 +318,13 @@ TEST_SUITE("Formulas") {
         pieces.ranges = {{0, 7}, {7, 600}, {607, 67}, {674, 826}};
         pieces.run(lines);
         CHECK(same_bits(whole.vectors["g"], pieces.vectors["g"]));
+    }
+
+    TEST_CASE("RowsGiveTheBitsOfOneAfterTheOther") { rows_conform(MemorySpace::Host); }
+
+    TEST_CASE("Gpu: RowsOnADeviceGiveTheBitsOfOneAfterTheOther") {
+        if (const std::string reason = testing::no_gpu_reason(); !reason.empty()) FEDHIVE_SKIP(reason);
+        rows_conform(MemorySpace::Cuda);
     }
 
     TEST_CASE("WhatIsWrongNamesTheLineAndWhatIsAllowed") {

@@ -6,6 +6,7 @@
 #include "clients/direct/device/array.h"
 #include "tests/clients/direct/device_run.h"
 #include "tests/clients/direct/networks.h"
+#include "tests/support/proximal_pass.h"
 #include "tests/support/skip.h"
 
 #include <cuda_runtime_api.h>
@@ -88,10 +89,21 @@ std::vector<ModelSpec> small_networks() {
 TEST_SUITE("DeviceKernels") {
     TEST_CASE("Gpu: WholeClientsHaveTheBitsOfOneThreadWhereverThingsLie") {
         if (!has_device()) FEDHIVE_SKIP("there is no CUDA device");
-        const device::BlockDescent descent{0.05F, 0.5F, 0.125F, 0.25F, true};
         for (const ModelSpec& spec : small_networks()) {
             DeviceRun run(spec, 8);
             const OnDevice on(run);
+            const auto host_pass =
+                           fedhive::testing::proximal_pass(0.25F, {run.global.data(), run.global.size(), MemorySpace::Host}),
+                       device_pass = fedhive::testing::proximal_pass(0.25F, on.global);
+            const aggregation::formulas::ElementRange all{0, run.network.trainable};
+            device::DeviceArray<aggregation::formulas::GradientPass> formula;
+            formula.write({&device_pass, 1});
+            device::DeviceArray<aggregation::formulas::ElementRange> ranges;
+            ranges.write({&all, 1});
+            const device::BlockDescent descent{0.05F, 0.5F, 0.125F, true, &host_pass, &all, 1};
+            device::BlockDescent on_device = descent;
+            on_device.formula = formula.data();
+            on_device.ranges = ranges.data();
             const std::size_t stride = run.global.size();
             aggregation::ParamBuffer local(2 * stride, MemorySpace::Cuda), gradient(2 * stride, MemorySpace::Cuda),
                 velocity(2 * stride, MemorySpace::Cuda);
@@ -119,7 +131,7 @@ TEST_SUITE("DeviceKernels") {
                 training.gradient = gradient.span().data;
                 training.velocity = velocity.span().data;
                 training.stride = stride;
-                training.descent = descent;
+                training.descent = on_device;
                 enqueue(device::kernels::train(on.launch(placement), training));
                 const Floats found = download(local);
                 for (const std::size_t client : {0U, 1U}) {

@@ -4,6 +4,7 @@
 #include "aggregation/math/client_optimizer.h"
 #include "tests/clients/direct/device_run.h"
 #include "tests/clients/direct/networks.h"
+#include "tests/support/proximal_pass.h"
 #include "tests/support/statistics.h"
 #include "tests/support/sums_by_name.h"
 
@@ -84,10 +85,17 @@ TEST_SUITE("DeviceArithmetic") {
                     if (fedhive::testing::kFewDraws && (mu == 0.0F || !sgd.nesterov)) continue;  // one setting covers it
                     DeviceRun run(spec, 4);
                     const std::vector<device::BlockStep> steps = epochs();
-                    const device::BlockDescent descent{sgd.lr, sgd.momentum, sgd.weight_decay, mu, sgd.nesterov};
+                    device::BlockDescent descent{sgd.lr, sgd.momentum, sgd.weight_decay, sgd.nesterov};
+                    const auto host = aggregation::MemorySpace::Host;
+                    const auto pass = testing::proximal_pass(mu, {run.global.data(), run.global.size(), host});
+                    const aggregation::formulas::ElementRange all{0, run.network.trainable};
+                    if (mu != 0.0F) {
+                        descent.formula = &pass;
+                        descent.ranges = &all;
+                        descent.num_ranges = 1;
+                    }
                     const double loss = device::train(kThread, run.network, run.work(), run.from(), run.global.data(),
                                                       steps.data(), static_cast<std::uint32_t>(steps.size()), descent);
-                    const auto host = aggregation::MemorySpace::Host;
                     Floats local = run.global, gradient(run.network.trainable);
                     aggregation::ClientOptimizer optimizer(sgd, gradient.size(), host);
                     optimizer.begin();
@@ -97,9 +105,7 @@ TEST_SUITE("DeviceArithmetic") {
                     for (const device::BlockStep& step : steps) {
                         const double mean = run.host.train(local.data(), gradient.data(), run.batch(step), step.dropout_key);
                         expected_loss += mean * step.size;
-                        if (mu != 0.0F)
-                            aggregation::add_proximal_gradient(along, trainable, {run.global.data(), gradient.size(), host},
-                                                               mu);
+                        for (std::size_t i = 0; i < gradient.size(); ++i) gradient[i] += mu * (local[i] - run.global[i]);
                         optimizer.begin_step();
                         optimizer.step(trainable, along);
                     }

@@ -135,7 +135,6 @@ TEST_SUITE("DirectStep") {
             DirectStep direct(network, examples.view, normalization, optimizer);
             ClientStart start;
             start.global = global;
-            start.objective.proximal_mu = 0.3F;
             const std::size_t trainable = network.layout().num_trainable();
             // A batch's statistics magnify the rounding errors of both engines.
             const double most = layer_with_buffers(plan_model(spec)) == nullptr ? 1e-5 : 3e-5;

@@ -37,7 +37,6 @@ TEST_SUITE("PlainStep") {
             testing::PlainStep plain(network, plain_train, optimizer);
             ClientStart start;
             start.global = global;
-            start.objective.proximal_mu = 0.3F;
             for (TrainingStep* step : std::initializer_list<TrainingStep*>{&libtorch, &plain}) {
                 step->begin(start);
                 for (int i = 0; i < 5; ++i) step->step(batch);

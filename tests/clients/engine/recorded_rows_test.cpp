@@ -20,18 +20,19 @@ namespace {
 
 struct RowsSetting {
     SgdOptions optimizer{0.05F, 0.0F, 0.0F, false};
-    Objective objective{};
+    float mu = 0.0F;
 };
 
 const RowsSetting kSettings[] = {
-    {}, {{0.05F, 0.9F, 0.01F, true}, {}}, {{0.05F, 0.0F, 0.1F, false}, {0.5F}}, {{0.05F, 0.9F, 0.0F, false}, {0.5F}}};
+    {}, {{0.05F, 0.9F, 0.01F, true}, 0.0F}, {{0.05F, 0.0F, 0.1F, false}, 0.5F}, {{0.05F, 0.9F, 0.0F, false}, 0.5F}};
 
 /// Clients that end one after the other, the last first, in the workers' order. Only the last bits may differ.
-void check_near(Clients& all, TrainingStep& engine, Clients& expected, Objective objective) {
+void check_near(Clients& all, TrainingStep& engine, Clients& expected, float mu) {
     const auto clients = all.clients({30, 13, 8, 5, 1});
-    const auto wanted = expected.at_once(clients, objective);
-    LocalStep step(engine);
-    const auto results = train_rows(step, all.plan, objective, all.round, clients, all.global);
+    const auto wanted = expected.at_once(clients, mu);
+    ProximalStep around(engine, mu, all.model.layout().num_trainable(), all.global);
+    LocalStep& step = around.step;
+    const auto results = train_rows(step, all.plan, {}, all.round, clients, all.global);
     for (std::size_t k = 0; k < clients.size(); ++k) {
         CAPTURE(k);
         CHECK(results[k].finite == 1);
@@ -60,12 +61,14 @@ std::vector<std::uint64_t> bits_of_groups(bool dropout, const SgdOptions& optimi
         recorded = make_recorded_step(all.batched, all.plan.batch_size);
     else
         all.batched.fix_places(all.plan.batch_size);
-    LocalStep step(graph ? *recorded : static_cast<TrainingStep&>(all.batched));
+    TrainingStep& engine = graph ? *recorded : static_cast<TrainingStep&>(all.batched);
     const std::vector<std::pair<std::vector<std::size_t>, float>> groups{{kUnequal, 0.0F}, {{9, 4, 2}, 0.0F}, {{9, 4, 2}, 0.5F},
                                                                          {kUnequal, 0.5F}, {{1}, 0.0F},       {kUnequal, 0.0F}};
     std::vector<std::uint64_t> bits;
-    for (const auto& [sizes, mu] : groups)
-        add_bits(bits, train_rows(step, all.plan, {mu}, all.round, all.clients(sizes), all.global));
+    for (const auto& [sizes, mu] : groups) {
+        testing::ProximalStep around(engine, mu, all.model.layout().num_trainable(), all.global);
+        add_bits(bits, train_rows(around.step, all.plan, {}, all.round, all.clients(sizes), all.global));
+    }
     const auto first = std::span(bits).first(2 * kUnequal.size()), last = std::span(bits).last(2 * kUnequal.size());
     CHECK(std::equal(first.begin(), first.end(), last.begin()));
     return bits;
@@ -81,7 +84,7 @@ TEST_SUITE("PaddedStep") {
                 CAPTURE(name);
                 Clients plain(name, setting.optimizer), padded(name, setting.optimizer);
                 padded.batched.fix_places(padded.plan.batch_size);
-                check_near(padded, padded.batched, plain, setting.objective);
+                check_near(padded, padded.batched, plain, setting.mu);
             }
         }
     }
@@ -118,7 +121,7 @@ TEST_SUITE("RecordedRows") {
             for (const RowsSetting& setting : kSettings) {
                 CAPTURE(name);
                 Clients host(name, setting.optimizer), device(name, setting.optimizer, false, MemorySpace::Cuda);
-                check_near(device, device.batched, host, setting.objective);
+                check_near(device, device.batched, host, setting.mu);
             }
         }
     }
@@ -131,7 +134,7 @@ TEST_SUITE("RecordedRows") {
                 Clients eager(name, setting.optimizer, false, MemorySpace::Cuda);
                 Clients padded(name, setting.optimizer, false, MemorySpace::Cuda);
                 const auto recorded = make_recorded_step(padded.batched, padded.plan.batch_size);
-                check_near(padded, *recorded, eager, setting.objective);
+                check_near(padded, *recorded, eager, setting.mu);
             }
         }
     }

@@ -11,6 +11,7 @@
 #include "clients/visit/local_training.h"
 #include "tests/aggregation/spans.h"
 #include "tests/clients/engine/gpu_training.h"
+#include "tests/support/proximal.h"
 #include "tests/support/skip.h"
 
 #include <ATen/ATen.h>
@@ -30,7 +31,7 @@ namespace {
 struct StepSetting {
     bool dropout = false;
     SgdOptions optimizer{0.05F, 0.0F, 0.0F, false};
-    Objective objective{};
+    float mu = 0.0F;
     Precision precision = Precision::F32;
 };
 
@@ -45,16 +46,17 @@ std::vector<std::uint64_t> hashes(const StepSetting& setting, bool graph) {
     LibtorchStep eager(model, dataset.train(MemorySpace::Cuda), {}, setting.optimizer, setting.precision);
     std::unique_ptr<TrainingStep> recorded;
     if (graph) recorded = make_recorded_step(eager, 16);
-    LocalStep step(graph ? *recorded : eager);
     aggregation::testing::Floats first(model.layout().num_floats(), 0.0F);
     initial_parameters(spec, model.layout(), 3, first);
     const aggregation::ParamBuffer global = aggregation::testing::upload(first, MemorySpace::Cuda);
     const aggregation::ParamBuffer update = aggregation::testing::poisoned(first.size(), MemorySpace::Cuda);
+    testing::ProximalStep around(graph ? *recorded : eager, setting.mu, model.layout().num_trainable(), global);
+    LocalStep& step = around.step;
     std::vector<std::uint64_t> result;
     for (const std::uint32_t size : {100U, 5U, 48U, 33U, 100U}) {
         std::vector<std::uint32_t> shard(size);
         std::iota(shard.begin(), shard.end(), 7U);
-        const ClientResult one = train_client(step, {5, 2, 16}, setting.objective, 1, size, shard, global, update);
+        const ClientResult one = train_client(step, {5, 2, 16}, {}, 1, size, shard, global, update);
         CHECK(one.finite == 1);
         result.push_back(one.update_hash);
         std::uint64_t loss = 0;
@@ -86,7 +88,7 @@ TEST_SUITE("RecordedStep") {
             CHECK(hashes({.dropout = dropout}, true) == hashes({.dropout = dropout}, false));
             const StepSetting momentum{.dropout = dropout, .optimizer = {0.05F, 0.9F, 0.01F, true}};
             CHECK(hashes(momentum, true) == hashes(momentum, false));
-            const StepSetting proximal{.dropout = dropout, .objective = {0.1F}};
+            const StepSetting proximal{.dropout = dropout, .mu = 0.1F};
             CHECK(hashes(proximal, true) == hashes(proximal, false));
             CHECK(hashes(proximal, false) != hashes({.dropout = dropout}, false));
         }

@@ -6,6 +6,7 @@
 #include "clients/data/formats/glyphs.h"
 #include "clients/visit/local_step.h"
 #include "clients/visit/local_training.h"
+#include "tests/support/proximal.h"
 
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
@@ -120,17 +121,20 @@ std::vector<std::uint32_t> bits_of(const std::vector<float>& values) {
 /// One round of one client: 37 of 40 examples in four batches of 8 and one of 5.
 struct Round {
     Round(const ModelSpec& model_spec, const SgdOptions& sgd, float mu)
-        : spec(model_spec), optimizer(sgd), objective{mu}, layout(model_layout(spec)), shard(37) {
+        : spec(model_spec), optimizer(sgd), pull(mu), layout(model_layout(spec)), shard(37) {
         at::set_num_threads(1);
         global.resize(layout.num_floats(), 0.0F);
         initial_parameters(spec, layout, 3, global);
         std::iota(shard.begin(), shard.end(), 2U);
     }
 
-    ClientResult run(TrainingStep& step, aggregation::ConstParamSpan from, ParamSpan update) const {
+    /// first: of the model, where the step's parameters begin.
+    ClientResult run(TrainingStep& step, aggregation::ConstParamSpan from, ParamSpan update, std::size_t first = 0) const {
         at::set_num_threads(1);  // the thread count is a setting of each thread
+        const testing::Proximal term(pull, layout.num_trainable(), aggregation::ConstParamSpan(global));
         LocalStep local(step);
-        return train_client(local, plan, objective, 4, 9, shard, from, update);
+        if (pull != 0.0F) term.visit->add_to(local, first);
+        return train_client(local, plan, {}, 4, 9, shard, from, update);
     }
 
     Outcome uncut() const {
@@ -157,16 +161,17 @@ struct Round {
         SplitServerStep server(upper, cut, train(), optimizer, channel);
         std::vector<float> update(global.size());
         const aggregation::ConstParamSpan from(global);
-        const auto run_half = [&](TrainingStep& step, aggregation::ConstParamSpan its_from, ParamSpan its_update) {
+        const auto run_half = [&](TrainingStep& step, aggregation::ConstParamSpan its_from, ParamSpan its_update,
+                                  std::size_t first) {
             try {
-                return run(step, its_from, its_update).train_loss;
+                return run(step, its_from, its_update, first).train_loss;
             } catch (const std::exception& error) {
                 channel.close(error.what());
                 return 0.0;
             }
         };
-        std::thread other([&] { run_half(client, cut.client_part(from), cut.client_part(ParamSpan(update))); });
-        const double loss = run_half(server, cut.server_part(from), cut.server_part(ParamSpan(update)));
+        std::thread other([&] { run_half(client, cut.client_part(from), cut.client_part(ParamSpan(update)), 0); });
+        const double loss = run_half(server, cut.server_part(from), cut.server_part(ParamSpan(update)), cut.offset);
         other.join();
         CHECK(channel.closed() == "");
         CHECK(is_nan(cut.server_part(lower.parameters())));
@@ -176,7 +181,7 @@ struct Round {
 
     ModelSpec spec;
     SgdOptions optimizer;
-    Objective objective;
+    float pull;
     aggregation::Layout layout;
     LocalTraining plan{5, 1, 8};
     std::vector<float> global;

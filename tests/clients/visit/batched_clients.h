@@ -12,6 +12,7 @@
 #include "clients/visit/local_step.h"
 #include "clients/visit/local_training.h"
 #include "tests/aggregation/spans.h"
+#include "tests/support/proximal.h"
 #include "tests/support/small_model.h"
 
 #include <algorithm>
@@ -105,16 +106,16 @@ struct Clients {
         return result;
     }
 
-    clients::ClientResult alone(const clients::RowClient& client, Floats& update, clients::Objective objective = {}) {
+    clients::ClientResult alone(const clients::RowClient& client, Floats& update, float mu = 0.0F) {
         const aggregation::ParamBuffer slot(global.span().size, global.span().space);
-        clients::LocalStep local(step);
-        const auto result = train_client(local, plan, objective, round, client.client_id, client.shard, global, slot);
+        ProximalStep local(step, mu, model.layout().num_trainable(), global);
+        const auto result = train_client(local.step, plan, {}, round, client.client_id, client.shard, global, slot);
         update = aggregation::testing::download(slot);
         return result;
     }
-    std::vector<clients::ClientResult> at_once(std::span<const clients::RowClient> clients, clients::Objective objective = {}) {
-        clients::LocalStep local(batched);
-        return train_rows(local, plan, objective, round, {clients.begin(), clients.end()}, global);
+    std::vector<clients::ClientResult> at_once(std::span<const clients::RowClient> clients, float mu = 0.0F) {
+        ProximalStep local(batched, mu, model.layout().num_trainable(), global);
+        return train_rows(local.step, plan, {}, round, {clients.begin(), clients.end()}, global);
     }
     Floats update(std::size_t row) { return aggregation::testing::download(batched.parameters_of(row)); }
 

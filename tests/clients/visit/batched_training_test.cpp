@@ -12,13 +12,13 @@ using namespace fedhive::testing;
 
 namespace {
 
-void check_same_as_alone(Clients& all, Objective objective = {}) {
+void check_same_as_alone(Clients& all, float mu = 0.0F) {
     const auto clients = all.clients(kUnequal);
-    const auto results = all.at_once(clients, objective);
+    const auto results = all.at_once(clients, mu);
     REQUIRE(results.size() == clients.size());
     for (std::size_t k = 0; k < clients.size(); ++k) {
         Floats alone;
-        const ClientResult expected = all.alone(clients[k], alone, objective);
+        const ClientResult expected = all.alone(clients[k], alone, mu);
         CAPTURE(k);
         CHECK(results[k].steps == expected.steps);
         CHECK(results[k].finite == 1);
@@ -44,7 +44,7 @@ TEST_SUITE("BatchedTraining") {
                                           SgdOptions{0.05F, 0.9F, 0.1F, false}, SgdOptions{0.05F, 0.5F, 0.01F, true}}) {
             Clients all("mlp", options);
             check_same_as_alone(all);
-            check_same_as_alone(all, {0.5F});  // also with the state that the first run left
+            check_same_as_alone(all, 0.5F);  // also with the state that the first run left
         }
     }
 

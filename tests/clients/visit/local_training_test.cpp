@@ -12,6 +12,7 @@
 #include "tests/aggregation/server_steps.h"
 #include "tests/clients/visit/batched_clients.h"
 #include "tests/support/evaluated.h"
+#include "tests/support/proximal.h"
 #include "tests/support/small_model.h"
 
 #include <ATen/ops/cross_entropy_loss.h>
@@ -48,9 +49,10 @@ struct Bench {
         return indices;
     }
 
-    ClientResult run(const LocalTraining& plan, std::size_t examples, Objective objective = {}, std::uint32_t round = 0,
+    ClientResult run(const LocalTraining& plan, std::size_t examples, float mu = 0.0F, std::uint32_t round = 0,
                      std::uint32_t client = 0) {
-        return train_client(step, plan, objective, round, client, shard(examples), global, update);
+        testing::ProximalStep local(engine, mu, model.layout().num_trainable(), aggregation::ConstParamSpan(global));
+        return train_client(local.step, plan, {}, round, client, shard(examples), global, update);
     }
 
     Dataset dataset;
@@ -137,8 +139,8 @@ TEST_SUITE("LocalTraining") {
         const LocalTraining plan{5, 3, 16};
         Bench bench({0.1F, 0.5F, 0.0F, false});
         const ClientResult without = bench.run(plan, 100);
-        const ClientResult zero = bench.run(plan, 100, {0.0F});
-        const ClientResult strong = bench.run(plan, 100, {1.0F});
+        const ClientResult zero = bench.run(plan, 100, 0.0F);
+        const ClientResult strong = bench.run(plan, 100, 1.0F);
         CHECK(zero.update_hash == without.update_hash);
         CHECK(strong.update_norm < 0.9 * without.update_norm);
     }
@@ -146,12 +148,12 @@ TEST_SUITE("LocalTraining") {
     TEST_CASE("SameKeysGiveSameBitsWhateverRanBefore") {
         const LocalTraining plan{5, 2, 16};
         Bench bench({0.05F, 0.9F, 0.0F, false});
-        const auto first = bench.run(plan, 100, {}, 2, 9).update_hash;
-        bench.run(plan, 77, {}, 1, 3);
-        CHECK(bench.run(plan, 100, {}, 2, 9).update_hash == first);
-        CHECK(bench.run(plan, 100, {}, 3, 9).update_hash != first);
-        CHECK(bench.run(plan, 100, {}, 2, 8).update_hash != first);
-        CHECK(bench.run({6, 2, 16}, 100, {}, 2, 9).update_hash != first);
+        const auto first = bench.run(plan, 100, 0.0F, 2, 9).update_hash;
+        bench.run(plan, 77, 0.0F, 1, 3);
+        CHECK(bench.run(plan, 100, 0.0F, 2, 9).update_hash == first);
+        CHECK(bench.run(plan, 100, 0.0F, 3, 9).update_hash != first);
+        CHECK(bench.run(plan, 100, 0.0F, 2, 8).update_hash != first);
+        CHECK(bench.run({6, 2, 16}, 100, 0.0F, 2, 9).update_hash != first);
     }
 
     TEST_CASE("DropoutIsDrawnForEachClientAndRoundAnew") {
@@ -186,7 +188,7 @@ TEST_SUITE("LocalTraining") {
     TEST_CASE("ExplodingUpdateIsNotFinite") {
         Bench bench({1e30F, 0.0F, 0.0F, false});
         CHECK(bench.run({5, 3, 16}, 100).finite == 0);
-        CHECK(bench.run({5, 3, 16}, 100, {}).finite == 0);
+        CHECK(bench.run({5, 3, 16}, 100, 0.0F).finite == 0);
     }
 }
 
@@ -197,7 +199,6 @@ TEST_SUITE("LibtorchStep") {
         Bench bench(optimizer);
         ClientStart start;
         start.global = bench.global;
-        start.objective.proximal_mu = 0.1F;
         const std::vector<std::uint32_t> batches = bench.shard(96);
         bench.step.begin(start);
         for (std::size_t first = 0; first < 96; first += 16) bench.step.step(std::span(batches).subspan(first, 16));

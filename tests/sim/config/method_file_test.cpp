@@ -84,6 +84,23 @@ TEST_CASE("AGradientWithoutMemoryLeavesTheRestToTheConfig") {
     CHECK_FALSE(run.strategy.trains_alone());
 }
 
+TEST_CASE("AFormulaOfEachElementAloneIsOneThatKernelsCanRun") {
+    const MethodFolder folder;
+    const auto of_elements = [&](const std::string& text) {
+        return loaded(with_file(folder.file(text))).strategy.formulas().changes_elements();
+    };
+    CHECK(of_elements("keys: [{name: mu, default: 0.1, least: 0}]\ngradient: g + mu * (w - w_t)\n"));
+    CHECK(of_elements("gradient: g * 2\nserver: [w = w + 0.5 * u]\n"));
+    for (const char* text : {"gradient: g / norm(g)\n", "gradient: g / (1 + step)\n", "gradient: g / steps\n",
+                             "gradient: g * n\n", "gradient: g\nafter: [w = w * 0.5]\n", "gradient: g\nend: [let change = u]\n",
+                             "server: [w = w + u]\n", "memories: [{name: c, owner: client}]\ngradient: g - c\nend: c = u\n"}) {
+        CAPTURE(text);
+        CHECK_FALSE(of_elements(text));
+    }
+    CHECK(loaded(kMinimal + "strategy: {name: fedprox}\n").strategy.formulas().changes_elements());
+    CHECK_FALSE(loaded(kMinimal + "strategy: {name: scaffold}\n").strategy.formulas().changes_elements());
+}
+
 TEST_CASE("WhatDoesNotGoTogetherIsRefused") {
     const MethodFolder folder;
     const std::string file = folder.file(kScaffold);
@@ -107,8 +124,9 @@ TEST_CASE("WhatDoesNotGoTogetherIsRefused") {
     check_message("config", "discount", error_of(with_file(of_cohort) + "mode: {name: semi_async, quorum: 2}\n"),
                   "c.yaml:7: strategy.file");
     const std::string split = "mode: {name: split, cut: fc}\n";
-    check_message("config", "split", error_of(with_file(folder.file("gradient: g + 0.1 * w\n", "gradient.yaml")) + split),
+    check_message("config", "split", error_of(with_file(folder.file("gradient: g / norm(g)\n", "gradient.yaml")) + split),
                   "c.yaml:7: strategy.file");
+    CHECK_EQ(error_of(with_file(folder.file("gradient: g + 0.1 * w\n", "elements.yaml")) + split), "");
     check_message("config", "sent loss",
                   error_of(with_file(folder.file("cohort: weight = softmax_k(k.sent_loss)\n", "loss.yaml")) + split),
                   "c.yaml:7: strategy.file");

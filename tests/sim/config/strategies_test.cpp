@@ -175,14 +175,14 @@ TEST_CASE("EveryParameterIsReadAndChecked") {
 
 TEST_CASE("ParametersReachTheirParts") {
     const auto locally = [](const std::string& name, const Values& values) {
-        return make_strategy(name, Weighting::Examples, {.local = {"", values}}).objective.proximal_mu;
+        return make_strategy(name, Weighting::Examples, {.local = {"", values}}).method.keys;
     };
     const auto steps = [](const std::string& name, const Values& values) {
         return two_steps(make_strategy(name, Weighting::Examples, {.server = {"", values}}));
     };
-    CHECK_EQ(locally("fedprox", {{"proximal_mu", 0.5}}), 0.5F);
-    CHECK_EQ(locally("fedprox", {}), 0.01F);
-    CHECK_EQ(locally("fedavg", {}), 0.0F);
+    CHECK_EQ(locally("fedprox", {{"proximal_mu", 0.5}}).at("proximal_mu"), 0.5);
+    CHECK_EQ(locally("fedprox", {}).at("proximal_mu"), 0.01);
+    CHECK(locally("fedavg", {}).empty());
     CHECK_EQ(make_strategy("feddyn", Weighting::Uniform, {.local = {"", {{"alpha", 0.5}}}}).method.keys.at("alpha"), 0.5);
     using aggregation::formulas::Place;
     const auto end_of = [](std::int64_t option) {

@@ -111,7 +111,7 @@ TEST_SUITE("EngineChoice") {
         }
         // Features that the GPU's direct engine lacks are trained step by step, or by LibTorch.
         const auto on_gpu = aggregation::MemorySpace::Cuda;
-        CHECK(way_of(Engine::Direct, on_gpu, {Feature::OneClass, Feature::ProximalTerm}) == Way::DirectBlocks);
+        CHECK(way_of(Engine::Direct, on_gpu, {Feature::OneClass, Feature::ElementFormula}) == Way::DirectBlocks);
         CHECK(way_of(Engine::Direct, on_gpu, {Feature::OneClass, Feature::ClippedGradient}) == Way::DirectOnGpu);
         CHECK_FALSE(honoured_by(Way::DirectOnGpu).has(Feature::IgnoredTargets));
         CHECK(honoured_by(Way::Direct).has(Feature::IgnoredTargets));

@@ -50,7 +50,7 @@ double length(const Vector& of) {
 /// A strategy, a model of 0, the server's control c and the client's c_k.
 struct Visit {
     explicit Visit(const std::string& name) : strategy(make_strategy(name, Weighting::Uniform)) {
-        const bool keeps = strategy.method.any();
+        const bool keeps = name == "scaffold" || name == "feddyn";
         layout.add("weight", {static_cast<std::int64_t>(kFloats)});
         if (keeps)
             for (const aggregation::MemorySpec& spec : local_rule_spec(name == "feddyn" ? "dynamic" : "scaffold").memories)
@@ -88,7 +88,7 @@ struct Visit {
 
     Vector by_hand(double limit, int steps) const {
         Vector w{};
-        const double pull = strategy.name == "feddyn" ? 0.01 : static_cast<double>(strategy.objective.proximal_mu);
+        const double pull = strategy.name == "feddyn" || strategy.name == "fedprox" ? 0.01 : 0.0;
         for (int k = 0; k < steps; ++k) {
             Vector g{};
             for (std::size_t i = 0; i < kFloats; ++i) g[i] = Bowl::slope(i, w[i]) + pull * w[i] + c[i] - c_k[i];

@@ -9,6 +9,7 @@
 #include "clients/visit/local_training.h"
 #include "sim/fleet/fleet.h"
 #include "tests/support/evaluated.h"
+#include "tests/support/proximal.h"
 #include "tests/support/temporary_folder.h"
 
 #include <doctest/doctest.h>
@@ -77,9 +78,9 @@ TEST_SUITE("EvaluateClients") {
         for (std::uint32_t client = 0; client < 3; ++client) {
             CHECK(run.data.dataset.held_out(client).size() == 9);
             check_same(found.global[client], by_hand(run, *trainer, run.server.state.model(), client));
-            clients::LocalStep step(trainer->step());
-            clients::train_client(step, epoch, run.server.strategy.objective_in(1), 1, client, run.data.dataset.shard(client),
-                                  run.server.state.model(), update);
+            testing::ProximalStep step(trainer->step(), 0.1F, run.model.layout.num_trainable(), run.server.state.model());
+            clients::train_client(step.step, epoch, run.server.strategy.objective_in(1), 1, client,
+                                  run.data.dataset.shard(client), run.server.state.model(), update);
             const aggregation::ConstParamSpan local(trainer->step().parameters());
             const std::vector<float> own(local.host().begin(), local.host().end());
             check_same(found.personalized[client], by_hand(run, *trainer, own, client));

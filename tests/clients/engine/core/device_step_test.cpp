@@ -12,6 +12,7 @@
 #include "tests/conformance/training_step_conformance.h"
 #include "tests/support/drawn_numbers.h"
 #include "tests/support/evaluated.h"
+#include "tests/support/proximal.h"
 #include "tests/support/skip.h"
 #include "tests/support/small_model.h"
 
@@ -104,8 +105,9 @@ TEST_SUITE("DeviceSteps") {
             plan.batch_size = 8;
             plan.local_epochs = name == "mnist_cnn" ? 1 : 2;
             Objective objective;
-            objective.proximal_mu = mu;
             objective.lr_factor = 0.5F;
+            testing::ProximalStep step_with(on.step, mu, on.network.trainable(), global);
+            if (mu != 0.0F) whole.begin_formulas(*step_with.term.visit);
             aggregation::PinnedArray<ClientFigures> figures(MemorySpace::Cuda);
             figures.reserve(4);
             // Two rounds: the second launch reuses rows, lists and velocities of the first.
@@ -116,7 +118,7 @@ TEST_SUITE("DeviceSteps") {
                 std::vector<ClientResult> results(2);
                 whole.train(plan, objective, round, clients, global, results);
                 for (std::size_t row = 0; row < 2; ++row) {
-                    LocalStep step(on.step);
+                    LocalStep& step = step_with.step;
                     const RowClient alone{clients[row].client_id, clients[row].shard, &figures[3]};
                     ClientResult expected;
                     enqueue_clients(step, plan, objective, round, {&alone, 1}, global, {&expected, 1});

@@ -125,7 +125,7 @@ StepUnderTest around(const std::function<std::unique_ptr<Step>(TrainingStep&)>& 
         held->step = wrap(*held->model.step);
         return std::shared_ptr<TrainingStep>(held, held->step.get());
     };
-    return {make, DirectModel("mlp", false, {}).start(), true};
+    return {make, DirectModel("mlp", false, {}).start()};
 }
 
 /// A local step with a formula of the gradient that changes no bit.

@@ -197,7 +197,7 @@ TEST_SUITE("ClientScreen") {
         CHECK(result.steps == 8);
         std::vector<float> slower = plain.global;
         train_hogwild(step, plan, 1, 2, shard, slower, 0.5F);
-        train_client(step, plan, {0.0F, 0.5F}, 1, 2, shard, plain.global, update);
+        train_client(step, plan, {0.5F}, 1, 2, shard, plain.global, update);
         CHECK(slower == std::vector<float>(step.parameters().host().begin(), step.parameters().host().end()));
         CHECK(slower != shared);
     }
@@ -208,7 +208,7 @@ TEST_SUITE("ClientScreen") {
         std::iota(all.begin(), all.end(), 0U);
         std::vector<RowClient> clients{
             {7, std::span(all).first(50)}, {8, std::span(all).subspan(50, 20)}, {9, std::span(all).subspan(70, 3)}};
-        const Objective objective{0.2F, 0.5F};
+        const Objective objective{0.5F};
         for (const std::uint64_t local_steps : {0U, 5U}) {
             const LocalTraining plan{.seed = 5, .local_epochs = 3, .batch_size = 16, .local_steps = local_steps};
             testing::PlainRows engine(*plain.network, plain.train, plain.optimizer, 4);
