@@ -16,7 +16,7 @@ Formulas parsed(const std::vector<std::string>& lines, const std::map<std::strin
     Scope scope = nothing.scope(Place::Cohort);
     for (const char* name : {"k.weight", "k.label_discrepancy"}) scope.given.emplace(name, Shape::Cohort);
     scope.given.emplace("lr", Shape::Number);
-    scope.targets = {{"c", Shape::Cohort}, {"w", Shape::Cohort}};
+    scope.targets = {{"scale", Shape::Cohort}, {"share", Shape::Cohort}};
     return parse(lines, scope);
 }
 
@@ -25,7 +25,7 @@ public:
     WeightText(const std::vector<std::string>& lines, const std::map<std::string, double>& keys)
         : executor_(parsed(lines, keys)) {
         for (const auto& [name, value] : keys) executor_.set(name, value);
-        for (const Target& target : executor_.program().formulas.targets) sets_w_ = sets_w_ || target.name == "w";
+        for (const Target& target : executor_.program().formulas.targets) sets_share_ = sets_share_ || target.name == "share";
     }
 
     Coefficients weigh(const RoundUpdates& updates) override {
@@ -39,14 +39,14 @@ public:
         executor_.set("k.label_discrepancy", discrepancies);
         executor_.set("lr", updates.local.lr);
         executor_.run({});
-        Coefficients result{.of_updates = weights_of(executor_, updates.size(), "c")};
-        if (sets_w_) result.weights = weights_of(executor_, updates.size(), "w");
+        Coefficients result{.of_updates = weights_of(executor_, updates.size(), "scale")};
+        if (sets_share_) result.weights = weights_of(executor_, updates.size(), "share");
         return result;
     }
 
 private:
     Executor executor_;
-    bool sets_w_ = false;
+    bool sets_share_ = false;
 };
 
 }  // namespace

@@ -248,9 +248,8 @@ int methods_command(const std::string& name, const std::string& page) {
         const bool as_fedavg =
             local_rule_spec(spec.local).formulas == nullptr && spec.server == "sgd" && weights.lines == nullptr;
         if (as_fedavg) return std::string();
-        aggregation::formulas::MethodFormulas box = make_strategy(method.name, Weighting::Uniform).on_server;
-        if (weights.lines != nullptr) box.lines[aggregation::formulas::Place::Cohort] = weights.lines();
-        return box_text(box);
+        return box_text(make_strategy(method.name, Weighting::Uniform).on_server,
+                        weights.lines != nullptr ? weights.lines() : std::vector<std::string>());
     };
     if (const auto family = from_word<MethodFamily>(page)) {
         fmt::print("{}", family_page(*family, method_catalog(), box_of));

@@ -126,7 +126,13 @@ std::string method_text(const Method& method) {
     return text + lines_text(method.formulas);
 }
 
-std::string box_text(const MethodFormulas& formulas) {
+std::string box_text(MethodFormulas formulas, const std::vector<std::string>& weights) {
+    if (!weights.empty()) {
+        const bool of_share = std::ranges::any_of(weights, [](const std::string& one) { return one.starts_with("share"); });
+        std::vector<std::string>& cohort = formulas.lines[Place::Cohort];
+        cohort = weights;
+        cohort.push_back(fmt::format("u = sum_k(scale * k.u) / sum_k({})", of_share ? "share" : "scale"));
+    }
     std::string text;
     for (const MethodMemory& memory : formulas.memories) text += line("remembers", memory_text(memory) + shape_text(memory));
     return text + lines_text(formulas);

@@ -4,13 +4,14 @@
 #include "sim/strategies/method.h"
 
 #include <string>
+#include <vector>
 
 namespace fedhive::sim {
 
 /// What it remembers, what travels beside FedAvg's, its keys and its formulas, a line each.
 std::string method_text(const Method& method);
 
-/// Memories and formulas, a line each.
-std::string box_text(const aggregation::formulas::MethodFormulas& formulas);
+/// Memories and formulas, a line each. weights: of an aggregation rule as text (AggregatorSpec::lines); empty: none.
+std::string box_text(aggregation::formulas::MethodFormulas formulas, const std::vector<std::string>& weights);
 
 }  // namespace fedhive::sim

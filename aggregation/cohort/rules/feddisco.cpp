@@ -32,7 +32,7 @@ AggregatorSpec even_labels() {
             [] {
                 return std::vector<std::string>{
                     "let p = maximum(0, k.weight / sum_k(k.weight) - disco_a * k.label_discrepancy + disco_b)",
-                    "c = where(max_k(p) > 0, p, k.weight)"};
+                    "scale = where(max_k(p) > 0, p, k.weight)"};
             }};
 }
 

@@ -25,8 +25,8 @@ AggregatorSpec fedexp_rule() {
                 [] {
                     return std::vector<std::string>{
                         "let p = k.weight / sum_k(k.weight)", "let mean_squared = sum_k(p * dot_k(p))",
-                        "let rate = maximum(1, sum_k(p * k.norm ^ 2) / (2 * (mean_squared + epsilon)))", "c = rate * k.weight",
-                        "w = k.weight"};
+                        "let rate = maximum(1, sum_k(p * k.norm ^ 2) / (2 * (mean_squared + epsilon)))",
+                        "scale = rate * k.weight", "share = k.weight"};
                 }};
 }
 

@@ -25,8 +25,8 @@ AggregatorSpec loss_power() {
         .build = [](const Values&) { return make_mean(); },
         .lines =
             [] {
-                return std::vector<std::string>{"let F = maximum(k.sent_loss, 1e-10)", "c = F ^ q",
-                                                "w = F ^ q + q * F ^ (q - 1) * k.norm ^ 2 / lr"};
+                return std::vector<std::string>{"let F = maximum(k.sent_loss, 1e-10)", "scale = F ^ q",
+                                                "share = F ^ q + q * F ^ (q - 1) * k.norm ^ 2 / lr"};
             }};
 }
 

@@ -11,17 +11,18 @@
 namespace fedhive::aggregation {
 
 AggregatorSpec tilted() {
-    return {.name = "tilted",
-            .summary = "weights that grow exponentially with the clients' losses (TERM, arXiv:2007.01162)",
-            .single_updates = true,
-            .weighs = false,
-            .measures = {"loss"},
-            .keys = {{.name = "tilt",
-                      .default_value = 1.0,
-                      .range = at_least(0),
-                      .doc = "How strongly a larger loss counts (t): 0 is the weighted mean; typically 0.1–5."}},
-            .build = [](const Values&) { return make_mean(); },
-            .lines = [] { return std::vector<std::string>{"c = k.weight * exp(tilt * (k.sent_loss - max_k(k.sent_loss)))"}; }};
+    return {
+        .name = "tilted",
+        .summary = "weights that grow exponentially with the clients' losses (TERM, arXiv:2007.01162)",
+        .single_updates = true,
+        .weighs = false,
+        .measures = {"loss"},
+        .keys = {{.name = "tilt",
+                  .default_value = 1.0,
+                  .range = at_least(0),
+                  .doc = "How strongly a larger loss counts (t): 0 is the weighted mean; typically 0.1–5."}},
+        .build = [](const Values&) { return make_mean(); },
+        .lines = [] { return std::vector<std::string>{"scale = k.weight * exp(tilt * (k.sent_loss - max_k(k.sent_loss)))"}; }};
 }
 
 }  // namespace fedhive::aggregation
