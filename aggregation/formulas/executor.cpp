@@ -20,6 +20,7 @@ using Kind = Operand::Kind;
 constexpr std::size_t kBlock = element::kChunk;
 constexpr std::size_t kLanes = element::kLanes;
 static_assert(kBlock % kChunk == 0);
+constexpr std::size_t kFewRegisters = 4;  // so that twice as long chunks of all operands stay in the first cache
 
 /// A block's lanes by halves, as on the device.
 double folded(std::array<double, kLanes>& lanes) {
@@ -47,7 +48,8 @@ Executor::Executor(Formulas formulas, const Loops* loops)
       targets_(program_.stored.size()),
       vector_strides_(vectors_.size()),
       target_strides_(targets_.size()),
-      narrowed_(program_.numbers.size()) {
+      narrowed_(program_.numbers.size()),
+      chunk_(program_.registers <= kFewRegisters ? 2 * kChunk : kChunk) {
     for (const FormulaPass& pass : program_.passes) {
         std::vector<Loop>& of_pass = loops_.emplace_back();
         for (const Instruction& instruction : pass.code) of_pass.push_back(loop_of(instruction));
@@ -135,7 +137,7 @@ MemorySpace Executor::space() const {
 const float* Executor::input(const Operand& operand, std::size_t first) const {
     switch (operand.kind) {
         case Kind::Register:
-            return registers_.data() + operand.index * kChunk;
+            return registers_.data() + operand.index * chunk_;
         case Kind::Vector:
             return vectors_[operand.index].data + row_ * vector_strides_[operand.index] + first;
         case Kind::Number:
@@ -155,27 +157,40 @@ const float* Executor::spread(const Operand& operand, std::size_t first, std::si
 }
 
 float* Executor::output(const Operand& operand, std::size_t first) {
-    return operand.kind == Kind::Register ? registers_.data() + operand.index * kChunk
+    return operand.kind == Kind::Register ? registers_.data() + operand.index * chunk_
                                           : targets_[operand.index].data + row_ * target_strides_[operand.index] + first;
 }
 
-void Executor::run_host(const FormulaPass& pass, std::size_t first, std::size_t width) {
+/// Finds the operands of a pass once, since a chunk of a small model takes little longer than that.
+void Executor::place(const FormulaPass& pass) {
     const std::vector<Loop>& loops = loops_[static_cast<std::size_t>(&pass - program_.passes.data())];
+    placed_.resize(loops.size());
+    const auto in = [&](const Operand& operand) {
+        return HostOperand<const float>{input(operand, 0), operand.kind == Kind::Vector ? std::size_t{1} : 0};
+    };
     for (std::size_t i = 0; i < loops.size(); ++i) {
         const Instruction& one = pass.code[i];
-        loops[i](output(one.out, first), input(one.a, first), input(one.b, first), input(one.c, first), width);
+        placed_[i] = {loops[i],
+                      {output(one.out, 0), one.out.kind == Kind::Register ? 0 : std::size_t{1}},
+                      {in(one.a), in(one.b), in(one.c)}};
     }
+}
+
+void Executor::run_host(std::size_t first, std::size_t width) {
+    for (const HostInstruction& one : placed_)
+        one.loop(one.out.at(first), one.in[0].at(first), one.in[1].at(first), one.in[2].at(first), width);
 }
 
 /// Adds what the pass sums over the range to `totals`.
 void Executor::sum_host(const FormulaPass& pass, const ElementRange& range, std::span<double> totals) {
     std::vector<std::array<double, kLanes>> lanes(totals.size());
     const std::size_t end = range.first + range.width;
+    place(pass);
     for (std::size_t block = range.first; block < end; block += kBlock) {
         const std::size_t block_end = std::min(block + kBlock, end);
         for (std::size_t first = block; first < block_end; first += kChunk) {
             const std::size_t width = std::min(kChunk, block_end - first);
-            run_host(pass, first, width);
+            run_host(first, width);
             for (std::size_t r = 0; r < totals.size(); ++r) {
                 const Reduction& one = pass.reductions[r];
                 const float* a = spread(one.a, first, 0);
@@ -273,7 +288,7 @@ void Executor::reduce(const FormulaPass& pass, std::span<const ElementRange> ran
 
 void Executor::run(std::span<const ElementRange> ranges, std::size_t rows) {
     FEDHIVE_CHECK(rows == 1 || program_.passes.size() == 1, "sums over the elements of {} rows", rows);
-    registers_.resize(program_.registers * kChunk);
+    registers_.resize(program_.registers * chunk_);
     for (std::size_t level = 0; level < program_.passes.size(); ++level) {
         if (level > 0 || is_new_) evaluate_numbers(level);
         if (level + 1 < program_.passes.size()) reduce(program_.passes[level], ranges);
@@ -298,9 +313,10 @@ void Executor::run_last(const ElementRange& range, std::size_t rows) {
     const FormulaPass& pass = program_.passes.back();
     const auto on_host = [&] {
         const std::size_t end = range.first + range.width;
-        for (row_ = 0; row_ < rows; ++row_)
-            for (std::size_t first = range.first; first < end; first += kChunk)
-                run_host(pass, first, std::min(kChunk, end - first));
+        for (row_ = 0; row_ < rows; ++row_) {
+            place(pass);
+            for (std::size_t first = range.first; first < end; first += chunk_) run_host(first, std::min(chunk_, end - first));
+        }
         row_ = 0;
     };
     dispatch(space(), on_host, [&] { return kernels::run_pass(on_device(pass), range.first, range.width, rows); });

@@ -73,7 +73,8 @@ private:
     double threshold_of(std::vector<std::uint32_t>& magnitudes, double share) const;
     void sum_host(const FormulaPass& pass, const ElementRange& range, std::span<double> totals);
     void sum_cuda(const FormulaPass& pass, const ElementRange& range, std::span<double> totals) const;
-    void run_host(const FormulaPass& pass, std::size_t first, std::size_t width);
+    void place(const FormulaPass& pass);
+    void run_host(std::size_t first, std::size_t width);
     DevicePass on_device(const FormulaPass& pass) const;
     const float* input(const Operand& operand, std::size_t first) const;
     const float* spread(const Operand& operand, std::size_t first, std::size_t place);
@@ -91,8 +92,23 @@ private:
     std::size_t row_ = 0;          // that runs on the host
     std::vector<float> narrowed_;  // as program_.numbers
     const InnerProducts* products_ = nullptr;
+    std::size_t chunk_;             // elements
     bool is_new_ = true;            // numbers have changed since the last run
-    std::vector<float> registers_;  // [registers][kChunk]
+    std::vector<float> registers_;  // [registers][chunk_]
+
+    /// A value of an instruction on the host: `base`, or `base` + the chunk's first element for a vector.
+    template <typename T>
+    struct HostOperand {
+        T* base = nullptr;
+        std::size_t moves = 0;  // 1: a vector
+        T* at(std::size_t first) const { return base + moves * first; }
+    };
+    struct HostInstruction {
+        Loop loop = nullptr;
+        HostOperand<float> out;
+        std::array<HostOperand<const float>, 3> in;
+    };
+    std::vector<HostInstruction> placed_{};  // of the pass and row that run on the host
     std::array<std::array<float, kChunk>, 2> spread_{};
     std::vector<std::vector<std::uint32_t>> magnitudes_{};  // of each reduction of a pass: bits of |a|, for its threshold
 };

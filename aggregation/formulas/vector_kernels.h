@@ -9,7 +9,7 @@
 
 namespace fedhive::aggregation::formulas {
 
-inline constexpr std::size_t kChunk = 512;  // elements in one call of a loop
+inline constexpr std::size_t kChunk = 512;  // elements in one call of a loop; programs with few registers take two chunks
 
 /// out[i] = operation of a[i], b[i], c[i] for i < count. An operand that is one number is read at [0] only; an operand that the
 /// operation does not have is not read. `out` may be one of the operands.
