@@ -21,7 +21,7 @@ namespace kernels {
 /// nullptr on success, else CUDA's text for what failed.
 const char* run_pass(const DevicePass& pass, std::size_t first, std::size_t width);
 
-/// sum = Σ a[i] b[i] over the elements first to first + width - 1; b.kind None: a factor 1. Waits.
+/// sum = Σ a[i] b[i] over the elements first to first + width - 1; b.kind None: Σ a[i]. Waits for the device.
 const char* sum_of_products(double& sum, const DevicePass& pass, const Operand& a, const Operand& b, std::size_t first,
                             std::size_t width);
 
