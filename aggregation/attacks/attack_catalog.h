@@ -1,6 +1,6 @@
-// Attacks by colluding clients that see all honest updates of a round, as a config names them in `attack`. Every attacker sends the
-// same vector, Σ_k a_k u_k + b · e: u_k are the K honest updates, and e is one more row that some attacks need. An attack sees
-// counts and inner products and returns the coefficients, never a vector, so it is the same for any number of workers and ranks.
+// The attacks that a config can name in `attack`. The attackers of a round see all its honest updates u_1, …, u_K, and every attacker
+// sends the same vector, Σ_k a_k u_k + b · e; e is one more vector that some attacks need (ExtraRow). An attack reads counts and
+// inner products and returns the coefficients a and b, never a vector. So its result does not depend on the number of workers or ranks.
 // To add one: write its file in this folder, add its line to attack_catalog.cpp.
 #pragma once
 
@@ -13,15 +13,15 @@
 
 namespace fedhive::aggregation {
 
-/// The row e. Deviation: the standard deviation of each column of the honest updates (math/deviation.h). SignOfMean: the sign of
-/// each column of their mean.
+/// The vector e. A column is one parameter's values in all honest updates. Deviation: the standard deviation of each column
+/// (math/deviation.h). SignOfMean: the sign of each column's mean.
 enum class ExtraRow { None, Deviation, SignOfMean };
 
 /// What the attackers of a round know.
 struct HonestUpdates {
     std::size_t count = 0;      // K >= 1
     std::size_t attackers = 0;  // m >= 1
-    /// Of the honest updates in cohort order, then of the extra row if there is one; null unless the attack needs them.
+    /// Inner products of the honest updates in cohort order, then of e if the attack has one; null unless AttackSpec::products.
     const InnerProducts* products = nullptr;
 };
 

@@ -1,5 +1,5 @@
-// What min_max and min_sum have in common: they send ū + γ p, the mean of the honest updates and a perturbation p as long as γ
-// allows.
+// The part that the attacks min_max and min_sum share. Both send ū + γ p: ū is the mean of the honest updates u_i, p a direction, and
+// each attack chooses the largest γ that its own bound on distances allows.
 #pragma once
 
 #include "aggregation/attacks/attack_catalog.h"
@@ -10,18 +10,17 @@
 
 namespace fedhive::aggregation {
 
-/// p. Unit: −ū / |ū|. Std: −σ, the standard deviation of each column. Sign: −sign(ū) of each column.
+/// The direction p. Unit: −ū / |ū|. Std: −σ, with σ the standard deviation of each parameter over the honest updates. Sign: −sign(ū).
 enum class Perturbation { Unit, Std, Sign };
 constexpr auto all_words(Perturbation) { return std::array{"unit", "std", "sign"}; }
 
-/// The key `direction`, and the extra row that a value of it needs.
+/// The key `direction`, and the vector e (attack_catalog.h) that each of its values needs.
 KeySpec direction_of_perturbation();
 ExtraRow row_of_perturbation(const Values& values);
 
-/// ū + γ p, and what its distances depend on.
+/// The vector ū + γ p, and the inner products that give its distance to each honest update.
 ///
-/// Error    of γ, relative: about 1e-6 where honest updates and p are about as long as the updates differ, growing with the square
-///          of their length beside that.
+/// Error    relative error of γ: about 1e-6 × (L / D)², with L the length of the honest updates and of p, D the distance between updates.
 class Perturbed {
 public:
     Perturbed(const HonestUpdates& honest, const Values& values);

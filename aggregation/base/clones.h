@@ -1,9 +1,9 @@
 // Macros that compile hot host loops for several instruction sets.
 #pragma once
 
-// Compiles a function once for each instruction set; the program chooses the clone when it starts. All clones give the same
-// bits: element-wise work, fixed SIMD lanes, no contraction. Element bodies are always_inline; otherwise GCC would call one
-// baseline copy of them from every clone.
+// Compiles a function once for each instruction set; the program chooses the clone when it starts. All clones give the same bits,
+// because work is element-wise in fixed SIMD lanes, without fused multiply-adds. The functions that such a loop calls for one element
+// must be always_inline, or GCC calls one baseline copy of them from every clone.
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && !defined(FEDHIVE_SANITIZED)
 #define FEDHIVE_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
 #else

@@ -1,4 +1,4 @@
-// Where the files are that come with the program: configs/, scripts/, the Python module.
+// The folders of the files that come with the program: configs/, scripts/, the Python module.
 #pragma once
 
 #include <filesystem>

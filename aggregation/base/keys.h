@@ -140,7 +140,7 @@ std::vector<std::string> names_of(const Catalog& catalog) {
     return names;
 }
 
-/// A conflict between values that are each valid by themselves: the key to blame and the message.
+/// A conflict between values that are each valid alone: the key that the message names, and the message.
 struct KeyProblem {
     std::string key;
     std::string text;

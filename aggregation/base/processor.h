@@ -8,12 +8,12 @@ namespace fedhive {
 
 #if defined(FEDHIVE_X86_KERNELS)
 
-/// Everything that x86-64-v4 adds and our kernels use.
+/// Whether the processor has the instructions of x86-64-v4 that our kernels use.
 inline bool runs_avx512() {
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
            __builtin_cpu_supports("avx512vl");
 }
-/// x86-64-v3, with fused multiply-add.
+/// Whether it has those of x86-64-v3, fused multiply-add among them.
 inline bool runs_avx2() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
 
 #endif

@@ -12,19 +12,19 @@
 
 namespace fedhive::aggregation {
 
-/// out = rule(y_1, …, y_G), y_g the plain mean of the updates of group g; weights and scales of updates are not looked at.
+/// out = rule(y_1, …, y_G), y_g the plain mean of the updates of group g; weights and scales of updates are ignored.
 ///
-/// Shapes   G × a block of columns beside the updates, and [P] for the result.
+/// Memory   G × one block of columns for the y_g, and one vector of the model's P floats for the result.
 class GroupMeans final : public Aggregator {
 public:
-    /// rule: column by column.
+    /// rule: one that combines column by column.
     explicit GroupMeans(std::unique_ptr<Aggregator> rule) : rule_(std::move(rule)) {}
 
     ColumnRule column_rule() const override { return rule_->column_rule(); }
     double column_number() const override { return rule_->column_number(); }
     const Groups* groups() const override { return &groups_; }
 
-    /// Of the next finish(): indices in the order of aggregate().
+    /// Sets the groups of the next finish(); an update's index counts the calls of aggregate().
     void set_groups(Groups groups) { groups_ = std::move(groups); }
 
     void zero_init(std::size_t num_floats, MemorySpace space) override;

@@ -24,8 +24,8 @@ struct PreAggregationSpec {
     std::vector<KeySpec> keys{};
     /// The fewest updates that give `rows` groups; `values` must have all keys.
     std::size_t (*least)(const Values& values, std::size_t rows) = nullptr;
-    /// Of `count` >= 1 updates. products: of the updates, then perhaps of other rows; null unless needed. stream: of the round.
-    /// Null: there is no grouping.
+    /// The groups of `count` >= 1 updates. products: inner products whose first rows are the updates; null unless `products` is set.
+    /// stream: the round's random numbers. A null function groups nothing.
     Groups (*groups)(const Values& values, std::size_t count, const InnerProducts* products, Stream stream) = nullptr;
 };
 
@@ -35,15 +35,15 @@ const std::vector<PreAggregationSpec>& pre_aggregation_catalog();
 /// The name must exist.
 const PreAggregationSpec& pre_aggregation_spec(const std::string& name);
 
-/// The senders of the groups' means: a group has the id of its first client, and means of weights, steps and losses. products: of
-/// the means, or null.
+/// A sender for each group's mean, as a rule sees it: the id of the group's first client, the means of its weights, steps and losses.
+/// products: inner products of the groups' means, or null.
 std::vector<Sender> senders_of(const Groups& groups, std::span<const Sender> senders, const InnerProducts* products);
 
 /// The groups whose coefficient is not 0.
 Groups chosen(const Groups& groups, std::span<const double> coefficients);
 
-/// Coefficients of the updates that give what `of_groups` gives of the groups' means, for rules whose result is linear in their
-/// rows: c_k = Σ c_g / |g| over the groups g with k.
+/// c_k = Σ c_g / |g| over the groups g that contain update k: with these coefficients a linear rule gives, of the updates, what it gives
+/// of the groups' means with the coefficients `of_groups` (c_g).
 Coefficients spread(const Groups& groups, const Coefficients& of_groups, std::size_t count);
 
 }  // namespace fedhive::aggregation

@@ -1,5 +1,5 @@
-// Memories by class in formulas of parameters: a number for each class [C], and tables with a row for each class, of logits [C][C] or of
-// features [C][d]. They are small, so the host computes them in a run on a GPU, too.
+// Formulas over memories by class: a number for each of C classes [C], or a table with a row for each class, of logits [C][C] or of the
+// d features that enter the last layer [C][d]. These memories are small, so the host computes them, even in a run on a GPU.
 //
 //   S + T      element by element; S and T have one shape
 //   S / m      each row of table S divided by the number of its class
@@ -25,15 +25,15 @@ struct MethodFormulas;
 
 /// The shapes of memories by class, as method files name them: classes [C], logits [C][C], features [C][d].
 inline constexpr std::array kClassShapes{MemoryShape::Classes, MemoryShape::ClassesByClasses, MemoryShape::ClassesByFeatures};
-/// Empty for another shape. A Scalar is "number".
+/// The word of that shape in method files, "number" for Scalar; empty for a shape that they cannot name.
 std::string_view word_of_shape(MemoryShape shape);
 std::optional<MemoryShape> shape_named(std::string_view word);
 
 Shape value_shape(MemoryShape shape);
-/// The shape of one example's value that is summed into a memory: a number, a number for each class, features.
+/// The shape of the value that each example adds to a memory of that shape: a number, a number for each class, or features.
 Shape summand_shape(MemoryShape shape);
 
-/// The formulas whose targets have that shape, with the nodes that they need, as formulas of vectors. Numbers count as Shape::Vector.
+/// The formulas of `all` whose targets have that shape, with the nodes that they need. Targets that are numbers belong to Shape::Vector.
 Formulas part_of(const Formulas& all, Shape shape);
 
 struct ClassSizes {
@@ -46,19 +46,19 @@ struct ClassSizes {
 
 class ClassFormulas {
 public:
-    /// The formulas of memories by class of a place, with the method's keys set; none if the method has no such place. Throws FormulaError as
-    /// compile().
+    /// Takes a place's formulas whose targets are memories by class, with the method's keys set; none if the method has no such place.
+    /// Throws FormulaError as compile().
     ClassFormulas(const MethodFormulas& method, Place place, ClassSizes sizes);
 
     bool any() const { return !parts_.empty(); }
     bool reads(std::string_view name) const;
 
-    /// Values of names, as in Executor. Values by class are in host memory and copied; empty: 0.
+    /// Sets the value of a name, as Executor::set(). Values by class are in host memory and are copied; an empty span means 0.
     void set(std::string_view name, double number);
     void set(std::string_view name, std::span<const float> values);
 
     void run();
-    /// What the last run() gave, by target.
+    /// The values that the last run() computed, by target.
     const std::map<std::string, std::vector<float>, std::less<>>& results() const { return results_; }
 
 private:
@@ -66,7 +66,7 @@ private:
         Shape shape = Shape::Classes;
         Executor executor;
     };
-    /// A value that formulas read, and the same number for each column of a row where tables read it.
+    /// A value that formulas read; a number is repeated for each column of a row where tables read it.
     struct Value {
         Shape shape = Shape::Classes;
         std::vector<float> values{};

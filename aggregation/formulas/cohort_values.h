@@ -13,7 +13,7 @@
 
 namespace fedhive::aggregation::formulas {
 
-/// Numbers that formulas of the cohort give in a round, by name, for formulas of vectors to read.
+/// The numbers that a method's `cohort` formulas compute in a round, by name; its `server` formulas read them.
 using CohortNumbers = std::map<std::string, double>;
 
 void set_keys(Executor& executor, const MethodFormulas& method);
@@ -21,7 +21,7 @@ void set_keys(Executor& executor, const MethodFormulas& method);
 /// The memories of the server that are numbers.
 std::vector<std::string> server_numbers_of(const MethodFormulas& method);
 
-/// A method's names for a cohort, besides those that every cohort has, in the method's order.
+/// Names that a method's `cohort` formulas may read besides those of every method, in the method's order.
 struct CohortNames {
     explicit CohortNames(const MethodFormulas& method) : reports(method.reports), numbers(server_numbers_of(method)) {}
 
@@ -31,10 +31,10 @@ struct CohortNames {
 /// Sets k.n, k.steps, …, reports, round, clients, received, numbers of the server, and the inner products.
 void set_cohort(Executor& executor, const CohortNames& names, const RoundUpdates& updates);
 
-/// After run(): the targets that are numbers, beside weights.
+/// After run(): the values of the targets that are numbers, that is, of all targets but weights.
 CohortNumbers numbers_beside_weights(const Executor& executor);
 
-/// After run(): the target `weight`, or another of one number for each of `count` updates.
+/// After run(): the value of `target`, one number for each of `count` updates.
 Numbers weights_of(const Executor& executor, std::size_t count, std::string_view target = "weight");
 
 }  // namespace fedhive::aggregation::formulas

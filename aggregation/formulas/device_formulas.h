@@ -35,7 +35,7 @@ namespace kernels {
 /// One launch for all rows. nullptr on success, else CUDA's text for what failed.
 const char* run_pass(const DevicePass& pass, std::size_t first, std::size_t width, std::size_t rows);
 
-/// sum = Σ a[i] b[i] over the elements first to first + width - 1; b.kind None: a factor 1. Waits.
+/// sum = Σ a[i] b[i] over the elements first to first + width - 1; b.kind None: Σ a[i]. Waits for the device.
 const char* sum_of_products(double& sum, const DevicePass& pass, const Operand& a, const Operand& b, std::size_t first,
                             std::size_t width);
 

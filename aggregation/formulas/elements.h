@@ -1,5 +1,5 @@
 // The operations of formulas on one element, for host and device; T is float for vectors and double for numbers. C++17. Every
-// expression rounds as written, so that all processors give the same bits; exp and log are polynomials of our own for that reason.
+// expression rounds as written, and exp and log are polynomials written here, so that all processors give the same bits.
 #pragma once
 
 #include "aggregation/formulas/opcode.h"
@@ -117,7 +117,7 @@ FEDHIVE_HOST_DEVICE T of_two(T a, T b) {
     if constexpr (O == Opcode::NotEqual) return a != b ? T(1) : T(0);
 }
 
-/// The same for an operation that is known at run time.
+/// op(a) for an operation that is known at run time only.
 template <typename T>
 FEDHIVE_HOST_DEVICE T of_one(Opcode op, T a) {
     switch (op) {

@@ -1,9 +1,9 @@
 // Runs formulas on vectors of this process or of a CUDA device, in chunks that stay in the first cache.
 //
-//   Order    an element's operations round one by one, as written; a number is rounded to f32 where it meets a vector. A sum over
-//            elements adds f64 products by 32 lanes in blocks of 1,024 elements of a range, blocks and ranges in order. So the bits
-//            depend on no processor, no memory space and no chunk.
-//   Memory   4 bytes an element for each threshold.
+//   Order    each operation on an element is rounded, in the order written; a number is rounded to f32 before it is combined with a
+//            vector. A sum over elements adds f64 products in 32 lanes over blocks of 1,024 elements of a range, then blocks and ranges
+//            in order. So the bits depend on no processor, no memory space and no chunk size.
+//   Memory   4 bytes an element for each use of `threshold`.
 #pragma once
 
 #include "aggregation/formulas/device_formulas.h"
@@ -32,11 +32,11 @@ public:
     const FormulaProgram& program() const { return program_; }
     bool reads(std::string_view name) const { return program_.formulas.reads(name); }
 
-    /// Values of names; a name that no formula reads is ignored. They count from the next run() on.
+    /// Sets the value of a name from the next run() on; a name that no formula reads is ignored.
     void set(std::string_view name, double number);
     void set(std::string_view name, Numbers of_updates);
     void set(std::string_view name, ConstParamSpan vector);
-    /// A vector by its place among those that the formulas read, for callers that set it in each step; kNowhere: none reads it.
+    /// The index of a vector among those that the formulas read, for callers that set it in each step; kNowhere: no formula reads it.
     static constexpr std::size_t kNowhere = ~std::size_t{0};
     std::size_t place_of(std::string_view vector) const;
     /// stride: floats from a row of the vector to the next, for run() with several rows.
@@ -45,9 +45,9 @@ public:
         vectors_[place] = vector;
         vector_strides_[place] = stride;
     }
-    /// For formulas that take products: those of the cohort's updates. They outlive the next run().
+    /// Sets the inner products of the cohort's updates, for formulas that read them; they must outlive the next run().
     void set_products(const InnerProducts* products);
-    /// Sets where a vector target is written. It may be a vector that is read. stride: as in set_at().
+    /// Sets the vector to which a target is written. A vector that formulas read is allowed. stride: as in set_at().
     void write_to(std::string_view name, ParamSpan vector, std::size_t stride = 0);
 
     /// Evaluates all formulas over these ranges of the vectors, which are in one memory space and long enough. Elements outside of
@@ -61,7 +61,7 @@ public:
     /// elements and write `g` alone. Throws Fault as run().
     GradientPass gradient_pass();
 
-    /// The value of a number target after run(); of a cohort target.
+    /// After run(): the value of a target that is a number; numbers() gives that of a target with one number for each update.
     double number(std::string_view target) const { return numbers(target).front(); }
     const Numbers& numbers(std::string_view target) const;
 

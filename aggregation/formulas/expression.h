@@ -25,8 +25,9 @@ inline constexpr std::size_t kLongestText = 4096;  // bytes of all lines of a me
 inline constexpr std::size_t kDeepest = 64;        // brackets, signs and powers inside one another
 inline constexpr std::size_t kMostNodes = 400;
 
-/// From Row on of an example: a number, a number for each class, its features; and tables with a row for each class, of numbers for each
-/// class or of features. Formulas of parameters have Classes and tables, too, of memories by class.
+/// Number: one f64. Cohort: one f64 for each update. Vector: f32, of the model's shape. The others occur in formulas of an example. Row: one
+/// number of the example; Classes: one for each class; Features: the inputs of the last layer; ClassTable, FeatureTable: a row of one of
+/// these for each class. Memories by class have the shapes Classes, ClassTable and FeatureTable in formulas of parameters, too.
 enum class Shape : std::uint8_t { Number, Cohort, Vector, Row, Classes, Features, ClassTable, FeatureTable };
 constexpr bool is_table(Shape shape) { return shape >= Shape::ClassTable; }
 
@@ -55,13 +56,13 @@ struct FormulaError : std::runtime_error {
 
 using Names = std::map<std::string, Shape, std::less<>>;
 
-/// The names of a place, such as a client's gradient.
+/// The names that formulas of one place (method_formulas.h) may use, and the functions that they may call.
 struct Scope {
     Names given;            // may be read
     Names targets;          // may be set
     bool numbers = false;   // any other name may be set to a number
-    bool rows = false;      // formulas of an example, with functions of their own (row_functions.h)
-    bool batch = false;     // with functions over the examples of a batch (row_batch.h)
+    bool rows = false;      // formulas of an example: the functions of row_functions.h
+    bool batch = false;     // functions over the examples of a batch are allowed (row_batch.h)
     bool products = false;  // dot_k, cos_k and the like are allowed (cohort_products.h)
 };
 
@@ -69,8 +70,8 @@ struct Target {
     std::string name;
     std::size_t node = 0;
     std::size_t line = 0;
-    bool is_vector = false;       // its formula may still give a number, which counts for each element
-    Shape shape = Shape::Number;  // as the scope has it
+    bool is_vector = false;       // a formula that gives a number sets each element to it
+    Shape shape = Shape::Number;  // of the target, as the scope declares it
 };
 
 struct Formulas {

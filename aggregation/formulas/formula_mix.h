@@ -1,9 +1,9 @@
 // Mixes a round's updates for each client separately, by a method's formulas `peers` and `mix`. The results are start points of
 // personal models (FedAMP, pFedGraph) in the clients' records.
 //
-//   peers   weight = …       for client i, a weight of each of the round's K updates. Names: k.me is 1 for client i, else 0; k.id are
-//                           the clients' ids; k.their_loss are the losses of the updates' models on client i's examples
-//   mix     memory = …       of u = Σ_j weight_j u_j, the model w_t that was sent, and what client i keeps
+//   peers   weight = …       for client i, the weight of each of the round's K updates. It may read k.me, 1 for client i's own update, else 0;
+//                           k.id, the clients' ids; k.their_loss, the loss of each update's model on client i's examples
+//   mix     memory = …       a memory of client i. It may read u = Σ_j weight_j u_j, the model w_t that was sent, and client i's memories
 #pragma once
 
 #include "aggregation/formulas/cohort_values.h"
@@ -25,15 +25,16 @@ public:
     /// method   has Place::Peers and Place::Mix.
     FormulaMix(const MethodFormulas& method, const ServerScene& scene);
 
-    /// The weights of all updates for the client of update `own`. losses: of each update's model on that client's examples, if
+    /// The weights of all updates for the client of update `own`. losses: the loss of each update's model on that client's examples if
     /// reads_losses(); else empty.
     Coefficients weigh(const RoundUpdates& updates, std::size_t own, std::span<const double> losses = {});
 
-    /// The changes of the record of the last weigh()'s client: one for each memory that `mix` sets, valid until the next call.
+    /// The changes of the record of the client of the last weigh(): one for each memory that `mix` sets, valid until the next call.
     ///
-    /// sent     [R], the region that was sent; sum: [R], Σ_j weight_j u_j, and of the memories that clients send beside u; both in host memory.
-    /// record   the client's, as its visit has left it.
-    /// Memory   P floats, the model's, for each memory that `mix` sets.
+    /// sent     the region that was sent, the model and its memories (memory/memories.h); in host memory.
+    /// sum      Σ_j weight_j u_j, with the same sums of the memories that clients send beside their updates; as long as `sent`, in host memory.
+    /// record   the client's memories, as its visit has left them.
+    /// Memory   the model's floats for each memory that `mix` sets.
     const std::vector<RecordChange>& mixed(ConstParamSpan sent, ConstParamSpan sum, ConstParamSpan record);
 
     /// weigh() reads `losses`.
@@ -46,7 +47,7 @@ private:
     ServerScene scene_;
     std::vector<ElementRange> ranges_;
     CohortNames names_;
-    std::vector<std::string> came_up_{}, kept_{};          // memories that `mix` may read
+    std::vector<std::string> came_up_{}, kept_{};          // memories that clients send, and keep: `mix` may read both
     std::vector<ParamBuffer> rooms_{};                     // one for each memory that is a vector
     std::deque<std::pair<std::string, float>> numbers_{};  // memories that `mix` sets; a deque: changes_ has their places
     std::vector<RecordChange> changes_{};

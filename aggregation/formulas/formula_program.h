@@ -1,5 +1,5 @@
-// Checked expressions as instructions for a chunk of elements. The last pass writes the targets. Each earlier pass computes
-// values of the whole vector (sums, norms, inner products), which the next pass reads as numbers.
+// Compiles checked expressions into instructions for a chunk of elements. Instructions run in passes over the vectors: each pass but the
+// last computes values of whole vectors (sums, norms, inner products), which later passes read as numbers; the last writes the targets.
 #pragma once
 
 #include "aggregation/formulas/expression.h"
@@ -10,8 +10,8 @@
 
 namespace fedhive::aggregation::formulas {
 
-/// The value of `node`: Σ a[i] b[i]; without b, Σ a[i]. A threshold is instead the smallest of the largest |a[i]|, where the node's
-/// second argument is their share of all elements.
+/// The value of `node`: Σ a[i] b[i]; without b, Σ a[i]. For Opcode::Threshold: the smallest |a[i]| among the share s of all elements with
+/// the largest |a[i]|; s is the node's second argument.
 struct Reduction {
     std::size_t node = 0;
     Operand a{}, b{};
@@ -26,9 +26,9 @@ struct FormulaPass {
 struct FormulaProgram {
     Formulas formulas;
     std::vector<std::size_t> levels;   // of each node: the first pass that may read it
-    std::vector<std::string> vectors;  // read; index: that of an Operand of Kind::Vector
-    std::vector<std::size_t> numbers;  // nodes that instructions read; likewise Kind::Number
-    std::vector<std::string> stored;   // vector targets; likewise Kind::Target
+    std::vector<std::string> vectors;  // names of the vectors that are read; an Operand of Kind::Vector has an index into them
+    std::vector<std::size_t> numbers;  // nodes that instructions read as numbers; the same for Kind::Number
+    std::vector<std::string> stored;   // names of the vector targets; the same for Kind::Target
     std::vector<FormulaPass> passes;
     std::size_t registers = 0;
 

@@ -11,8 +11,8 @@
 
 namespace fedhive::aggregation::formulas {
 
-/// u = Σ weight_k u_k, undivided, with the weights of `cohort`, for an aggregator that sums; if it gives none, the updates keep
-/// theirs. Its numbers go to `numbers`.
+/// Weighs the updates by the method's `cohort` formulas, for u = Σ_k weight_k u_k, which is not divided by the weights. If `cohort` sets
+/// no weight, the updates keep theirs. Its other numbers go to `numbers`.
 ///
 /// method   has Place::Cohort.
 std::unique_ptr<WeightRule> make_formula_weights(const MethodFormulas& method, std::shared_ptr<CohortNumbers> numbers);
@@ -23,8 +23,8 @@ struct ServerScene {
     std::uint64_t num_clients = 0;
 };
 
-/// The next model, and the server's memories, by `server`. Memories that do not go down are its moments, of the region's size. The
-/// model's buffers take the mean of what came up.
+/// Computes the next model and the server's memories by the method's `server` formulas. A memory that clients are not sent is a moment of
+/// this optimiser, as long as a global region. The model's buffers (BatchNorm statistics) become the mean of the clients'.
 ///
 /// method   has Place::Server.
 std::unique_ptr<ServerOptimizer> make_formula_server(const MethodFormulas& method, const ServerScene& scene,

@@ -1,4 +1,4 @@
-// The functions that formulas of parameters and of a cohort may call. Those of examples: row_functions.h.
+// The functions by name that formulas of parameters and of a cohort may call. Formulas of an example have those of row_functions.h.
 #pragma once
 
 #include "aggregation/formulas/opcode.h"
@@ -10,17 +10,18 @@
 
 namespace fedhive::aggregation::formulas {
 
-/// One operation by its name. norm(a) = sqrt(dot(a, a)) and cos(a, b) = dot(a, b) / (norm(a) * norm(b)) are made of several.
+/// A function that is one operation: its name, the operation, and its number of arguments.
 struct Function {
     std::string_view name;
     Opcode op;
     std::size_t args;
 };
 
-/// nullptr if no operation has that name.
+/// The function of that name; nullptr if none has it. norm and cos are not found: they are several operations,
+/// norm(a) = sqrt(dot(a, a)) and cos(a, b) = dot(a, b) / (norm(a) * norm(b)).
 const Function* function_named(std::string_view name);
 
-/// All names, with norm and cos, in alphabetical order.
+/// All names that a formula may call, norm and cos included, in alphabetical order.
 std::vector<std::string> function_names();
 
 }  // namespace fedhive::aggregation::formulas

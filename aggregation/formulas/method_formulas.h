@@ -1,4 +1,5 @@
-// The formulas of a method, by place of a round, and the names that they may use. Coordinator and workers get the same text.
+// The formulas of a method, by the place in a round where they are evaluated, and the names that they may use. Coordinator and workers
+// get the same text. The places, each with a target that it sets:
 //
 //   start     w = …          the model where a client's visit begins; without it, the model w_t that was sent
 //   loss      loss = …       the loss of an example, in place of the run's (row_loss.h)
@@ -37,22 +38,23 @@ constexpr auto all_words(Place) {
                       "peers", "mix",  "judge",  "measure",  "answer", "after"};
 }
 
-/// What the method remembers: a vector of the model's shape, one with a row for each class (class_tables.h), or a number. A memory of
-/// the server without `down` never leaves the coordinator; a memory by class is sent down, sent up, or kept by a client.
+/// A memory of the method: a vector of the model's shape, a number, or values by class (class_tables.h). down: the server sends it to
+/// clients; up: clients send it to the server. A memory of the server without `down` never leaves the coordinator.
 struct MethodMemory {
     std::string name;
     MemoryOwner owner = MemoryOwner::Visit;
     bool down = false;
     bool up = false;
-    bool begins_as_model = false;  // its first value is the model that the client is first sent; of a visit: is sent
-    bool drawn = false;            // a server's that goes down: its first value is another model, drawn by a seed of its own
-    double first = 0.0;            // first value: of a number, or of each element of a server's that does not go down
+    bool begins_as_model =
+        false;           // first value: the first model that the client is sent; of a visit's memory, the model of that visit
+    bool drawn = false;  // of a server's memory with `down`; first value: another model, drawn by a seed of its own
+    double first = 0.0;  // first value of a number, or of each element of a server's memory without `down`
     MemoryShape shape = MemoryShape::Trainable;
 
     bool is_model() const { return shape == MemoryShape::Trainable; }
     bool is_number() const { return shape == MemoryShape::Scalar; }
     bool is_by_class() const { return !is_model() && !is_number(); }
-    /// In formulas of parameters, and in the loss.
+    /// Its shape in formulas of parameters and in the loss.
     Shape value_shape() const;
 
     /// Whether the arena or the records have room for it: it is sent, or a client keeps it (memories.h).
@@ -61,20 +63,21 @@ struct MethodMemory {
     MemorySpec spec(bool mixed = false) const;
 };
 
-/// `NAME.logits` and `NAME.z` in formulas of examples are those at the vector `at`: w_t, w_0 or a memory that a client reads.
+/// In formulas of an example, `NAME.logits` and `NAME.z` are the logits and features of that example by the model whose parameters are the
+/// vector `at`: w_t, w_0 or a memory that a client reads.
 struct OtherAnswers {
     std::string name;
     std::string at;
 };
 
-/// A number that a client's formulas read: the mean loss of its training examples at the vector `at`, before it trains: w_t, or a
-/// memory that it reads.
+/// A number that a client's formulas read: the mean loss of its training examples by the model with parameters `at`, computed before it
+/// trains. at: w_t, or a memory that the client reads.
 struct LossAt {
     std::string name;
     std::string at;
 };
 
-/// What `peers` reads of the client in turn beside numbers of the cohort: the mean loss of each update's model on its examples.
+/// The name that only `peers` may read: the mean loss of each update's model on the examples of the client in turn.
 inline constexpr std::string_view kTheirLoss = "k.their_loss";
 
 /// The weights of further sums, by_2 to by_8: `cohort` sets them, and `server` reads by_2.u, and by_2.NAME of memories that are sent up.
@@ -90,64 +93,64 @@ struct MethodFormulas {
     std::vector<OtherAnswers> also_at{};  // of `loss`, `measure` and `answer`
     std::vector<LossAt> losses_at{};
     std::map<Place, Lines> lines{};
-    bool second_on_next = false;  // the second gradient is the next batch's, else the same batch's
+    bool second_on_next = false;  // the second gradient g_2 is of the next batch, else of the same batch
     std::string products_of{};    // the memory with `up` whose inner products `cohort` and `peers` take; empty: the updates
 
     bool has(Place place) const { return lines.contains(place); }
     bool any() const { return !lines.empty(); }
-    /// A client's visit is more than local steps on the loss.
+    /// Whether a client's visit differs from plain local steps on the run's loss.
     bool changes_visits() const {
         return has(Place::Start) || has(Place::Loss) || has(Place::Gradient) || has(Place::End) || has(Place::Measure) ||
                has(Place::After);
     }
     /// In a visit it only changes the gradient, element by element, by values that are the same for all clients and steps of a round.
     bool changes_elements() const;
-    /// A line of the place sets that name.
+    /// Whether a line of the place sets that name.
     bool sets(Place place, std::string_view name) const;
-    /// A memory of a client or a visit that changes in each local step.
+    /// Whether a client's or a visit's memory changes in each local step.
     bool changes_in_steps(const MethodMemory& memory) const {
         return memory.owner != MemoryOwner::Server && (sets(Place::Gradient, memory.name) || sets(Place::After, memory.name));
     }
 
     /// The number of further sums: `cohort` sets by_2, by_3 and so on, without a gap.
     std::size_t num_further() const;
-    /// A place's formulas read what another model gives for an example.
+    /// Whether a place's formulas read the logits or features of `other`.
     bool reads_answers(Place place, const OtherAnswers& other) const;
-    /// Models that `measure` looks at.
+    /// The number of models that `measure` runs on each example.
     std::uint64_t measure_passes() const;
-    /// A client's memory that the server mixes of the updates of a round.
+    /// Whether the server computes this client's memory from the updates of a round (formula_mix.h).
     bool is_mixed(const MethodMemory& memory) const { return sets(Place::Mix, memory.name); }
     // What a round has to do for it.
 
-    /// A visit depends on its own client beyond its batches, so that a client trains alone in its slot.
+    /// Whether a visit depends on more of its client than its batches, so that an arena slot may hold one client's update only.
     bool trains_alone() const;
-    /// Clients keep memories, which change when their update is accepted.
+    /// Whether clients keep memories from round to round; they change when the client's update is accepted.
     bool keeps_memories() const;
     bool changes_memories_in_steps() const;
     bool reads_sent_loss() const;
-    /// `mix` reads the losses of the updates on the examples of each other's clients.
+    /// Whether `peers` reads the loss of each update's model on the examples of the other clients.
     bool reads_cross_losses() const;
-    /// Its cohort formulas need the inner products of the updates.
+    /// Whether its `cohort` or `peers` formulas need the inner products of the updates.
     bool takes_products() const;
-    /// A formula of any place reads that name.
+    /// Whether a formula of any place reads that name.
     bool reads(std::string_view value) const;
-    /// A client's formulas read g_t, the mean gradient of its examples at the model that it is sent.
+    /// Whether a client's formulas read g_t, the mean gradient of its examples at the model that it is sent.
     bool reads_mean_gradient() const { return reads("g_t"); }
-    /// The sum of the updates has weights of its own.
+    /// Whether `cohort` sets the weights of the updates.
     bool sets_weights() const;
 
     bool any_by_class() const {
         return std::any_of(memories.begin(), memories.end(), [](const MethodMemory& memory) { return memory.is_by_class(); });
     }
 
-    /// Throws FormulaError.
+    /// The place's formulas, parsed and checked. Throws FormulaError.
     Formulas parsed(Place place) const;
-    /// Those whose targets are vectors of the model's shape, or numbers: what an Executor runs.
+    /// The place's formulas whose targets are vectors of the model's shape or numbers: those that an Executor runs.
     Formulas of_vectors(Place place) const;
     /// The names that a place's formulas may read and set.
     Scope scope(Place place) const;
 
-    /// One line each, for a worker. of() reads it back; it throws Fault for text that text() did not write.
+    /// The method as text for a worker, one line for each part. of() reads it back, and throws Fault for text that text() did not write.
     std::string text() const;
     static MethodFormulas of(std::string_view text);
 

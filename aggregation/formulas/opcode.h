@@ -10,7 +10,7 @@ namespace fedhive::aggregation::formulas {
 
 /// The order is that of the kernels' tables (vector_kernels.h).
 enum class Opcode : std::uint8_t {
-    // of two
+    // of two arguments
     Add,
     Subtract,
     Multiply,
@@ -23,7 +23,7 @@ enum class Opcode : std::uint8_t {
     AtLeast,
     Equal,
     NotEqual,
-    // of one
+    // of one argument
     Negative,
     Sqrt,
     Abs,
@@ -34,17 +34,17 @@ enum class Opcode : std::uint8_t {
     Sigmoid,
     Relu,
     Floor,
-    // of three
+    // of three arguments
     Where,
     // of numbers only
     Power,
     Remainder,
-    // of vectors, to a number
+    // of vectors; gives a number
     Sum,
     Mean,
     Dot,
-    Threshold,  // and a share of its elements
-    // of cohort numbers: to a number, then to cohort numbers
+    Threshold,  // second argument: a share of the vector's elements
+    // of one number for each update; the first ones give one number, the others one for each update
     SumK,
     MeanK,
     MaxK,
@@ -54,13 +54,13 @@ enum class Opcode : std::uint8_t {
     SortK,
     RankK,
     SimplexK,
-    // of the cohort's updates and cohort numbers (cohort_products.h), to cohort numbers
+    // of the updates' inner products and one number for each update (cohort_products.h); give one number for each update
     DotK,
     CosK,
     DistanceK,
     NearestK,
     BipartitionK,
-    // of examples (row_loss.h): of each element; of a vector, to a number; to a vector; of the label
+    // of examples (row_loss.h). In this order: of each element; a vector's number; a vector's vector; of the label
     LogSigmoid,
     Norm,
     Largest,
@@ -70,10 +70,10 @@ enum class Opcode : std::uint8_t {
     LogSoftmax,
     Pick,
     OneHot,
-    // of the examples of a batch (row_batch.h)
+    // over the examples of a batch (row_batch.h)
     BatchMean,
     BatchSquare,
-    // of a table by class: the label's row; its rows times a vector; their norms
+    // of a table by class: the label's row; each row's inner product with a vector; each row's norm
     PickRow,
     DotRows,
     NormRows,
@@ -92,7 +92,7 @@ constexpr bool is_of_cohort(Opcode op) { return op >= Opcode::SumK && op <= Opco
 constexpr bool is_of_batch(Opcode op) { return op == Opcode::BatchMean || op == Opcode::BatchSquare; }
 constexpr bool is_of_products(Opcode op) { return op >= Opcode::DotK && op <= Opcode::BipartitionK; }
 
-/// A value of an instruction: a register, a vector that is read or written, or a number.
+/// An operand of an instruction: a register, a vector that is read or written, or a number.
 struct Operand {
     enum class Kind : std::uint8_t { None, Register, Vector, Number, Target };
     Kind kind = Kind::None;

@@ -1,6 +1,7 @@
-// Functions and shapes of an example's formulas: of its logits [classes], its features, its label, and numbers.
+// The functions that formulas of an example may call, and the shapes of their results. Such formulas read the example's logits
+// [classes], its features, its label, and numbers.
 //
-//   A number combines with everything, a number for each example with vectors; logits and features do not combine.
+//   A number combines with every shape, a number of each example with vectors of the example; logits do not combine with features.
 #pragma once
 
 #include "aggregation/formulas/expression.h"
@@ -20,13 +21,13 @@ inline constexpr std::string_view kLabel = "y";
 
 struct RowFunction {
     std::string_view name;
-    Opcode op;  // its operation; cos, cross_entropy and kl have several: the last one
+    Opcode op;  // its operation, or the last of the several operations of cos, cross_entropy and kl
     std::size_t args;
 };
 
-/// Null if there is none of that name.
+/// The function of that name; null if none has it.
 const RowFunction* row_function(std::string_view name);
-/// In alphabetical order.
+/// All names in alphabetical order.
 std::vector<std::string> row_function_names();
 
 /// The shape of an operation's value; `problem` says why it has none.

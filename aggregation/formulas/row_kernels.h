@@ -12,8 +12,8 @@ namespace fedhive::aggregation::formulas {
 inline constexpr std::size_t kRowLanes = 16;
 inline constexpr std::size_t kRowOps = index_of(Opcode::Name);
 
-/// One operation. A step is the distance of an operand's columns: kRowLanes, or 0 for one number of each example, which counts for
-/// each column.
+/// The operands of one operation. A step is the distance in floats between two columns of an operand: kRowLanes, or 0 for an operand that
+/// is one number of each example and is used for each column.
 struct RowTerms {
     float* out = nullptr;  // forward
     std::array<const float*, 3> operands{};
@@ -21,7 +21,7 @@ struct RowTerms {
     std::size_t out_step = 0;
     std::size_t columns = 1;          // of the widest operand or of `out`
     const float* value = nullptr;     // backward: what forward wrote to `out`
-    const float* gradient = nullptr;  // of `out`
+    const float* gradient = nullptr;  // backward: the gradient of `out`
     float* to = nullptr;              // the gradient of an operand, to which the loop adds
     std::size_t to_step = 0;
     std::size_t width = 0;  // of a table's rows; the table itself is [classes][width], without lanes
@@ -29,7 +29,7 @@ struct RowTerms {
 
 using RowLoop = void (*)(const RowTerms&);
 
-/// A null loop: the operation has no such operand, or passes no gradient to it.
+/// The loops of all operations, forward and backward. A null loop: the operation has no such operand, or passes no gradient to it.
 struct RowLoops {
     std::string_view name;
     std::array<RowLoop, kRowOps> forward;

@@ -1,6 +1,6 @@
 // The loss of examples by a formula (docs/methods.md, Losses), and its gradients to logits and features, on the host.
 //
-//   loss_r = formula(logits_r, z_r, y_r, counts, logits and features of the same example at other parameters, values by class, numbers)
+//   loss_r = formula(logits_r, features z_r and label y_r of example r; its logits and features by other models; values by class; numbers)
 //
 //   Order    sixteen examples side by side (row_kernels.h), each alone; f32, own exp and log. So an example's bits depend neither on the
 //            processor nor, without functions over a batch, on its batch. Losses are added in f64, in the order of the rows.
@@ -26,19 +26,19 @@
 
 namespace fedhive::aggregation::formulas {
 
-/// Columns of an example.
+/// The numbers of columns of an example.
 struct RowSizes {
     std::size_t classes = 0;
     std::size_t features = 0;  // 0: no formula reads features
 };
 
-/// The model's outputs for the same examples at other parameters: logits [rows][classes], features [rows][features].
+/// Another model's outputs for the examples of a batch: logits [rows][classes], features [rows][features].
 struct RowAnswers {
     const float* logits = nullptr;
     const float* features = nullptr;
 };
 
-/// Examples with the model's outputs, and room for the gradients.
+/// The examples of a batch, one a row: the model's outputs, and memory for the gradients.
 struct RowLossBatch {
     std::size_t rows = 0;
     const std::int64_t* labels = nullptr;  // [rows], below classes; negative: the row does not count
@@ -49,13 +49,13 @@ struct RowLossBatch {
     float weight = 1.0F;                   // factor of the gradient
 };
 
-/// The formulas of an answer, with one more target: the answer's cross-entropy.
+/// The formulas `answer` of a method (method_formulas.h) with one more target: the cross-entropy of the answer.
 Formulas with_loss(Formulas answer);
 
 class RowLoss {
 public:
-    /// formulas: without keys (simplified.h). Their targets are `loss` alone, those of a measure, or those of with_loss(). loops: for tests; null:
-    /// the fastest.
+    /// formulas: their keys are replaced by numbers (simplified.h); their targets are `loss` alone, those of a method's `measure`, or those of
+    /// with_loss(). loops: for tests; null: the fastest.
     RowLoss(Formulas formulas, RowSizes sizes, const RowLoops* loops = nullptr);
     RowLoss(const RowLoss&) = delete;
     RowLoss& operator=(const RowLoss&) = delete;
@@ -69,8 +69,8 @@ public:
     /// Whether the loss depends on the features of the model that trains.
     bool moves_features() const;
 
-    /// Sets a number, or values by class: [classes], such as the client's examples of each class, or a table [classes][classes or features]. Valid
-    /// from the next run() on; before it is set, a value is 0. A name that no formula reads is ignored.
+    /// Sets the value of a name from the next run() on: a number, values by class [classes], or a table [classes][classes or features]. A
+    /// value that is never set is 0. A name that no formula reads is ignored.
     void set(std::string_view name, double number);
     void set_by_class(std::string_view name, std::span<const float> values);
     void set_counts(std::span<const float> counts) { set_by_class("counts", counts); }
@@ -78,11 +78,11 @@ public:
     /// Σ loss over the rows that count; logits and features_gradient become `weight` times its gradient, 0 for others.
     double run(const RowLossBatch& batch);
 
-    /// sums[t][y_r] += the value of target t, for each row that counts, in their order: [classes][columns of the target]. Nothing is written to
-    /// the batch.
+    /// sums[t][y_r] += the value of target t, for each row r that counts, in order. sums[t]: [classes][columns of target t]. The batch is only
+    /// read.
     void add_by_class(const RowLossBatch& batch, std::span<std::vector<double>> sums);
-    /// For an answer and its loss (with_loss()): answers [rows][classes], losses [rows]; a row that does not count stays as it is. Nothing is
-    /// written to the batch.
+    /// Writes each row's answer and its loss, for the formulas of with_loss(). answers [rows][classes], losses [rows]; rows that do not count
+    /// stay unchanged. The batch is only read.
     void answer(const RowLossBatch& batch, std::span<float> answers, std::span<float> losses);
     std::size_t columns_of(const Target& target) const { return values_[target.node].columns; }
     const Formulas& formulas() const { return formulas_; }
@@ -100,7 +100,7 @@ private:
         RowTerms terms{};
         std::array<bool, 3> is_table{};  // operands outside of room_
 
-        /// For the examples whose values are stored `floats` after those of the first ones.
+        /// Runs the call for the group of 16 examples whose values are stored `floats` behind those of the first group.
         void run(std::size_t floats) const;
     };
     /// The calls for the values of one stage.

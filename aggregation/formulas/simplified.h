@@ -8,14 +8,13 @@
 
 namespace fedhive::aggregation::formulas {
 
-/// The same formulas in which keys are numbers, and in which a factor 0 leaves its term out, even where that could be infinite: 0 a = 0,
-/// a + 0 = a, 1 a = a, a / 1 = a, a^1 = a, a^0 = 1, where(c, a, a) = a. So a method whose keys remove a term has the bits of the loss
-/// without that term.
+/// The formulas with each key replaced by its number, and simplified: 0 a = 0 (even if a may be infinite), a + 0 = a, 1 a = a, a / 1 = a,
+/// a^1 = a, a^0 = 1, where(c, a, a) = a. So a loss in which a key is 0 has the bits of the loss without that key's term.
 ///
-/// Throws   FormulaError for more operations than there may be.
+/// Throws   FormulaError for too many operations.
 Formulas simplified(const Formulas& formulas, const std::map<std::string, double>& keys);
 
-/// loss = cross_entropy(logits, y), and nothing else.
+/// Whether the formulas are loss = cross_entropy(logits, y), and nothing else.
 bool is_cross_entropy(const Formulas& formulas);
 
 }  // namespace fedhive::aggregation::formulas

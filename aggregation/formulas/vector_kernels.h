@@ -1,4 +1,4 @@
-// Loops over a chunk of a vector: one operation, or two in a row whose value between them stays in a register.
+// Loops over a chunk of a vector, for one operation or for two nested ones; the value between the two stays in a register.
 #pragma once
 
 #include "aggregation/formulas/opcode.h"

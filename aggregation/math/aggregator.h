@@ -1,4 +1,5 @@
-// Rules that combine the updates of a round into one aggregate: zero_init(), then aggregate() in cohort order, then finish().
+// The interface of rules that combine the K updates of a round, vectors of P floats, into one aggregate. Calls in order: zero_init(),
+// then aggregate() for each slot in cohort order, then finish(). A slot is the arena's vector for an update, or for a sum of updates.
 #pragma once
 
 #include "aggregation/math/groups.h"
@@ -14,14 +15,14 @@ namespace fedhive::aggregation {
 /// The content of one slot at the barrier.
 struct Update {
     ConstParamSpan values;     // [P]: the client's update, or sum of f32(w_k * update_k) where a slot holds several clients
-    std::size_t position = 0;  // of its first client in the cohort's tree; strictly increasing over aggregate() calls
+    std::size_t position = 0;  // its first client's place in the cohort, 0, 1, …; strictly increasing over aggregate() calls
     double scale = 1.0;        // factor that the rule applies to values: w_k, or 1 for a slot that holds a sum
     double weight = 1.0;       // sum of w_k over the slot's clients
     std::size_t clients = 1;
-    std::size_t slot = 0;  // of the arena that `values` are in
+    std::size_t slot = 0;  // index of the arena's slot that `values` are in
 };
 
-/// The aggregate and the number of its clients, since some server steps need |S|/N (SCAFFOLD).
+/// The aggregate, and the number of its clients: SCAFFOLD's server step needs their share |S|/N of all clients.
 struct Aggregate {
     ConstParamSpan values;  // [P], owned by the aggregator, valid until its next zero_init
     double weight = 0.0;    // sum of the weights
@@ -55,19 +56,19 @@ public:
     Aggregator& operator=(const Aggregator&) = delete;
     virtual ~Aggregator() = default;
 
-    /// None: the rule needs whole updates.
+    /// What the rule does to each column; None: the rule is not element-wise.
     virtual ColumnRule column_rule() const = 0;
 
-    /// The rule's number: a share, a count or a threshold; 0 for rules that have none.
+    /// The number in the rule of column_rule(): a share, a count or a threshold; 0 for rules that have none.
     virtual double column_number() const { return 0.0; }
 
-    /// The rule combines the means of these groups of updates; null: the updates.
+    /// The groups of updates whose means the rule combines; null: it combines the updates themselves.
     virtual const Groups* groups() const { return nullptr; }
 
     virtual void zero_init(std::size_t num_floats, MemorySpace space) = 0;
     virtual void aggregate(const Update& update) = 0;
 
-    /// Throws Fault when nothing was aggregated or all weights are zero.
+    /// Returns the aggregate. Throws Fault when nothing was aggregated or all weights are zero.
     virtual Aggregate finish() = 0;
 };
 

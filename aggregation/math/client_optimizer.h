@@ -23,7 +23,7 @@ struct OptimizerSpec {
     std::string name;
     std::string summary;  // what it does: half a line
     std::vector<KeySpec> keys;
-    bool sgd_steps = false;  // build() returns SgdOptions, so that code other than ClientOptimizer can take the steps, too
+    bool sgd_steps = false;  // build() returns SgdOptions, whose steps code other than ClientOptimizer can take, too
     /// Finds conflicts between values that are each valid; null: there can be none.
     std::optional<KeyProblem> (*check)(const Values& values) = nullptr;
     /// `values` must have all keys.
@@ -64,10 +64,11 @@ public:
     /// [num_state_vectors()][size], contiguous; empty if the optimiser keeps no state.
     ParamSpan state() { return state_; }
 
-    /// Begins a client: sets the state to 0, or to `state` (as long as state()), and the rate to lr_factor * options.lr.
+    /// To be called before a client's first step: sets the state to 0, or to `state` (as long as state()), and the rate to
+    /// lr_factor * options.lr.
     void begin(ConstParamSpan state = {}, float lr_factor = 1.0F);
 
-    /// Begins a local step. Each parameter is stepped once between two calls.
+    /// To be called before each local step. Between two calls, step() must cover each parameter once.
     void begin_step() { ++steps_; }
 
     /// The client's SGD constants if the optimiser keeps no state, else null. Code that computes a gradient may then take the

@@ -1,6 +1,6 @@
-// Mean, median and deviation of a column of updates, as one CUDA thread computes them in registers. The host works on blocks of
-// columns and gets the same bits (mean.cpp, median.cpp, deviation.cpp). These functions also compile for the host,
-// so that they are tested without a GPU.
+// Mean, median, trimmed mean and deviation of one column, that is, of one parameter's values in all updates, as one CUDA thread computes
+// them in registers. The host's own code works on blocks of columns and gives the same bits (mean.cpp, median.cpp, deviation.cpp).
+// These functions also compile for the host, so that they are tested without a GPU.
 #pragma once
 
 #include "aggregation/math/element_ops.h"
@@ -17,7 +17,7 @@ struct alignas(16) FourFloats {
     float values[4];
 };
 
-/// The largest number of partial sums that are alive at once.
+/// The largest number of partial sums that the tree of `folds` (TreeTerms) holds at once.
 FEDHIVE_HOST_DEVICE std::size_t tree_depth(const std::uint8_t* folds, std::size_t count) {
     std::size_t depth = 0;
     std::size_t most = 0;
@@ -28,9 +28,8 @@ FEDHIVE_HOST_DEVICE std::size_t tree_depth(const std::uint8_t* folds, std::size_
     return most;
 }
 
-/// tree_mean of columns 4 * four to 4 * four + 3: the work of one CUDA thread. Depth >= tree_depth(). Partial sums are selected
-/// by comparison, not by index, so that they stay in registers; kAhead loads are in progress at
-/// once. All spans are aligned to 16 bytes.
+/// tree_mean of columns 4 * four to 4 * four + 3: the work of one CUDA thread. Depth >= tree_depth(). Partial sums are selected by
+/// comparison, not by index, so that they stay in registers; kAhead loads are under way at once. All spans are aligned to 16 bytes.
 template <std::size_t Depth>
 FEDHIVE_HOST_DEVICE void tree_mean_of_four(float* out, const TreeTerms& terms, std::size_t four) {
     constexpr std::size_t kAhead = 4;
@@ -73,9 +72,9 @@ FEDHIVE_HOST_DEVICE void exchange(std::int32_t& low, std::int32_t& high) {
     high = b < a ? a : b;
 }
 
-/// Batcher's merge exchange (Knuth, The Art of Computer Programming, vol. 3, 5.2.2, Algorithm M) on a power of two of keys,
-/// from step (P, Q, R, D) to the end. All indices are constants, so that keys stay in registers and
-/// the compiler drops unused comparators.
+/// Sorts Rows keys, Rows a power of two, by Batcher's merge exchange (Knuth, The Art of Computer Programming, vol. 3, 5.2.2, Algorithm M)
+/// from its step (P, Q, R, D) to the end. All indices are constants, so that keys stay in registers and the compiler drops comparators
+/// whose results nobody reads.
 template <std::size_t Rows, std::size_t P = Rows / 2, std::size_t Q = Rows / 2, std::size_t R = 0, std::size_t D = P>
 FEDHIVE_HOST_DEVICE void sort_keys(std::int32_t* keys) {
     FEDHIVE_UNROLL
@@ -130,7 +129,7 @@ FEDHIVE_HOST_DEVICE float median_by_bisection(const float* const* values, std::s
     return middle(lower, up_to > count / 2 ? lower : above);
 }
 
-/// The key that has `rank` smaller or equal ones before it in the sorted column, by bisection as above.
+/// The key at index `rank` of the sorted column, by the same bisection.
 FEDHIVE_HOST_DEVICE std::int32_t key_at_rank(const float* const* values, std::size_t count, std::size_t column,
                                              std::size_t rank) {
     std::int64_t low = INT32_MIN;
@@ -147,8 +146,8 @@ FEDHIVE_HOST_DEVICE std::int32_t key_at_rank(const float* const* values, std::si
     return static_cast<std::int32_t>(low);
 }
 
-/// One column of trimmed_mean.h: the work of one CUDA thread. below + above values are left out; around_median: those farthest
-/// from the median.
+/// One column of trimmed_mean.h: the work of one CUDA thread. Leaves out the `below` smallest and `above` largest values; around_median:
+/// the below + above values that are farthest from the median.
 FEDHIVE_HOST_DEVICE float trimmed_mean(const TreeTerms& terms, std::size_t below, std::size_t above, bool around_median,
                                        std::size_t column) {
     const std::size_t count = terms.count, left_out = below + above, kept = count - left_out;
@@ -187,7 +186,7 @@ FEDHIVE_HOST_DEVICE float trimmed_mean(const TreeTerms& terms, std::size_t below
     return divided(sums[0], static_cast<double>(kept));
 }
 
-/// One column of deviation.h: the work of one CUDA thread.
+/// The standard deviation of one column (deviation.h): the work of one CUDA thread.
 FEDHIVE_HOST_DEVICE float column_deviation(const float* const* values, std::size_t count, std::size_t column) {
     const auto total = static_cast<double>(count);
     double sum = 0.0, squares = 0.0;

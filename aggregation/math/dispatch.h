@@ -14,8 +14,8 @@ inline void require_same(ConstParamSpan expected, ConstParamSpan span, const cha
     if (span.space != expected.space) throw ShapeError(fmt::format("{}: spans in different memory spaces", what));
 }
 
-/// Runs host() or cuda(), depending on `space`. cuda() returns a kernels::CudaError; throws OutOfMemory or DeviceFault for one,
-/// and Fault for CUDA spans in a build without CUDA.
+/// Runs host() or cuda(), depending on `space`. cuda() returns a kernels::CudaError; if that is an error, throws OutOfMemory or
+/// DeviceFault. Throws Fault for CUDA spans in a build without CUDA.
 template <typename HostWork, typename CudaWork>
 void dispatch(MemorySpace space, HostWork host, [[maybe_unused]] CudaWork cuda) {
     if (space == MemorySpace::Host) {

@@ -53,7 +53,7 @@ struct AdamFactors {
     float root;  // sqrt(1 - beta2^t)
     float epsilon;
     float weight_decay;  // added to the gradient
-    float kept;          // factor on the parameter: 1 - lr * weight_decay if the decay is decoupled, else 1
+    float kept;          // factor of the parameter: 1 - lr * weight_decay if the decay is decoupled, else 1
 };
 
 FEDHIVE_HOST_DEVICE void adam(float& parameter, float gradient, float& m, float& v, const AdamFactors& factors) {
@@ -86,7 +86,7 @@ struct ChunkSummary {
     std::uint32_t not_finite = 0;  // 1 when an element is NaN or infinite
 };
 
-/// totals += chunk; to be called in the chunks' order.
+/// totals += chunk; to be called in the order of the chunks.
 FEDHIVE_HOST_DEVICE void add_chunk(ChunkSummary& totals, const ChunkSummary& chunk) {
     totals.squares += chunk.squares;
     totals.hash += chunk.hash;
@@ -120,9 +120,9 @@ FEDHIVE_HOST_DEVICE std::uint64_t hash_of_lane(std::uint32_t lane, std::uint64_t
 // --- tree sum
 // ---------------------------------------------------------------------------------------------------------------------
 
-constexpr std::size_t kMaxTreeDepth = 33;  // partial sums alive at once; positions are below 2^32
+constexpr std::size_t kMaxTreeDepth = 33;  // most partial sums held at once, since positions are below 2^32
 
-/// The operands of a mean. folds: from tree_folds().
+/// The operands of a weighted mean of `count` updates of P floats. folds: from tree_folds() (mean.h).
 struct TreeTerms {
     const float* const* values;  // [count] of [P]
     const double* scales;        // [count]
@@ -155,7 +155,7 @@ FEDHIVE_HOST_DEVICE void tree_mean(float* out, const TreeTerms& terms, std::size
 // --- median
 // -----------------------------------------------------------------------------------------------------------------------
 
-/// An integer with the float's order (-0 before +0). The order is total, so that every sorting algorithm gives the same bits.
+/// An integer key: keys are ordered as their floats, -0 before +0. The order is total, so that every sorting algorithm gives the same bits.
 FEDHIVE_HOST_DEVICE std::int32_t order_key(float value) {
     const auto bits = static_cast<std::int32_t>(bits_of(value));
     return bits ^ ((bits >> 31) & 0x7FFFFFFF);
@@ -178,7 +178,7 @@ FEDHIVE_HOST_DEVICE float middle(std::int32_t lower, std::int32_t upper) {
     return static_cast<float>(exact_middle(lower, upper));
 }
 
-/// |value of `upper` − middle| < |middle − value of `lower`|, for keys of values on either side of `middle`.
+/// Whether the value of key `upper` is closer to `middle` than that of key `lower`; the two are on either side of `middle`.
 FEDHIVE_HOST_DEVICE bool is_closer(std::int32_t upper, std::int32_t lower, double middle) {
     return static_cast<double>(float_of_key(upper)) - middle < middle - static_cast<double>(float_of_key(lower));
 }
@@ -188,7 +188,7 @@ FEDHIVE_HOST_DEVICE bool is_closer(std::int32_t upper, std::int32_t lower, doubl
 
 FEDHIVE_HOST_DEVICE float sign(float value) { return value > 0.0F ? 1.0F : value < 0.0F ? -1.0F : 0.0F; }
 
-/// count: the sum of the signs of a column.
+/// ±mean: −mean where |count| < threshold (sign_rules.h). count: the sum of the signs of a column.
 FEDHIVE_HOST_DEVICE float robust_rate(float mean, float count, float threshold) {
     return (count < 0.0F ? -count : count) < threshold ? -mean : mean;
 }
@@ -202,7 +202,7 @@ FEDHIVE_HOST_DEVICE double squared_deviation(float value, double mean) {
     return difference * difference;
 }
 
-/// squares: the sum of squared_deviation over a column of `count` values.
+/// √(squares / count). squares: the sum of squared_deviation over a column of `count` values.
 FEDHIVE_HOST_DEVICE float deviation(double squares, double count) { return static_cast<float>(std::sqrt(squares / count)); }
 
 }  // namespace fedhive::aggregation::element

@@ -1,4 +1,4 @@
-// The server's optimiser for a model that is trained by gradients: the server steps it for all workers.
+// The server optimiser of mode parameter_server: workers send gradients, and the server takes each step.
 #pragma once
 
 #include "aggregation/math/server_optimizer.h"
@@ -8,7 +8,7 @@
 
 namespace fedhive::aggregation {
 
-/// next = global after one sgd_step with the aggregate as gradient. With momentum, the moment is the velocity.
+/// next = `global` after one sgd_step (vector_ops.h) whose gradient is the aggregate. With momentum, the moment is the velocity.
 ///
 /// Source   the server of Li et al. 2014, "Scaling distributed machine learning with the parameter server" (OSDI), Algorithm 1,
 ///          with torch.optim.SGD's step.

@@ -1,4 +1,4 @@
-// The products of gram.h as CUDA threads compute them, with the bits of the host's tiles. These functions also compile for the
+// The inner products of gram.h as CUDA threads compute them, with the bits of the host's tiles. These functions also compile for the
 // host, so that they are tested without a GPU.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace fedhive::aggregation::element {
 
-/// A pair of rows: ⟨d_row, d_column⟩ for column ≤ row, or ⟨u_row, r⟩.
+/// One of the products of gram.h: ⟨d_row, d_column⟩ with column ≤ row, or ⟨u_row, r⟩.
 struct GramPair {
     std::size_t row = 0;
     std::size_t column = 0;

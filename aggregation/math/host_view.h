@@ -9,7 +9,7 @@ namespace fedhive::aggregation {
 
 class HostView {
 public:
-    /// A span in host memory must outlive the view, which shows later writes. A span on a device is copied once.
+    /// A span in host memory must outlive the view, and the view shows later writes to it. A span on a device is copied once, here.
     explicit HostView(ConstParamSpan span) : span_(span) {
         if (span.space == MemorySpace::Host) return;
         copy_.resize(span.size);

@@ -1,4 +1,4 @@
-// ⟨u_i, u_j⟩ of the vectors of a round, put together from the ranges of gram.h.
+// ⟨u_i, u_j⟩ of the K vectors u_1, …, u_K of a round, computed from the products of gram.h.
 #pragma once
 
 #include "aggregation/base/error.h"
@@ -14,9 +14,9 @@
 
 namespace fedhive::aggregation {
 
-/// Differences and products of K vectors in f64. Only sums and products are taken, in a fixed order: same bits everywhere.
+/// The inner products and distances of K vectors, in f64. Computed by sums and products in a fixed order: same bits everywhere.
 ///
-/// Error    of |u_i − u_j|², relative: about 1e-6 for vectors that differ from r by about as much as from one another.
+/// Error    relative error of |u_i − u_j|²: about 1e-6 for vectors that differ from r (gram.h) by about as much as from one another.
 class InnerProducts {
 public:
     InnerProducts() = default;
@@ -24,7 +24,7 @@ public:
 
     std::size_t rows() const { return rows_; }
 
-    /// Adds a range's products; ranges in the order of their columns. Throws ShapeError for another number of values.
+    /// Adds the products of one range (gram.h); ranges come in the order of their columns. Throws ShapeError for another number of values.
     void add(std::span<const double> range) {
         FEDHIVE_CHECK_EQ(range.size(), values_.size());
         for (std::size_t i = 0; i < range.size(); ++i) values_[i] += range[i];
@@ -53,7 +53,7 @@ public:
     /// |u_i − Σ_k a_k u_k|² of each row, for Σ_k a_k = 1.
     std::vector<double> squared_distances_to(std::span<const double> a) const;
 
-    /// Of y_g = mean of u_k over group g, in place of the u_k; no further vector is read.
+    /// The inner products of the means y_g of u_k over group g. Computed from those of the u_k; reads no vector.
     InnerProducts of_means(const Groups& groups) const;
 
 private:
@@ -64,18 +64,19 @@ private:
     double with_base(std::size_t i) const { return values_[rows_ * (rows_ + 1) / 2 + i]; }
 
     std::size_t rows_ = 0;
-    std::size_t base_ = 0;                  // the row r …
-    std::optional<double> base_squared_{};  // … or |r|², if r is no row
+    std::size_t base_ = 0;                  // the row that is r
+    std::optional<double> base_squared_{};  // |r|² if r is no row
     std::vector<double> values_;
 };
 
-/// The row to take as r: of the median norm, the first of equal ones; norms: [K].
+/// The row to take as r: the one of median norm, of equal ones the first; norms: [K].
 std::size_t base_row(std::span<const double> norms);
 
-/// Of all columns, in this process: ranges of kGramColumns one after the other.
+/// The inner products of `rows` over all columns, computed in this process, one range of kGramColumns after the other.
 ///
-/// Shapes   rows: K × [P], K ≥ 1, in one memory space. kept: empty, or K vectors in host memory that the rows are added to (sum_rows.h).
-///          Throws ShapeError.
+/// Shapes   rows: K vectors of one length, K ≥ 1, in one memory space. kept: empty, or K vectors h_k in host memory; then the inner
+///          products are those of rows u_k + h_k (sum_rows.h).
+/// Throws   ShapeError.
 InnerProducts inner_products_of(std::span<const ConstParamSpan> rows, std::size_t base,
                                 std::span<const ConstParamSpan> kept = {});
 

@@ -12,9 +12,9 @@
 
 namespace fedhive::aggregation {
 
-/// The fixed summation tree over cohort positions: position 1 joins 0, 3 joins 2, then 2 joins 0, and so on; missing positions
-/// are skipped. The tree depends on the cohort only, and an aligned run of 2^n positions is a subtree. Hence neither the number
-/// of workers nor the number of clients in a slot changes a bit.
+/// The fixed summation tree over positions, which number the clients of the cohort from 0. Position 1 is added to 0, 3 to 2, then 2 to 0,
+/// and so on; missing positions are skipped. An aligned run of 2^n positions is a subtree, and the tree depends on the cohort only.
+/// So neither the number of workers nor the number of clients in a slot changes a bit.
 ///
 /// Returns, for each position in turn, the number of partial sums on the stack to fold (top into the one below) *before* that
 /// position's term is pushed; at the end the stack is folded from the top. positions: strictly
@@ -25,8 +25,8 @@ std::vector<std::uint8_t> tree_folds(std::span<const std::size_t> positions);
 /// non-integer weights, too, give the same bits for every slot size. One weight for each position; at least one.
 double sum_weights(std::span<const std::size_t> positions, std::span<const double> weights);
 
-/// The same tree over whole spans, one update at a time; a worker uses it for a slot that holds several clients.
-/// Memory: log2(clients) buffers of [P], at least one.
+/// Σ_k f32(w_k * u_k) over the same tree, one update at a time: the content of a slot that holds several clients' updates.
+/// Memory: log2(clients) buffers, at least one, each as long as an update.
 class SlotSum {
 public:
     SlotSum(std::size_t num_floats, MemorySpace space);
@@ -42,7 +42,7 @@ public:
 private:
     struct Term {
         ParamSpan sum;
-        bool joins = false;  // true: the term is added to the sum of the position before; false: it starts a sum
+        bool joins = false;  // true: the term is added to the sum of the previous position; false: it starts a sum
     };
     Term next_term();
     void fold_top();
@@ -56,19 +56,19 @@ private:
 
 /// out[i] = sum_k f32(w_k * u_k[i]) / sum_k w_k.
 ///
-/// Shapes   updates: K x [P]; K >= 1.   Cost: 4*P*(K+1) bytes of traffic in one pass.
+/// Shapes   updates: K vectors of P floats; K >= 1.   Cost: 4*P*(K+1) bytes of traffic in one pass.
 /// Order    tree_folds over the slots' positions; terms and sums in f32, division by sum_k w_k in double, rounded once.
 /// Source   McMahan et al. 2017 (arXiv:1602.05629), Algorithm 1, server update.
 /// Differs  sums over the accepted clients only, so weights are renormalised when clients fail.
 std::unique_ptr<Aggregator> make_mean();
 
-/// out[i] = sum_k f32(w_k * u_k[i]): the contribution of some of the updates to the mean over all, if they form a subtree. The
-/// result equals a slot that holds the same clients: scale 1, weight sum_k w_k.
+/// out[i] = sum_k f32(w_k * u_k[i]): the part that some updates contribute to the mean over all, if they form a subtree. The result
+/// has the bits of a slot that holds the same clients, to be used with scale 1 and weight sum_k w_k.
 std::unique_ptr<Aggregator> make_sum();
 
-/// Cuts updates of several owners into runs that each owner can sum alone; returns the number of updates of each run, in order.
-/// A run is the largest subtree of tree_folds with one owner, so that the mean over the sums has the bits of the mean over the
-/// updates. positions: of the updates, strictly increasing; owners: one for each.
+/// Cuts a sequence of updates into runs, each of which one owner (a rank) can sum alone; returns the number of updates of each run, in
+/// order. A run is the largest subtree of tree_folds whose updates have one owner, so that the mean over the sums has the bits of the
+/// mean over the updates. positions: one for each update, strictly increasing; owners: one for each update.
 std::vector<std::size_t> partial_sums(std::span<const std::size_t> positions, std::span<const std::uint32_t> owners);
 
 }  // namespace fedhive::aggregation

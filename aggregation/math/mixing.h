@@ -11,12 +11,12 @@
 
 namespace fedhive::aggregation {
 
-/// "Aggregates" a round's only arrival: the aggregate is the content of its slot, the weight its discount s(tau) = scale /
-/// weight. finish() throws Fault unless there was exactly one.
+/// The aggregate is the round's only update, and its weight the discount s(tau) = scale / weight of that update. finish() throws Fault
+/// unless there was exactly one update.
 std::unique_ptr<Aggregator> make_single_update();
 
-/// next = (1 - rate) * global + rate * aggregate with rate = f32(alpha * aggregate.weight);
-/// a copy if rate is 1. 0 < alpha <= 1.
+/// next = (1 - rate) * global + rate * aggregate with rate = f32(alpha * aggregate.weight); next = aggregate exactly if rate is 1.
+/// 0 < alpha <= 1.
 std::unique_ptr<ServerOptimizer> make_server_mix(double alpha);
 
 }  // namespace fedhive::aggregation

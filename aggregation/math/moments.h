@@ -1,4 +1,4 @@
-// The checks at the start of every server step, and the allocation of its moments.
+// For server optimisers: the checks at the start of a step, and the allocation of moments (vectors that a rule keeps across steps).
 #pragma once
 
 #include "aggregation/math/dispatch.h"

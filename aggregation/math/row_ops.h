@@ -1,6 +1,6 @@
-// The client optimiser for many clients at once, a row of floats each. Each row gets the bits that the
-// function of vector_ops.h would give it; memory, streams and exceptions are as there. On CUDA one kernel handles all rows, since
-// a launch costs more than a row.
+// The SGD step for many clients at once; each client's vector is one row of a matrix. Each row gets the bits that the function of
+// vector_ops.h would give it; memory, streams and exceptions are as there. On CUDA one kernel handles all rows, since a launch takes longer
+// than one row's work.
 #pragma once
 
 #include "aggregation/math/vector_ops.h"

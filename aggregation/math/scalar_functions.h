@@ -1,5 +1,5 @@
-// e^x and ln(x) for host and device, with the same bits on every processor. C++17. The compiler contracts nothing, and fused
-// multiply-adds are explicit.
+// e^x and ln(x) of one number, for host and device, with the same bits on every processor. C++17. Fused multiply-adds are written out,
+// and the compiler adds none of its own (-ffp-contract=off).
 #pragma once
 
 #include "aggregation/math/element_ops.h"
@@ -10,6 +10,7 @@
 
 namespace fedhive::aggregation::element {
 
+/// a * b + c, rounded once.
 FEDHIVE_HOST_DEVICE float fused(float a, float b, float c) { return ::fmaf(a, b, c); }
 
 /// 2^n for whole n in [-126, 127]; 1 for a NaN.
@@ -36,7 +37,7 @@ FEDHIVE_HOST_DEVICE float exponential(float x) {
     return y * power_of_two(n);
 }
 
-/// ln(x) for positive normal x, by exponent and atanh series of the mantissa; NaN and infinity stay.
+/// ln(x) for positive normal x, from the exponent and an atanh series of the mantissa; NaN gives NaN, infinity gives infinity.
 FEDHIVE_HOST_DEVICE double logarithm(double x) {
     std::uint64_t bits = 0;
     std::memcpy(&bits, &x, sizeof bits);

@@ -1,5 +1,5 @@
-// What turns an aggregate (a direction of progress, local - global) into the next global model: formulas (aggregation/server,
-// formulas/formula_server.h), or the rule of a mode (mixing.h, server_copy.h).
+// The interface of the server's step, which turns an aggregate (a direction of progress, local - global) into the next global model.
+// It is implemented by formulas (formulas/formula_server.h) and by modes with a rule of their own (mixing.h, server_copy.h).
 #pragma once
 
 #include "aggregation/math/aggregator.h"
@@ -22,8 +22,8 @@ public:
     ServerOptimizer& operator=(const ServerOptimizer&) = delete;
     virtual ~ServerOptimizer() = default;
 
-    /// next = global + step(aggregate). The first call allocates and initialises the moments. All spans are [P] in one memory
-    /// space; `next` must not be `global`. Throws ShapeError.
+    /// next = global + step(aggregate). The first call allocates and initialises the moments. All spans are as long as `global`, in one
+    /// memory space; `next` must not be `global`. Throws ShapeError.
     virtual void step(ParamSpan next, ConstParamSpan global, const Aggregate& aggregate) = 0;
 
     /// The rule's moments: a checkpoint reads them, a resumed run writes them. Before the first step they have their initial

@@ -1,5 +1,5 @@
-// Sorting many columns at once: a fixed list of comparisons, each of whole rows of keys, so that the same columns take the same
-// steps on every processor.
+// Sorts many columns at once by a fixed list of comparisons, each of two whole rows of keys. So the same columns take the same steps on
+// every processor. A column is one parameter's values in all updates, a row is one update's.
 #pragma once
 
 #include "aggregation/base/clones.h"
@@ -17,8 +17,8 @@ struct Comparator {
     std::size_t high;
 };
 
-/// Batcher's merge exchange for any number of rows (Knuth, The Art of Computer Programming, vol. 3, 5.2.2, Algorithm M),
-/// without the comparators that do not affect the `needed` rows; needed: [rows].
+/// The comparators of Batcher's merge exchange for any number of rows (Knuth, The Art of Computer Programming, vol. 3, 5.2.2, Algorithm
+/// M), without those that do not affect the rows marked in `needed`, [rows].
 std::vector<Comparator> sorting_network(std::size_t rows, std::vector<bool> needed);
 
 inline constexpr std::size_t kBlockColumns = 64;  // columns of a block: four vectors of 512 bits per row

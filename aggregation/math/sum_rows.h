@@ -1,4 +1,4 @@
-// Rows u_k + h_k for inner products, a range of columns at a time: h_k is what a client's record holds of its earlier updates.
+// The sums u_k + h_k for inner products, a range of columns at a time: u_k is an update, h_k the sum of its client's earlier updates.
 #pragma once
 
 #include "aggregation/memory/param_buffer.h"
@@ -12,10 +12,10 @@ namespace fedhive::aggregation {
 
 class SumRows {
 public:
-    /// Columns first to first + count − 1 of values[k] + kept[k], one pointer a row; of values[k] itself where kept[k] is empty. Valid
+    /// Columns first to first + count − 1 of values[k] + kept[k], one pointer a row; of values[k] alone where kept[k] is empty. Valid
     /// until the next call.
     ///
-    /// Shapes   values, kept: K × [P], P ≥ first + count; values in one memory space, kept in host memory.
+    /// Shapes   values, kept: K vectors of at least first + count floats; values in one memory space, kept in host memory.
     /// Memory   K × count floats in the space of `values`, if a kept[k] is not empty.
     std::span<const float* const> columns(std::span<const ConstParamSpan> values, std::span<const ConstParamSpan> kept,
                                           std::size_t first, std::size_t count);

@@ -1,4 +1,4 @@
-// A weighted mean of updates on the host, as fast as memory gives them.
+// The weighted mean of updates on the host, for whole vectors.
 #pragma once
 
 #include "aggregation/math/element_ops.h"
@@ -7,8 +7,8 @@
 
 namespace fedhive::aggregation {
 
-/// out[c] = f32(tree sum of column c / terms.total) for c < size: the bits of element::tree_mean, up to eight updates in a pass.
-/// Its speed is that of a copy (results/cohort).
+/// out[c] = f32(tree sum of column c / terms.total) for c < size, with the bits of element::tree_mean. Reads up to eight updates in one
+/// pass, at the speed of a memory copy (results/cohort).
 void tree_mean(float* out, const element::TreeTerms& terms, std::size_t size);
 
 }  // namespace fedhive::aggregation

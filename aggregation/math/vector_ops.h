@@ -14,7 +14,7 @@
 
 namespace fedhive::aggregation {
 
-/// to[i] = from[i]; the spaces may differ. Cost: 8*P bytes.
+/// to[i] = from[i]; the spaces may differ. Cost: 8 bytes an element.
 void copy(ParamSpan to, ConstParamSpan from);
 
 /// to[i] = 0.
@@ -80,13 +80,13 @@ struct UpdateSummary {
 /// Stream   synchronises (it returns values).
 UpdateSummary write_update(ParamSpan update, ConstParamSpan local, ConstParamSpan global);
 
-/// The same without waiting: the summary's sums are written to `totals`, which may be read after synchronize(). On CUDA,
-/// `totals` must be memory that the device can write (pinned_array.h).
+/// update[i] = local[i] - global[i], without waiting: the summary's sums are written to `totals`, which may be read after synchronize().
+/// On CUDA, `totals` must be memory that the device can write (pinned_array.h).
 void write_update(ParamSpan update, ConstParamSpan local, ConstParamSpan global, element::ChunkSummary& totals);
 UpdateSummary summary_of(const element::ChunkSummary& totals);
 
-/// to[i] = f32(weight * (local[i] - global[i])), or += for add_scaled_update. The update itself is not
-/// stored; its sums go to `totals` as above.
+/// to[i] = f32(weight * (local[i] - global[i])); add_scaled_update does += instead. `totals` gets the sums of the unscaled update
+/// local - global, as in write_update().
 void scale_update(ParamSpan to, ConstParamSpan local, ConstParamSpan global, double weight, element::ChunkSummary& totals);
 void add_scaled_update(ParamSpan to, ConstParamSpan local, ConstParamSpan global, double weight, element::ChunkSummary& totals);
 
@@ -96,13 +96,13 @@ void scale(ParamSpan to, ConstParamSpan from, double weight);
 /// to[i] += from[i].
 void add(ParamSpan to, ConstParamSpan from);
 
-/// to[i] += f32(weight * from[i]): the bits of scale() into a third span and add() of that.
+/// to[i] += f32(weight * from[i]), with the bits of scale() followed by add().
 void add_scaled(ParamSpan to, ConstParamSpan from, double weight);
 
 /// Whether no value is NaN or infinite.
 ///
 /// Stream   synchronises.
-/// Cost     4*P bytes, copied to the host first if they are on a device.
+/// Cost     reads all values, and copies them to the host first if they are on a device.
 bool all_finite(ConstParamSpan values);
 
 /// Waits until all enqueued work on the span's memory space is done; nothing to do on the host.

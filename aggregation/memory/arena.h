@@ -1,19 +1,19 @@
-// The arena: one allocation that all processes of a run share, cut into spans of [P] f32 at fixed offsets.
+// The arena: one allocation that all processes of a run share, cut into regions of f32 at fixed offsets. Regions `global` and `slot` have
+// P floats, the model's and those of the memories that travel with it (memories.h).
 //
 //   [ global 0 | … | global G-1 | slot 0 | … | slot S-1 | exchange 0 | … | exchange S-1 | kept 0 | … | kept S-1 | aggregate | products | frozen ]
 //
 //   Offsets are multiples of 256 bytes; frozen begins at a multiple of 64 KiB, a page boundary for every page size.
 //
 //   Region        Who writes it
-//   global g      only the coordinator: server_step writes a model that has no readers any
-//                 more, then publishes it; hogwild: all
-//   slot s        the worker that runs the slot's task; the coordinator reads it between barrier and release, and writes there
-//                 what colluding attackers send. Slots after those of clients, for rows of the server's own: the coordinator
+//   global g      the coordinator: the server's step overwrites a model without readers, then publishes it. Mode hogwild: all workers
+//   slot s        the worker that runs the slot's task. The coordinator reads slots between barrier and release, and writes there what
+//                 colluding attackers send; it also writes the slots after those of clients, which hold vectors of the server
 //   exchange s    the two workers that share the slot's task in mode split, in turns
-//   kept s        the worker that runs the slot's task: the client's private state, which the
-//                 coordinator takes with an accepted update
+//   kept s        the worker that runs the slot's task: the change of the client's own memories, which the coordinator stores when
+//                 it accepts the update
 //   aggregate     workers, each the range of its task; exists only where workers aggregate (num_aggregates is 1)
-//   products      workers, f64, each the ranges of its tasks; exists only where the server's rule takes inner products
+//   products      workers, each the ranges of its tasks; f64; exists only where the server's rule needs inner products
 //   frozen        untrained parameters: the coordinator, before the first worker starts; a
 //                 worker's host arena maps it read-only
 //
@@ -34,7 +34,7 @@ namespace fedhive::aggregation {
 struct ArenaGeometry {
     std::uint64_t num_floats = 0;       // P
     std::uint64_t num_slots = 0;        // S
-    std::uint64_t num_globals = 2;      // G: the models that may be read, and the one that is being written
+    std::uint64_t num_globals = 2;      // G: the models that may still be read, and the one that is being written
     std::uint64_t exchange_floats = 0;  // of one slot's exchange
     std::uint64_t num_aggregates = 0;   // 0 or 1
     std::uint64_t frozen_floats = 0;    // F

@@ -1,6 +1,6 @@
-// Per-client state that lives across rounds: one record for each client, which holds its memories end to end (memories.h), zero
-// until the first change. It is stored in host memory or in an unnamed file; the coordinator writes it, workers only read it. A
-// client without state takes no space in either.
+// Per-client state that lives across rounds: one record for each client. A record holds the client's memories (memories.h) end to end and
+// is zero until its first change. Records are stored in host memory or in an unnamed file; the coordinator writes them, workers only
+// read them. A client without state takes no space.
 //
 //   [ kept: one byte per client | pad | client 0 | client 1 | … ]      each client's record begins on a page of its own
 #pragma once
@@ -26,15 +26,15 @@ struct RecordChange {
 
 class ClientStates {
 public:
-    /// No clients, no state.
+    /// States of no client.
     ClientStates() = default;
 
     /// Room for `clients` records of `floats` floats, in host memory. Memory: one byte per client, and bytes_each() for each
     /// client that is changed.
     static ClientStates create(std::uint64_t clients, std::uint64_t floats);
 
-    /// The same in an unnamed file on the file system of `folder`; the kernel decides which pages it
-    /// caches. Throws Fault naming the folder.
+    /// Room for `clients` records of `floats` floats in an unnamed file on the file system of `folder`; the operating system decides which
+    /// pages it caches. Throws Fault naming the folder.
     static ClientStates create_in(const std::filesystem::path& folder, std::uint64_t clients, std::uint64_t floats);
 
     /// Opens the states read-only in a process that has inherited descriptor().
@@ -55,13 +55,13 @@ public:
     /// file, the record's write-back is started and its pages are released from this process.
     void change(std::uint64_t client, std::span<const RecordChange> changes);
 
-    /// Changes the whole record, [floats] in host memory. add: state += change; set: state = `state`.
+    /// add: record += change; set: record = state. Both spans have as many floats as a record, in host memory.
     void add(std::uint64_t client, ConstParamSpan change) { change_all(client, {0, change, true}); }
     void set(std::uint64_t client, ConstParamSpan state) { change_all(client, {0, state, false}); }
 
-    /// Releases the pages that of(client) mapped, if the states are stored in a file; a later read maps them again.
+    /// If the states are stored in a file: removes the record's pages from this process's memory. A later read loads them again.
     void let_go(std::uint64_t client) const;
-    /// The same for the client whose record contains the first of `bytes`; no effect for bytes outside the states.
+    /// let_go() of the client whose record contains the first of `bytes`; no effect for bytes outside the states.
     void let_go(std::string_view bytes) const;
 
     /// The clients that have a state, in ascending order.

@@ -1,4 +1,4 @@
-// The CUDA runtime calls that shared device memory needs, behind one interface, and the installed CUDA versions.
+// An interface to the CUDA runtime calls that shared device memory needs, and the installed CUDA versions.
 #pragma once
 
 #include <array>

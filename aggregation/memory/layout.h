@@ -39,7 +39,7 @@ public:
     std::size_t num_parameters() const;  // the same without buffers: the number of parameters that papers state
     std::uint64_t fingerprint() const;   // of names, shapes, kinds and offsets
 
-    /// The same without these tensors; the others stay at their offsets.
+    /// This layout without the tensors `names`; the others keep their offsets.
     Layout without(const std::vector<std::string>& names) const;
 
 private:

@@ -2,13 +2,13 @@
 // arena's layout, traffic, checkpoints, the server's step and clients' records follow from this list. Plain data: workers
 // read it from the control block.
 //
-//   a global region    [ model  | control | … ]     memories that travel, after the model, in the list's order
-//   a slot             [ update | control | … ]     what comes up; of a memory that goes both ways, its change, at the same offset
-//   beside a slot      [ residual | local | … ]     what a visit writes and does not send
-//   a client's record  [ residual | local | … ]     its own memories end to end (client_states.h)
+//   a global region    [ model  | control | … ]     memories that the server sends (down), after the model, in the list's order
+//   a slot             [ update | control | … ]     memories that clients send (up); for one that goes both ways, its change, at the same offset
+//   beside a slot      [ residual | local | … ]     values that a visit writes and does not send
+//   a client's record  [ residual | local | … ]     the client's own memories end to end (client_states.h)
 //
-// A memory that only goes down and one of its shape that only comes up share an offset: no region has a value of the one and no slot
-// of the other. The model is no entry of the list: it always comes first. An empty list means the model alone, at no cost.
+// A memory that only goes down and one of the same shape that only goes up share an offset, since the first is never in a slot and the
+// second never in a global region. The model is not in the list: it always comes first. An empty list means the model alone, at no cost.
 #pragma once
 
 #include "aggregation/base/error.h"
@@ -25,24 +25,25 @@ namespace fedhive::aggregation {
 
 inline constexpr const char* kModel = "model";
 
-/// Who has the memory. Server: the region holds it, and the server's step changes it. Client: its record holds it; if it goes
-/// down, the region holds the server's value, made of all clients'. Visit: it is lost after the visit, except for the part that is sent up.
+/// Who has the memory. Server: a global region holds it, and the server's step changes it. Client: the client's record holds it; if it goes
+/// down, a global region holds the server's value, computed from all clients'. Visit: it is lost after the visit, except for what is sent up.
 enum class MemoryOwner : std::uint32_t { Server, Client, Visit };
 
-/// Trainable: as the model's parameters. Named: the model's tensors that match a pattern. ClassesByFeatures: a row for each class,
-/// as wide as the input of the model's last layer. ClassesByClasses: a row of a number for each class.
+/// Trainable: as the model's parameters. Named: the model's tensors that match a pattern. Classes: a number for each class.
+/// ClassesByFeatures: a row for each class, as wide as the input of the model's last layer. ClassesByClasses: a row for each class with a
+/// number for each class. Scalar: one number.
 enum class MemoryShape : std::uint32_t { Trainable, Named, Classes, ClassesByFeatures, ClassesByClasses, Scalar };
 
-/// A client's memory before its first accepted update; the server's before the first round. Drawn: as another model, of a seed of its
-/// own. Number: a Scalar's `start`.
+/// The value of a client's memory before its first accepted update, of the server's before the first round. Drawn: another model's initial
+/// parameters, drawn by a seed of its own. Number: MemorySpec::start, for a Scalar.
 enum class FirstValue : std::uint32_t { Zero, SentModel, Drawn, Number };
 
-/// What happens to a client's memory when its update is accepted. Add: memory += what the visit wrote; Set: memory = that; AddUpdate:
-/// memory += the update's parameters, as the slot holds them then; Mixed: memory = the server's mixture for the client of the
-/// updates of the round (formula_mix.h); the visit writes nothing.
+/// What happens to a client's memory when its update is accepted. Add: memory += the value that the visit wrote. Set: memory = that value.
+/// AddUpdate: memory += the update's parameters, as the slot then holds them. Mixed: memory = the value that the server computes for this
+/// client from the round's updates (formula_mix.h); the visit writes nothing.
 enum class MemoryChange : std::uint32_t { Nothing, Add, Set, AddUpdate, Mixed };
 
-/// The sum of a client's accepted updates, for a rule that weighs clients by it.
+/// The name of the memory that holds the sum of a client's accepted updates, for rules that weigh clients by it.
 inline constexpr const char* kHistory = "history";
 
 /// A memory as its user (a strategy, an upload step, a part of the model) declares it.
@@ -57,10 +58,10 @@ struct MemorySpec {
     float start = 0.0F;  // FirstValue::Number
 };
 
-/// The sizes that shapes stand for; 0 where there is no such thing.
+/// The sizes from which a MemoryShape gets its size; 0 where the model has no such thing.
 struct Dimensions {
     std::uint64_t trainable = 0;   // floats of the parameters' part of the model, padding included
-    std::uint64_t parameters = 0;  // values of it
+    std::uint64_t parameters = 0;  // the same without padding
     std::uint64_t named = 0;       // floats of the tensors that match
     std::uint64_t classes = 0;
     std::uint64_t features = 0;  // inputs of the last layer
@@ -98,7 +99,7 @@ struct Memory {
     FirstValue first = FirstValue::Zero;
     MemoryChange change = MemoryChange::Nothing;
     std::uint64_t floats = 0;
-    std::uint64_t values = 0;  // of them without padding: what travels
+    std::uint64_t values = 0;  // floats without padding: the number that travels
     std::uint64_t rows = 1;    // of a table
     std::uint64_t offset = 0;  // floats: from the end of the model, or beside a slot from its start if it does not travel
     std::uint64_t record_offset = 0;  // floats, in a client's record
@@ -111,11 +112,11 @@ struct Memory {
                 static_cast<std::size_t>(std::find(characters.begin(), characters.end(), '\0') - characters.begin())};
     }
     bool travels() const { return down || up; }
-    /// [1], of FirstValue::Number.
+    /// One float, `start`, of a memory with FirstValue::Number.
     ConstParamSpan first_number() const { return {&start, 1, MemorySpace::Host}; }
     bool in_record() const { return owner == MemoryOwner::Client; }
     bool is_of_update() const { return change == MemoryChange::AddUpdate; }
-    /// The server sets it, not the visit.
+    /// Whether the server sets it, not the visit.
     bool is_mixed() const { return change == MemoryChange::Mixed; }
 };
 
@@ -170,8 +171,8 @@ public:
         return found == all().end() ? nullptr : &*found;
     }
 
-    /// Floats after the model in a region or a slot, a multiple of 16; beside a slot; and of a client's record, 0 if clients
-    /// keep nothing.
+    /// Sizes in floats: of what follows the model in a region or a slot, a multiple of 16; of what is beside a slot; of a client's record, 0
+    /// if clients keep nothing.
     std::uint64_t floats_behind() const {
         return padded(end_of([](const Memory& memory) { return memory.travels() ? memory.offset + memory.floats : 0; }));
     }
@@ -197,7 +198,7 @@ public:
     }
 
 private:
-    /// That of a memory of the list that goes the other way and whose offset no other shares, or the end.
+    /// The offset for a new memory: that of a memory of its shape that only goes the other way and shares its offset with none, or the end.
     std::uint64_t offset_behind(const Memory& memory) const {
         for (const Memory& other : all()) {
             const bool opposite = memory.down != memory.up && other.down == memory.up && other.up == memory.down;
@@ -226,7 +227,7 @@ private:
     std::uint64_t count_ = 0;
 };
 
-/// The memories of one client in one visit. Without a slot nothing that the visit writes is wanted.
+/// The memories of one client in one visit. Without a slot, what the visit writes is not needed (an evaluation).
 struct VisitMemories {
     const Memories* all = nullptr;  // null: there are none
     ConstParamSpan region;          // that the client gets
@@ -246,8 +247,8 @@ struct VisitMemories {
         return memory != nullptr && record.size > 0 ? record.part(memory->record_offset, memory->floats) : ConstParamSpan();
     }
 
-    /// Where the visit writes a value that is sent up, or the change of the client's memory; empty if neither is wanted. For a memory
-    /// that adds up updates: the update's parameters.
+    /// The span to which the visit writes a value that is sent up, or the change of the client's memory; empty if neither is needed. For a
+    /// memory with MemoryChange::AddUpdate: the update's parameters.
     ParamSpan written(std::string_view name) const {
         const Memory* memory = find(name);
         if (memory != nullptr && slot.size > 0 && memory->is_of_update()) return all->of(slot, kModel).first(memory->floats);

@@ -1,4 +1,4 @@
-// An owning vector [P] f32 in one memory space, private to its process: local parameters, gradients, moments, an aggregate.
+// An owning vector of f32 in one memory space, private to its process: local parameters, gradients, moments, an aggregate.
 #pragma once
 
 #include "aggregation/memory/param_span.h"

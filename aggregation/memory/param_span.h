@@ -1,4 +1,4 @@
-// A non-owning view of [P] f32, the operand of all rules in aggregation/math. The memory may belong to
+// A non-owning view of a vector of f32, such as a model's P floats: the operand of all rules in aggregation/math. The memory may belong to
 // an arena, a test's vector or a worker.
 #pragma once
 

@@ -1,5 +1,5 @@
-// An array of plain values in host memory that work in `space` can write, to be read after the device has finished. Pinned
-// memory for CUDA, ordinary memory otherwise.
+// An array of plain values in host memory that a CUDA device can write, to be read after the device has finished: pinned memory for
+// MemorySpace::Cuda, ordinary memory for Host.
 #pragma once
 
 #include "aggregation/memory/cuda_driver.h"

@@ -27,8 +27,8 @@ public:
     /// out of memory at the first write would be a SIGBUS. Throws Fault with wanted and available bytes if memory does not suffice.
     SharedSegment(const std::string& name, std::size_t bytes) : SharedSegment(name, bytes, bytes) {}
 
-    /// Maps `bytes` bytes, zeroed, and allocates pages for the first `allocated`. Before writing beyond these, allocate pages with
-    /// posix_fallocate.
+    /// Maps `bytes` bytes, zeroed, and allocates pages for the first `allocated` bytes. Who writes beyond these must first allocate pages
+    /// with posix_fallocate.
     SharedSegment(const std::string& name, std::size_t allocated, std::size_t bytes);
     ~SharedSegment();
     SharedSegment(const SharedSegment&) = delete;

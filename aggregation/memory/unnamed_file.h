@@ -13,7 +13,7 @@ namespace fedhive::aggregation {
 /// Whether the folder's file system is stored in memory (tmpfs, ramfs). False if the system cannot tell.
 bool lies_in_memory(const std::filesystem::path& folder);
 
-/// The same for an open file.
+/// Whether an open file's file system is stored in memory.
 bool lies_in_memory(int descriptor);
 
 /// Bytes that this user may still write on the folder's file system; 0 if the system cannot tell.
@@ -21,9 +21,9 @@ std::uint64_t free_disk_bytes(const std::filesystem::path& folder);
 
 class UnnamedFile {
 public:
-    /// `bytes` zeroed bytes on the file system of `folder`, mapped read-write; disk space is allocated for the first
-    /// `allocated`. A writer beyond these must allocate first (posix_fallocate): a page without disk space is a SIGBUS. Throws
-    /// Fault naming the folder.
+    /// Maps `bytes` zeroed bytes on the file system of `folder` read-write, and allocates disk space for the first `allocated` bytes. Who
+    /// writes beyond these must first call posix_fallocate, since a write to a page without disk space ends in SIGBUS. Throws Fault
+    /// naming the folder.
     UnnamedFile(const std::filesystem::path& folder, std::size_t allocated, std::size_t bytes);
     ~UnnamedFile();
     UnnamedFile(const UnnamedFile&) = delete;

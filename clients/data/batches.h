@@ -13,7 +13,7 @@ namespace fedhive::clients {
 /// Normalisation: value * scale[c] + shift[c] in float, with the same bits on every processor.
 ///
 /// scale and shift are computed in double and rounded once; scale differs between value types (bytes, floats, tokens).
-/// A token becomes a float of its number, exact up to 2^24.
+/// A token becomes its number as a float, exact up to 2^24.
 class BatchGather {
 public:
     /// Throws ConfigError if a list's length is not 0, 1 or shape.channels, a std is not > 0, a number is not finite, or the
@@ -24,7 +24,7 @@ public:
     ///
     /// values   [indices.size(), channels, height, width]
     /// to       labels or numbers, whichever the examples have: [indices.size(), width of the target]
-    /// looks    one per index (looks.h), or none
+    /// looks    the augmentation of each index (looks.h), or none
     /// next     the indices of the following batch as far as they are known, for prefetching
     ///
     /// Throws   Fault if an index is outside of `examples` or they are of another shape.
@@ -33,7 +33,7 @@ public:
                 const element::TargetsTo& to, std::span<const std::uint32_t> looks = {},
                 std::span<const std::uint32_t> next = {}) const;
 
-    /// Prefetches the first of these examples (in host memory), which will be gathered soon.
+    /// Prefetches into the cache the first of these examples, in host memory, which will be gathered soon.
     void expect(const ExamplesView& examples, std::span<const std::uint32_t> indices) const;
 
     std::span<const float> scale(ValueType type) const { return scales_.at(static_cast<std::size_t>(type)); }
@@ -51,7 +51,7 @@ private:
 
     ExampleShape shape_;
     bool alike_ = false;                        // one scale and shift for all channels
-    std::array<std::vector<float>, 3> scales_;  // by type, [channels]
+    std::array<std::vector<float>, 3> scales_;  // by ValueType, [channels]
     std::vector<float> shift_;                  // [channels]
 };
 

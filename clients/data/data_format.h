@@ -12,7 +12,7 @@
 
 namespace fedhive::clients {
 
-/// Memory needed at once: `what`, such as "6000 examples", takes `bytes`. A double, since a request may exceed 2^64 bytes.
+/// Memory needed at once: `what`, such as "6000 examples", takes `bytes`, which may exceed 2^64 and is therefore a double.
 struct MemoryNeed {
     std::string what;
     double bytes = 0.0;
@@ -37,7 +37,7 @@ struct DataFormat {
     std::string summary;  // half a line
     std::vector<KeySpec> keys;
     std::string blamed{};  // key to name in an error that names none of the format's files; empty: the format itself
-    /// Checks values that are each valid by themselves; null: no combination is wrong.
+    /// Finds a wrong combination of values that are each valid; null: no combination is wrong.
     std::optional<KeyProblem> (*check)(const Values& values) = nullptr;
     /// Memory that generating takes, known before the first example is drawn; null for files, which are checked while read.
     std::vector<MemoryNeed> (*needs)(const Values& values) = nullptr;

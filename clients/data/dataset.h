@@ -38,7 +38,7 @@ struct Examples {
     std::size_t size() const { return (labels.size() + numbers.size()) / target.width; }
 };
 
-/// A likely mistake in the data (warnings.h), and the key of `data` that it concerns.
+/// A likely mistake in the data (data_warnings.h), and the key of `data` that it concerns.
 struct DataWarning {
     std::string key;
     std::string text;
@@ -52,7 +52,7 @@ struct Dataset {
     bool rounded = false;               // values were rounded from f64 to f32
     std::uint32_t owners_left_out = 0;  // owners without a training example
     std::vector<DataWarning> warnings{};
-    std::vector<std::string> owner_names{};  // of each owner of training examples; empty: owners have numbers only
+    std::vector<std::string> owner_names{};  // a name for each owner of training examples; empty: owners have numbers only
     std::uint64_t fingerprint() const;       // of types, shapes, targets, values and owners; stored in the manifest
 };
 

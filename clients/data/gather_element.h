@@ -32,8 +32,8 @@ struct Look {
         return look;
     }
 
-    /// Source row and column for output row y and column x. Outside the image, including below 0 (wraps to large numbers), is
-    /// the zero border.
+    /// Source row and column for output row y and column x. A row or column outside the image, also one below 0, which wraps to a large
+    /// number, is in the border of zeros.
     FEDHIVE_HOST_DEVICE std::uint32_t row(std::uint32_t y) const { return y + static_cast<std::uint32_t>(down); }
     FEDHIVE_HOST_DEVICE std::uint32_t column(std::uint32_t x, std::uint32_t width) const {
         return (mirrored ? width - 1 - x : x) + static_cast<std::uint32_t>(right);
@@ -45,7 +45,7 @@ struct GatherTerms {
     const void* values = nullptr;          // [n, num_values] of `type`
     const std::int32_t* labels = nullptr;  // [n, target_width]
     const std::uint32_t* order = nullptr;  // indices of examples
-    /// Where in `order` the batch begins, read when the batch is gathered; nullptr: at `order` itself.
+    /// The batch begins at order[*cursor], which is read when the batch is gathered; nullptr: at order[0].
     const std::int64_t* cursor = nullptr;
     const float* scale = nullptr;  // [num_values / plane], one per channel, for values of `type`
     const float* shift = nullptr;

@@ -1,4 +1,4 @@
-// CUDA kernels of batches: raw device pointers, C++17; work is enqueued on the stream of aggregation/math/kernels.h.
+// CUDA kernels of batches: raw device pointers, C++17; work is enqueued on the stream of aggregation/math/cuda_kernels.h.
 #pragma once
 
 #include "clients/data/gather_element.h"

@@ -1,5 +1,5 @@
-// Splits each client's examples: those it trains on, and those held out for evaluation on its own data. Beside them stand the
-// server's own examples, which no client has (root_examples.h).
+// Splits each client's examples into those that it trains on and those held out to evaluate models on its own data. The result also has
+// the server's own examples, which no client has (root_examples.h).
 #pragma once
 
 #include "clients/data/partition.h"
@@ -11,8 +11,8 @@ namespace fedhive::clients {
 
 struct Split {
     Partition trained;
-    Partition held_out;                 // of the same clients; no indices at all if nothing is held out
-    std::vector<std::uint32_t> root{};  // of no client; ascending
+    Partition held_out;                 // for the same clients; no indices at all if nothing is held out
+    std::vector<std::uint32_t> root{};  // the server's examples, ascending
 
     /// Hash of all parts; equals trained.fingerprint() if nothing is held out and there are no root examples.
     std::uint64_t fingerprint() const;

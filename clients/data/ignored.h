@@ -1,4 +1,4 @@
-// Targets that do not count: kIgnored in a class's place.
+// Targets that do not count: kIgnored in place of a class.
 //
 //   loss of a batch   the mean over its counted targets; without any, the loss and its gradient are 0
 //   metrics           over the counted targets

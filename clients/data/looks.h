@@ -1,5 +1,5 @@
-// Augmentation of training examples: random crops and mirroring, drawn for each epoch. Looks are drawn here on the host from
-// keys alone; gather_element.h applies them to values.
+// Augmentation of training examples: random crops and mirroring, drawn for each epoch. A look is what is drawn for one example in one
+// epoch: its crop, and whether it is mirrored. Looks are drawn here on the host; gather_element.h applies them to values.
 #pragma once
 
 #include "clients/data/dataset.h"
@@ -9,7 +9,7 @@
 
 namespace fedhive::clients {
 
-/// Key of an epoch's looks besides the example: the client's seed in the round, and the index of the epoch.
+/// What a look depends on besides the example: the client's seed in the round, and the index of the epoch.
 struct LookKey {
     std::uint64_t seed = 0;
     std::uint32_t epoch = 0;

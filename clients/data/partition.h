@@ -30,7 +30,7 @@ struct Partition {
 /// Number of the shard's examples per label, [num_classes]; ignored targets are not counted. `labels`: of all examples.
 std::vector<std::uint64_t> label_counts(std::span<const std::uint32_t> shard, std::span<const std::int32_t> labels,
                                         std::int64_t num_classes);
-/// The same; empty unless targets are single classes.
+/// Number of the shard's examples per label, [num_classes]; empty unless targets are single classes.
 std::vector<std::uint64_t> label_counts(std::span<const std::uint32_t> shard, const ExamplesView& examples,
                                         std::int64_t num_classes);
 
@@ -52,9 +52,9 @@ struct PartitionScheme {
     bool names_clients = false;  // the data or a file determine the clients: their number may be left out
     bool by_owner = false;       // each client is one owner of examples
     bool by_number = false;      // a file names examples by their numbers in the training set
-    /// Checks values that are each valid by themselves; null: no combination is wrong.
+    /// Finds a wrong combination of values that are each valid; null: no combination is wrong.
     std::optional<KeyProblem> (*check)(const Values& values, std::int64_t clients) = nullptr;
-    /// `values`: of all its keys. Throws ConfigError, with the numbers, if the examples cannot be dealt so.
+    /// Deals the examples. `values`: of all its keys. Throws ConfigError, with the numbers, if they cannot be dealt so.
     Partition (*deal)(const Deal& deal, const Values& values) = nullptr;
 };
 

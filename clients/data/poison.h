@@ -1,5 +1,5 @@
-// Poisoned training data: what attackers train on in place of their examples. Each kind is one file of poisons/. To add one: write its
-// file, add its line to poison.cpp.
+// Poisoned training data: attackers train on changed examples. Each kind of change is one file of poisons/. To add one: write its file,
+// add its line to poison.cpp.
 //
 //   label_flip, label_map   other labels
 //   trigger                 a square stamped on a share of the images, which get the attackers' label: a backdoor
@@ -22,10 +22,10 @@ struct PoisonSpec {
     std::vector<KeySpec> keys{};
     /// Throws ConfigError if data with these training examples cannot be poisoned so.
     void (*check)(const Values& values, const Examples& train, std::int64_t num_classes) = nullptr;
-    /// Changes these training examples, all of one attacker. seed: of draws, keyed by the example.
+    /// Changes these training examples, all of one attacker. seed: of the draws, which are keyed by the example.
     void (*apply)(const Values& values, Examples& train, std::span<const std::uint32_t> indices, std::int64_t num_classes,
                   std::uint64_t seed) = nullptr;
-    /// Of a backdoor: a copy of the test examples of other labels, each with the trigger and the attackers' label. Null: there is none.
+    /// For a backdoor: copies of the test examples of other labels, each with the trigger and the attackers' label. Null: no backdoor.
     Examples (*triggered)(const Values& values, const Examples& test) = nullptr;
 };
 

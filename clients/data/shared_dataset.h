@@ -62,7 +62,7 @@ class SharedDataset {
 public:
     /// Coordinator: copies into a new segment. Throws Fault with wanted and available bytes if memory is short.
     static SharedDataset create(const Dataset& dataset, const Split& split);
-    /// The same without held-out examples.
+    /// create() without held-out examples.
     static SharedDataset create(const Dataset& dataset, const Partition& partition) {
         return create(dataset, Split{partition, {}});
     }
@@ -91,7 +91,7 @@ public:
 
     /// Views; of device memory only after upload() or open_on_device(), else Fault.
     ExamplesView train(aggregation::MemorySpace space = aggregation::MemorySpace::Host) const;
-    /// Triggered ones are at the end.
+    /// Test examples; those with a backdoor's trigger are at the end.
     ExamplesView test(aggregation::MemorySpace space = aggregation::MemorySpace::Host) const;
     /// Indices of the examples that a client, or the root client, trains on.
     std::span<const std::uint32_t> shard(std::size_t client_id) const;

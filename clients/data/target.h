@@ -18,7 +18,7 @@ constexpr std::int32_t kIgnored = -100;
 /// Shape of one example's target.
 struct TargetShape {
     TargetKind kind = TargetKind::Class;
-    std::uint32_t width = 1;  // ClassEach: positions; Numbers: how many
+    std::uint32_t width = 1;  // labels or numbers of one example: ClassEach: its positions; Numbers: its numbers
     bool ignores = false;     // some of the data set's targets are kIgnored (mark_ignored, ignored.h)
 
     constexpr bool operator==(const TargetShape& other) const {

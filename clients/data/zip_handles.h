@@ -1,4 +1,4 @@
-// Owners of what libzip hands out, and its words for what went wrong. For .cpp files: others need no zip.h.
+// Owning pointers for libzip's handles, and the text of its errors. To be included by .cpp files only, which need zip.h.
 #pragma once
 
 #include <zip.h>
@@ -8,7 +8,7 @@
 
 namespace fedhive::clients {
 
-/// An archive that is read: closing it writes nothing.
+/// Deleter of an archive that is only read: discards it instead of writing it.
 struct DiscardZip {
     void operator()(zip_t* archive) const { zip_discard(archive); }
 };
@@ -19,7 +19,7 @@ struct CloseZipMember {
 };
 using ZipMember = std::unique_ptr<zip_file_t, CloseZipMember>;
 
-/// What libzip says of the error, which it frees.
+/// libzip's text for the error, which is freed.
 inline std::string zip_problem(zip_error_t& error) {
     std::string text = zip_error_strerror(&error);
     zip_error_fini(&error);

@@ -93,8 +93,8 @@ struct ConvolvePool2x2 {
 inline constexpr std::size_t kPixelsAtOnce = 8;
 
 /// Appends the nonzeros of one channel of a pooled output's gradient, in the order of pixels: listed[n] = values[p·stride] and
-/// at[n] = at_pixel[p] + at_window[argmax[p·stride]] + add. Masked values are left out. Returns the number of nonzeros; `at`
-/// and `listed` need room for pixels + 1.
+/// at[n] = at_pixel[p] + at_window[argmax[p·stride]] + add. Masked values (kMasked of Pool2x2) are left out. Returns the number of
+/// nonzeros; `at` and `listed` need room for pixels + 1.
 struct SparseChannelGradient {
     const float* values = nullptr;
     const std::uint8_t* argmax = nullptr;
@@ -106,8 +106,8 @@ struct SparseChannelGradient {
     float* listed = nullptr;
 };
 
-/// Writes the nonzeros of one pixel of a pooled output's gradient to four lists, one per place in the window; masked ones to
-/// none.
+/// Writes the nonzeros of one pixel of a pooled output's gradient to four lists, one for each place in the window. Masked values are left
+/// out.
 struct SparsePixelGradient {
     const float* values = nullptr;  // [channels]
     const std::uint8_t* argmax = nullptr;
@@ -270,7 +270,8 @@ struct Kernels {
     std::size_t (*sparse_channel_gradient)(const SparseChannelGradient&);
     void (*sparse_pixel_gradient)(SparsePixelGradient&);
     void (*single_channel_gradient)(const SingleChannelGradient&);
-    bool prefers_pixel_lanes;  // convolve_pool2x2 and single_channel_gradient are faster here than the general kernels
+    bool
+        prefers_pixel_lanes;  // with this instruction set, convolve_pool2x2 and single_channel_gradient are faster than general kernels
     void (*bias_relu)(const BiasRelu&);
     void (*depthwise)(const Depthwise&);
     void (*depthwise_weights)(const DepthwiseWeights&);
@@ -317,9 +318,9 @@ const Kernels& kernels();
 /// The kernels called avx512, avx2 or plain; null if this processor or this build has none of that name.
 const Kernels* kernels_by_name(std::string_view name);
 
-/// Text that a run's plan prints after the kernels' name: for plain ones, their speed as a share of AVX2's; for others nothing.
+/// The text that a run's plan prints after the kernels' name: for plain kernels, their speed relative to AVX2; for others, none.
 std::string remark_on(std::string_view name);
-/// The remark on plain kernels for an x86 processor with or without AVX2 and FMA.
+/// The remark on plain kernels on an x86 processor with or without AVX2 and FMA.
 std::string remark_on_plain(bool has_avx2, bool has_fma);
 
 }  // namespace fedhive::clients::direct

@@ -4,6 +4,8 @@
 //   examples [B][channels][height][width] ─▶ images, in groups ─▶ features, all at once ─▶ answers [B][outputs] ─▶ loss
 //                    gradient [trainable] ◀─ images, in groups ◀─ features, all at once ◀─ gradient of answers
 //
+// B        examples of the batch
+// P        floats of the model; the first `trainable` of them are trained
 // Loss     class labels: softmax cross-entropy (nn.CrossEntropyLoss) or another one of clients/tasks/loss.h; numbers: mean
 //          squared error (nn.MSELoss)
 #pragma once
@@ -43,35 +45,35 @@ public:
 
     /// Returns the batch's mean loss over its counted labels and writes its gradient; both are 0 if none counts.
     ///
-    /// Shapes   parameters: [P]; gradient: [trainable], 0 where the layout has no tensor; moved: [P], whose buffers move as the
-    ///          layers say; null: none do. It may be `parameters`.
-    /// Order    the batch's, whatever the processor: the same bits from every kernel.
+    /// Shapes   parameters: [P]; gradient: [trainable], 0 where the layout has no tensor; moved: [P], in which the layers update the model's
+    ///          buffers (BatchNorm statistics), may be `parameters`; null: buffers are not updated.
+    /// Order    terms are added in the order of the batch: the same bits from the kernels of every processor.
     /// Memory   activations and their gradients, for the largest batch so far.
     double train(const float* parameters, float* gradient, const Batch& batch, std::uint64_t dropout_key,
                  float* moved = nullptr) {
         return run(parameters, gradient, batch, dropout_key, moved, nullptr);
     }
 
-    /// train() with moved buffers, then a step of the optimizer, with the bits of the two in sequence; `gradient` holds no defined
-    /// values afterwards. Writes all of descent.parameters, [P], where it reads another model.
+    /// train(), which also updates the model's buffers, then a step of the optimizer, with the bits of the two in sequence. Afterwards
+    /// `gradient` has no defined values. Writes all of descent.parameters, [P], if descent.from is another model.
     double descend(const Descent& descent, float* gradient, const Batch& batch, std::uint64_t dropout_key);
 
-    /// Adds the batch's outcomes to `sums`, without dropout, in chunks of `at_once` examples; the chunk size changes no bit.
+    /// Evaluates the batch without dropout and adds its outcomes to `sums`, in chunks of `at_once` examples; the chunk size changes no bit.
     void evaluate(const float* parameters, const Batch& batch, EvaluationSums& sums, std::size_t at_once = 64);
 
-    /// Writes the logits of a forward pass as in evaluate(), [B][classes], and unless it is null the input of the last layer with parameters,
-    /// [B][features].
+    /// Writes the logits of a forward pass as in evaluate(), [B][classes], and to `features`, unless it is null, the input of the last layer
+    /// with parameters, [B][features].
     void answer(const float* parameters, const Batch& batch, std::vector<float>& logits, std::vector<float>* features,
                 std::size_t at_once = 64);
 
-    /// The loss of the calls of train() and descend() that follow. Class weights must outlive the network.
+    /// Sets the loss of the following calls of train() and descend(). Class weights must outlive the network.
     void set_loss(const LossTerms& loss) { loss_ = loss; }
 
-    /// A formula instead, which must outlive the network; null: none. Its features are the input of the last layer with parameters
-    /// (clients/models/feature_layer.h).
+    /// Sets a formula as the loss in place of LossTerms; null: none. It must outlive the network. The features that it reads are the input of
+    /// the last layer with parameters (clients/models/feature_layer.h).
     void set_loss(OutputLoss* formula) { formula_ = formula; }
 
-    /// The model, [P], whose buffers count where a formula's other model has none. It must stay as long as the client trains.
+    /// Sets the model, [P], whose buffers are used with a formula's other model if that has none. It must exist as long as the client trains.
     void set_global(const float* global) { global_ = global; }
 
     /// Profiles the calls that follow; null: stops. Changes no bit.
@@ -93,7 +95,7 @@ private:
 
     const Kernels* kernels_;
     Profiler* profiler_ = nullptr;
-    /// What another model gives for the batch.
+    /// Another model's logits and features for the batch.
     struct OtherAnswers {
         Floats logits, features;
     };
@@ -102,14 +104,14 @@ private:
     OutputLoss* formula_ = nullptr;
     std::vector<OtherAnswers> others_;  // of the formula
     const float* global_ = nullptr;
-    Floats other_model_;     // [P], of an other model without buffers
+    Floats other_model_;     // [P]: an other model without buffers, completed by those of the global model
     Floats moved_features_;  // the formula's gradient to the features, [B][features]
     aggregation::Layout layout_;
     aggregation::ConstParamSpan frozen_;
     std::size_t inputs_;
     NetworkPlan plan_;
     std::vector<ParameterRange> stepped_last_;  // trainable parameters outside all fused_parameters()
-    bool mixes_examples_;                       // the images' chain
+    bool mixes_examples_;                       // an operation of the images' chain mixes examples (op.h)
     std::size_t reserved_ = 0, reserved_group_ = 0;
     const float* between_ = nullptr;  // the features' input in the current batch, [B][…]
     Floats features_gradient_;        // its gradient

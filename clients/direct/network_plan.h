@@ -1,4 +1,5 @@
-// From a list of layers to operations: which layers are fused, and how values are stored between them.
+// Makes a network's operations from a model's list of layers: which layers are fused into one operation, and how values are stored between
+// operations.
 #pragma once
 
 #include "aggregation/memory/layout.h"
@@ -9,7 +10,7 @@
 
 namespace fedhive::clients::direct {
 
-/// Why this engine cannot train the model: the layer, in words that follow "the direct engine has no "; empty where it can.
+/// Why the direct engine cannot train the model: its first unknown layer, in words that follow "the direct engine has no ". Empty if it can.
 std::string misfit(const ModelSpec& spec);
 
 struct NetworkPlan {
@@ -17,7 +18,7 @@ struct NetworkPlan {
     Chain features;  // the other layers; either chain may be empty
 };
 
-/// Operations for passes with these kernels. Throws ConfigError as Network does.
+/// The model's operations, for passes with these kernels. Throws ConfigError as Network does.
 NetworkPlan make_plan(const ModelSpec& spec, const aggregation::Layout& layout, const aggregation::Layout& frozen,
                       const Kernels& kernels);
 

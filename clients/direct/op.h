@@ -1,5 +1,5 @@
-// Operations on examples, forward and backward: the parts of a direct engine's network. Images are stored
-// [height][width][channels].
+// Operations on examples, forward and backward: the parts of a direct engine's network. Images are stored [height][width][channels].
+// [P] is the model's flat vector, whose first [trainable] floats are trained; [F] is that of its frozen parameters.
 #pragma once
 
 #include "aggregation/math/client_optimizer.h"
@@ -37,7 +37,7 @@ inline bool is_frozen(std::size_t offset) { return (offset & kFrozen) != 0; }
 /// The phases of a step that a profiler tells apart.
 enum class StepPhase : std::uint8_t { Forward, DataGradient, WeightGradient, Loss, Optimizer };
 
-/// Called at the begin and the end of each phase of an operation; phases nest.
+/// An observer that is called at the begin and the end of each phase of an operation; phases nest.
 class Profiler {
 public:
     Profiler() = default;
@@ -54,9 +54,9 @@ struct Pass {
     const float* parameters = nullptr;  // [P]
     const float* frozen = nullptr;      // [F]
     float* gradient = nullptr;          // [trainable]; backward alone
-    float* moved = nullptr;             // [P]: training moves its buffers; may be `parameters`; null: they stay
-    bool training = true;               // dropout acts
-    std::uint64_t dropout_key = 0;      // the batch's
+    float* moved = nullptr;             // [P]: training updates its BatchNorm buffers; may be `parameters`; null: no update
+    bool training = true;               // false: no dropout
+    std::uint64_t dropout_key = 0;      // key of the batch's dropout
     const Descent* descent = nullptr;   // backward steps the fused_parameters() instead of writing their gradient
     Profiler* profiler = nullptr;       // null: none
 
@@ -64,11 +64,11 @@ struct Pass {
     const float* values(std::size_t offset) const {
         return is_frozen(offset) ? frozen + (offset & ~kFrozen) : parameters + offset;
     }
-    /// Where its gradient goes; null for a frozen one.
+    /// The address of a tensor's gradient; null for a frozen tensor.
     float* gradient_of(std::size_t offset) const { return is_frozen(offset) ? nullptr : gradient + offset; }
 };
 
-/// Tells the pass's profiler of a phase, from construction to destruction.
+/// Reports a phase to the pass's profiler, from construction to destruction.
 class ProfileScope {
 public:
     ProfileScope(const Pass& pass, const Op* op, StepPhase part) : profiler_(pass.profiler) {
@@ -89,12 +89,12 @@ struct ExampleRange {
     std::size_t first = 0, count = 0;
 };
 
-/// An operation's input and output with their gradients, each at the first of some rows.
+/// An operation's input x and output y with their gradients; each pointer is at the first of a range of rows (examples).
 struct Flow {
     const float* x = nullptr;
     const float* y = nullptr;
     float* y_gradient = nullptr;  // may be overwritten
-    float* x_gradient = nullptr;  // null: not wanted
+    float* x_gradient = nullptr;  // null: not needed
 };
 
 /// Steps the parameters of `range` by the descent's optimizer; gradient: [range.size].
@@ -126,7 +126,7 @@ public:
     /// Whether in training an example's output depends on the whole batch. Then forward() and backward() get all of it at once.
     virtual bool mixes_examples() const { return false; }
 
-    /// Once per batch, before its examples: brings parameters into the order that forward() reads.
+    /// Called once per batch, before its examples: brings parameters into the order that forward() reads.
     virtual void begin(const Pass&) {}
 
     /// y [count][outputs] from x [count][inputs]. Unless it mixes examples, an example's output depends on that example alone.
@@ -134,11 +134,11 @@ public:
 
     virtual void begin_backward(const Pass&) {}
 
-    /// Writes flow.x_gradient and adds to the parameters' gradient, rows in ascending order. A weight gradient that is a
-    /// product has its own ProfileScope.
+    /// Writes flow.x_gradient and adds to the parameters' gradient, rows in ascending order. A weight gradient that is a matrix product has
+    /// its own ProfileScope.
     virtual void backward(const Pass& pass, const Flow& flow, ExampleRange rows) = 0;
 
-    /// Writes the parameters' gradient if the operation summed it in its own order.
+    /// Called once per batch, after its examples: writes the parameters' gradient if the operation summed it in an order of its own.
     virtual void end_backward(const Pass&) {}
 
     /// Appends the parameter ranges that backward() updates itself (fused optimizer step) when the pass carries a descent. Only
@@ -151,7 +151,7 @@ private:
     bool trained_ = false;
 };
 
-/// Allocates memory aligned to cache lines: a vector load across two lines costs two.
+/// Allocates memory aligned to cache lines, since a vector load across two lines takes as long as two loads.
 template <typename T>
 struct LineAllocator {
     using value_type = T;
@@ -197,8 +197,8 @@ public:
     const float* features_of(const float* x) const;
     std::size_t features() const;
 
-    /// x and y_gradient: at rows.first; x_gradient likewise. With null x_gradient, backward ends at the first operation that is
-    /// trained. features_gradient: null, or [count][features()], which is added to the gradient of features_of().
+    /// Backward pass of the rows. x, y_gradient and x_gradient: at rows.first. If x_gradient is null, the pass ends at the first operation
+    /// that is trained. features_gradient: null, or [count][features()], which is added to the gradient of features_of().
     void backward(const Pass& pass, const float* x, float* y_gradient, float* x_gradient, ExampleRange rows,
                   const float* features_gradient = nullptr);
     void end_backward(const Pass& pass);

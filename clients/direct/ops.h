@@ -1,4 +1,4 @@
-// What operations share. Each is a file in ops/.
+// Types and helpers that the direct engine's operations share. Each operation is a file in ops/.
 #pragma once
 
 #include "clients/direct/op.h"
@@ -17,13 +17,13 @@ struct TensorOffsets {
     std::size_t weight = 0, bias = 0;
 };
 
-/// Dropout with probability p. `number` tells the dropout layers of a network apart.
+/// Dropout with probability p. `number` is the layer's among the network's dropout layers.
 struct Drop {
     double p = 0.0;
     std::uint32_t number = 0;
 };
 
-/// y[i] = 0 with probability p, else x[i] / (1 - p); drawn by the index first + i of the value in the batch.
+/// y[i] = 0 with probability p, else x[i] / (1 - p). The draw depends on first + i, the value's index in the batch.
 void drop_values(const Pass& pass, const float* x, float* y, std::size_t size, Drop drop, std::size_t first);
 
 /// Height, width and channels of an image.
@@ -36,7 +36,7 @@ struct Image {
 /// Layer norm of the features of each position of a sequence.
 std::unique_ptr<Op> make_position_norm(std::size_t positions, std::size_t features, TensorOffsets place);
 
-/// [rows][columns] of an example to [columns][rows].
+/// Transposes each example's [rows][columns] to [columns][rows].
 std::unique_ptr<Op> make_transpose(std::size_t rows, std::size_t columns);
 
 }  // namespace fedhive::clients::direct

@@ -1,5 +1,5 @@
-// The direct engine's table of layers: what it computes of each kind, and as which operation. An operation's file in ops/ gives
-// the lines of its kinds; layer_ops.cpp lists them.
+// The direct engine's table of layer kinds: which layers of a kind it can compute, and the operation that computes them. An operation's file
+// in ops/ has the lines of its kinds; layer_ops.cpp lists them.
 #pragma once
 
 #include "aggregation/memory/layout.h"
@@ -20,14 +20,15 @@ public:
     /// frozen: the layout of the frozen parameters
     Planner(const aggregation::Layout& layout, const aggregation::Layout& frozen, const Kernels& kernels);
 
-    /// With `pixels` values are images stored [height][width][channels]; otherwise flat features.
+    /// pixels: values are images stored [height][width][channels]; else flat features.
     void append(Chain& chain, std::span<const PlannedLayer> layers, bool pixels);
 
     TensorOffsets place_of(const PlannedLayer& layer) const;
     /// Offset of one of the layer's tensors, with kFrozen set if it is frozen. The layer must have the tensor.
     std::size_t place_of(const PlannedLayer& layer, const std::string& tensor) const;
     Drop next_drop(const PlannedLayer& layer) { return {layer.arguments.number("p"), num_drops_++}; }
-    /// Of the key `dropout` of a layer that computes more: the first of `count` adjacent numbers; none is taken for probability 0.
+    /// The dropout inside a layer with a key `dropout`, such as attention; its number is the first of `count` adjacent ones. A layer with
+    /// probability 0 takes no numbers.
     Drop inner_drop(const PlannedLayer& layer, std::size_t count = 1) {
         const double p = layer.arguments.number("dropout");
         if (p == 0.0) return {};
@@ -46,14 +47,14 @@ private:
 struct Making {
     Planner& planner;
     const PlannedLayer& layer;
-    std::span<const PlannedLayer> after;  // the following layers; the operation may compute the first of them, too
+    std::span<const PlannedLayer> after;  // the following layers, the first of which the operation may compute, too
     bool pixels = false;                  // as Planner::append
 
     bool is_relu_next() const { return !after.empty() && after.front().kind == LayerKind::Relu; }
 };
 
 struct Made {
-    std::unique_ptr<Op> op;  // null: the layer moves no values
+    std::unique_ptr<Op> op;  // null: the layer changes no value
     std::size_t fused = 0;   // layers of `after` that it computes too
 };
 
@@ -61,7 +62,8 @@ struct Made {
 struct LayerOp {
     LayerKind kind = LayerKind::Linear;
 
-    /// Names what the engine cannot compute of such a layer, "layer_norm over images"; empty: nothing. Null: it computes all of them.
+    /// Names a layer of this kind that the engine cannot compute, "layer_norm over images"; empty if it can. Null: it computes all layers of
+    /// this kind.
     std::string_view (*lacks)(const PlannedLayer& layer) = nullptr;
     Made (*make)(const Making& making) = nullptr;
 };

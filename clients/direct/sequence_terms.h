@@ -1,4 +1,4 @@
-// What kernels of layers on sequences take, and what they compute of it.
+// The arguments of kernels for layers on sequences, with what each kernel computes.
 #pragma once
 
 #include <cstddef>
@@ -18,11 +18,11 @@ struct RowNormBack {
     const float *x = nullptr, *gradient = nullptr;  // [rows][features]
     const float *weight = nullptr, *mean = nullptr, *inverse = nullptr;
     float *weight_sums = nullptr, *bias_sums = nullptr;
-    float* x_gradient = nullptr;  // null: not wanted
+    float* x_gradient = nullptr;  // null: not needed
     std::size_t rows = 0, features = 0;
 };
 
-/// scores[r] = softmax(scale · scores[r]); if causal over columns c <= r alone, and 0 in the others.
+/// scores[r] = softmax(scale · scores[r]). If causal, the softmax is over columns c <= r, and the other columns become 0.
 struct Softmax {
     float* scores = nullptr;  // [rows][columns]
     std::size_t rows = 0, columns = 0;
@@ -30,7 +30,8 @@ struct Softmax {
     bool causal = false;
 };
 
-/// gradient[r] = scale · shares[r] · (gradient[r] − Σ_c shares[r][c] · gradient[r][c]): of Softmax's shares to its scores.
+/// gradient[r] = scale · shares[r] · (gradient[r] − Σ_c shares[r][c] · gradient[r][c]), from the gradient of Softmax's results, `shares`,
+/// to that of its scores.
 struct SoftmaxGradient {
     const float* shares = nullptr;  // [rows][columns]
     float* gradient = nullptr;
@@ -38,38 +39,38 @@ struct SoftmaxGradient {
     float scale = 1.0F;
 };
 
-/// One position of an LSTM for one example: gates [4 · hidden], i f g o, become σ, σ, tanh, σ of themselves; cell = σ(i) tanh(g) +
-/// σ(f) before; bounded = tanh(cell); state = σ(o) bounded.
+/// One position of an LSTM for one example. Its gates [4 · hidden], in the order i f g o, become σ(i) σ(f) tanh(g) σ(o);
+/// cell = σ(i) tanh(g) + σ(f) before; bounded = tanh(cell); state = σ(o) bounded.
 struct LstmCell {
     float* gates = nullptr;
-    const float* before = nullptr;  // the last position's cell; null: 0
+    const float* before = nullptr;  // the cell of the position before; null: 0
     float *cell = nullptr, *bounded = nullptr, *state = nullptr;
     std::size_t hidden = 0;
 };
 
-/// LstmCell's gates become the gradients of what they were computed from. cell_gradient: in, of the cell by later positions; out, of
-/// `before`.
+/// The backward pass of LstmCell: its gates become their gradients. cell_gradient: on entry the gradient of `cell` from later positions, on
+/// return that of `before`.
 struct LstmCellBack {
     float* gates = nullptr;
     const float *before = nullptr, *bounded = nullptr;
-    const float* gradient = nullptr;  // of the state
-    const float* later = nullptr;     // likewise, by the next position; null: 0
+    const float* gradient = nullptr;  // gradient of the state from the layer's output
+    const float* later = nullptr;     // gradient of the state from the next position; null: 0
     float* cell_gradient = nullptr;
     std::size_t hidden = 0;
 };
 
-/// One position of a GRU for one example: gates [3 · hidden], r z n of the input, become σ(r + r'), σ(z + z'), tanh(n + σ(r + r') m)
-/// with r' z' m of the state before; state = n + z (before − n).
+/// One position of a GRU for one example. Its gates [3 · hidden], in the order r z n, computed from the input, become r = σ(r + r'),
+/// z = σ(z + z'), n = tanh(n + r m), with r' z' m (of_state) computed from the state before; state = n + z (before − n).
 struct GruCell {
     float* gates = nullptr;
     const float* of_state = nullptr;  // [3 · hidden]
-    const float* before = nullptr;    // the last position's state; null: 0
+    const float* before = nullptr;    // the state of the position before; null: 0
     float* state = nullptr;
     std::size_t hidden = 0;
 };
 
-/// GruCell's gates and of_state become the gradients of what they were computed from. state_gradient: in, of the state by later
-/// positions; out, of `before` without of_state's share.
+/// The backward pass of GruCell: its gates and of_state become their gradients. state_gradient: on entry the gradient of `state` from later
+/// positions, on return that of `before` without the part that passes through of_state.
 struct GruCellBack {
     float *gates = nullptr, *of_state = nullptr;
     const float* before = nullptr;

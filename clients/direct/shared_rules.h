@@ -15,9 +15,9 @@ constexpr double kNormEpsilon = 1e-5;
 /// Weight of a batch's statistics in batch norm's running ones; PyTorch's.
 constexpr double kNewStatistics = 0.1;
 
-// Dropout: a value is 0 if drawn_bits(its number in the batch, key) < threshold, else scale times as large.
+// Dropout: a value is 0 if drawn_bits(its number in the batch, key) < threshold, else it is multiplied by a scale.
 
-/// Of a network's dropout layer `number`, from the batch's key.
+/// The key of a network's dropout layer `number`, from the batch's key.
 FEDHIVE_HOST_DEVICE std::uint64_t dropout_key(std::uint64_t of_batch, std::uint32_t number) {
     return of_batch ^ (std::uint64_t{number} + 1) * 0x9E3779B97F4A7C15U;
 }
@@ -25,7 +25,7 @@ FEDHIVE_HOST_DEVICE std::uint64_t dropout_key(std::uint64_t of_batch, std::uint3
 inline std::uint32_t dropout_threshold(double p) { return static_cast<std::uint32_t>(std::lround(p * 4294967296.0)); }
 inline float dropout_scale(double p) { return static_cast<float>(1.0 / (1.0 - p)); }
 
-/// 32-bit hash of a number under a key; first with the key in its two halves.
+/// 32-bit hash of a number under a key, here with the key as its two halves.
 FEDHIVE_HOST_DEVICE std::uint32_t drawn_bits(std::uint32_t number, std::uint32_t low, std::uint32_t high) {
     std::uint32_t bits = (number ^ low) * 0x9E3779B1U;
     bits = (bits ^ (bits >> 16)) * 0x85EBCA6BU;

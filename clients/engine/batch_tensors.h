@@ -1,6 +1,6 @@
-// Batches as tensors, gathered where the examples are stored. On the host, the CPU gathers a batch (batches.h), which is then
-// copied if the model is on a device. From a data set in device memory, a kernel gathers by a list of indices. The list is
-// uploaded once for many batches, without a wait; no batch crosses the bus.
+// Batches as tensors, gathered where the examples are stored. From host memory, the CPU gathers a batch (batches.h), which is then copied if
+// the model is on a device. From device memory, a kernel gathers a batch by a list of indices. The list is uploaded once for many
+// batches, without a wait; no batch crosses the bus.
 #pragma once
 
 #include "aggregation/base/clock.h"
@@ -19,24 +19,22 @@ public:
     BatchTensors(ExampleShape shape, const Normalization& normalization, at::Device device);
 
     struct Batch {
-        at::Tensor examples;  // [B, channels, height, width] f32 on the device
+        at::Tensor examples;  // [B, channels, height, width] f32 on the device, B: examples of the batch
         at::Tensor targets;   // on the device: classes, [B] or [B, positions] i64, or numbers, [B, width] f32
     };
 
-    /// Begins a client, whose batches are training examples of `from`, augmented by their
-    /// looks if from.augmentation asks for it.
+    /// Begins a client, whose batches are training examples of `from`, with the augmentation that from.augmentation asks for.
     void begin(const ExamplesView& from);
 
-    /// Call it for each batch before gather(). Uploads the indices that the batch announces, if the data set is on the device.
-    /// True if the batch announces any. Throws Fault for an index outside `from`.
+    /// To be called for each batch before gather(). If the data set is on the device, uploads the indices of this and later batches that the
+    /// batch announces (RowBatch). Returns whether it announces any. Throws Fault for an index outside `from`.
     bool expect(const ExamplesView& from, const RowBatch& batch);
 
     /// Gathers an expected batch; valid until the next call. Throws Fault for an index outside `from`.
     Batch gather(const ExamplesView& from, const RowBatch& batch);
 
-    /// For a data set on the device: fixes the tensors for batches of at most `rows`. A batch begins at position *cursor of the
-    /// announced indices, which the device reads when it runs the gather. A gather can
-    /// therefore be recorded once and run again.
+    /// For a data set on the device: fixes the tensors for batches of at most `rows`. A batch begins at position *cursor of the announced
+    /// indices. The device reads *cursor when it runs the gather, so a gather can be recorded once and run again.
     void follow(const ExamplesView& from, std::size_t rows, const std::int64_t* cursor);
 
     /// Seconds spent so far in gathering on the host.
@@ -61,9 +59,8 @@ private:
 
     // Only for a data set on the device.
     std::span<const std::uint32_t> expected_;  // the uploaded indices
-    at::Tensor
-        order_;  // [n] 32-bit indices on the device, n: the examples there are, so that it does not move while they are the same
-    at::Tensor order_looks_;    // [n] likewise, beside order_, where examples are augmented
+    at::Tensor order_;  // [n] 32-bit indices on the device, n: all examples of the data set, so that its address stays the same
+    at::Tensor order_looks_;    // [n] packed looks (looks.h) of order_, if examples are augmented
     at::Tensor scale_, shift_;  // [channels] on the device
     const std::int64_t* cursor_ = nullptr;
 };
@@ -77,8 +74,8 @@ at::Tensor empty_targets(std::vector<std::int64_t> places, TargetShape target, c
 /// The destination of a gather's targets: a tensor of empty_targets().
 element::TargetsTo targets_to(const at::Tensor& targets);
 
-/// The terms of a gather from a data set on a device. looks: one for each index of `order`, or null; scale, shift:
-/// BatchGather's for the data's type, in device memory.
+/// The terms of a gather from a data set on a device. looks: one for each index of `order`, or null; scale, shift: those of BatchGather for
+/// the data's type, in device memory.
 element::GatherTerms terms_of(const ExamplesView& from, const std::uint32_t* order, const std::int64_t* cursor,
                               const at::Tensor& scale, const at::Tensor& shift, const std::uint32_t* looks);
 

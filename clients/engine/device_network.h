@@ -1,4 +1,4 @@
-// A process's network of the direct engine on a GPU: layers and normalisation in device memory, and the arguments of launches.
+// The direct engine's network of one process on a GPU: layers and normalisation in device memory, and the arguments of launches.
 #pragma once
 
 #include "clients/data/batches.h"
@@ -26,8 +26,8 @@ public:
                                            const direct::device::SharedPlacement& placement,
                                            const std::uint32_t* looks = nullptr) const;
 
-    /// The placement in shared memory for blocks that train whole clients, and for blocks whose parameters and gradient are in
-    /// device memory. Groups of at most `batch` rows.
+    /// The division of shared memory for blocks that train whole clients, and for blocks whose parameters and gradient are in device memory.
+    /// Groups have at most `batch` rows.
     direct::device::SharedPlacement placement(std::uint64_t batch, bool momentum) const;
     direct::device::SharedPlacement rows_alone(std::uint64_t batch) const;
 

@@ -1,5 +1,5 @@
-// A training step and an evaluation by the direct engine on a GPU. A step is one launch of one thread block, for modes and
-// strategies that use every gradient. All others train whole clients at once (device_clients.h), with the same bits.
+// A training step and an evaluation by the direct engine on a GPU. A step is one launch of one thread block, for modes and strategies that
+// use each gradient. Other modes and strategies train whole clients in one launch (device_clients.h), with the same bits.
 #pragma once
 
 #include "aggregation/math/client_optimizer.h"
@@ -33,7 +33,7 @@ private:
     ExamplesView train_;
     Looks looks_;
     direct::device::SharedPlacement placement_;
-    aggregation::ParamBuffer local_;     // [P]
+    aggregation::ParamBuffer local_;     // the local model
     aggregation::ParamBuffer gradient_;  // [trainable]
     aggregation::ClientOptimizer optimizer_;
     ClientStart start_;
@@ -43,8 +43,7 @@ private:
     aggregation::PinnedArray<double> told_loss_;
 };
 
-/// Evaluates each example by itself and adds the losses in the examples' order, so that no
-/// bit depends on how many fit in a block.
+/// Evaluates each example by itself and adds the losses in the examples' order, so that no bit depends on the number of rows in a block.
 class DeviceEvaluation final : public Evaluation {
 public:
     explicit DeviceEvaluation(const DeviceNetwork& network);

@@ -18,7 +18,7 @@ class DirectBatches {
 public:
     DirectBatches(ExampleShape shape, const Normalization& normalization);
 
-    /// Valid until the next call. looks, next: as in BatchGather.
+    /// Gathers a batch, which is valid until the next call. looks, next: as in BatchGather.
     direct::Batch gather(const ExamplesView& from, std::span<const std::uint32_t> indices,
                          std::span<const std::uint32_t> looks = {}, std::span<const std::uint32_t> next = {});
     /// As BatchGather::expect().

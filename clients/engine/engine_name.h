@@ -7,8 +7,8 @@
 
 namespace fedhive::clients {
 
-/// LibTorch, or fedhive's own kernels for small models (clients/direct). They round differently, so that
-/// a result's bits depend on the engine.
+/// LibTorch, or fedhive's own kernels for small models (clients/direct). The two round differently, so the bits of a result depend on the
+/// engine.
 enum class Engine : std::uint32_t { Libtorch, Direct };
 constexpr auto all_words(Engine) { return std::array{"libtorch", "direct"}; }
 

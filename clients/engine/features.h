@@ -1,6 +1,6 @@
-// Features that a run may need of its local steps, and the features that each way of training honours. sim/plan/engine_choice.cpp
-// derives a run's features from every field of its config, objective, targets and model. A way of training never gets a run that
-// needs a feature outside its list: another engine trains the run, or it is refused.
+// The features that a run may need of its local steps, and the features that each way of training supports. sim/plan/engine_choice.cpp
+// derives a run's features from its config, objective, targets and model. A way of training never gets a run that needs a feature
+// outside its list: another engine trains that run, or the run is refused.
 #pragma once
 
 #include "aggregation/memory/param_span.h"
@@ -33,10 +33,10 @@ enum class Feature : std::uint32_t {
     RecordedSteps,
     Optimizer,  // any of aggregation/math/client_optimizer.h, over flat parameters
     ClippedGradient,
-    // of who is trained where
-    Threads,  // more than one a worker
+    // of the workers
+    Threads,  // more than one thread a worker
     ClientsAtOnce,
-    Halves,  // of a cut model
+    Halves,  // a cut model, whose halves train in two workers
 };
 
 class Features {
@@ -53,17 +53,17 @@ private:
     std::uint32_t bits_ = 0;
 };
 
-/// Implementations of local training; an Engine has several, with different features.
+/// The implementations (ways) of local training; an Engine has several, with different features.
 enum class Way : std::uint32_t {
     Direct,
     DirectOnGpu,    // step by step
     DirectBlocks,   // whole clients, a thread block each
     Libtorch,       // one client at a time
-    LibtorchRows,   // many at once
-    LibtorchHalves  // of a cut model
+    LibtorchRows,   // many clients at once
+    LibtorchHalves  // the halves of a cut model
 };
 
-/// The implementation that an engine takes for a run with these features; on a GPU DirectBlocks if it honours all of them.
+/// The way that an engine takes for a run with these features; for the direct engine on a GPU, DirectBlocks if it supports all of them.
 Way way_of(Engine engine, aggregation::MemorySpace space, Features asked);
 
 Features honoured_by(Way way);

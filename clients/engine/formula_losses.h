@@ -1,5 +1,6 @@
-// The loss of strategy.file (clients/tasks/output_loss.h) of a model that LibTorch runs: logits and features go to the formula on the host,
-// and its gradients come back into LibTorch's backward pass. On a GPU each step waits for both copies.
+// A loss formula of strategy.file (clients/tasks/output_loss.h) for a model that LibTorch runs. Logits and features are copied to the host,
+// where the formula is evaluated; its gradients go back into LibTorch's backward pass. On a GPU each step waits for both copies.
+// B: examples of the batch; P: floats of the model.
 #pragma once
 
 #include "clients/engine/losses.h"
@@ -13,14 +14,14 @@ namespace fedhive::clients {
 
 class FormulaLosses {
 public:
-    /// `loss` and `frozen`, as in FlatModel, must outlive it.
-    /// Memory: a model for each other one of the loss.
+    /// `loss` and `frozen` (as in FlatModel) must outlive this object.
+    /// Memory: a copy of the model for each other model that the formula reads.
     FormulaLosses(OutputLoss& loss, const ModelSpec& spec, aggregation::MemorySpace space, aggregation::ConstParamSpan frozen);
 
     /// See OutputLoss::is_on().
     bool is_on() const { return loss_.is_on(); }
 
-    /// Takes over the other models of the client that trains next. global: [P], whose buffers count where such a model has none.
+    /// Copies the other models of the client that trains next. global: [P], whose buffers are used with another model that has none.
     void begin(aggregation::ConstParamSpan global);
 
     /// A model's outputs for examples.
@@ -34,7 +35,7 @@ public:
     };
     AllAnswers answers(const Classifier& model, const at::Tensor& examples) const;
 
-    /// The mean loss over the targets that count, as BatchLoss::mean(). targets: [B].
+    /// The mean loss over the counted targets, as BatchLoss::mean(). targets: [B].
     MeanLoss mean(const AllAnswers& answers, const at::Tensor& targets, TargetShape target) const;
 
 private:

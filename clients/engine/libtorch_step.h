@@ -17,13 +17,13 @@ public:
     explicit LossSum(at::Device device);
     void reset();
 
-    /// Of a batch of this many examples.
+    /// Adds the mean loss of a batch, times its number of examples.
     void add(const MeanLoss& loss, std::size_t examples);
 
-    /// Waits for the device.
+    /// The sum; waits for the device.
     double sum() const;
 
-    /// f64 scalar; not defined on the CPU.
+    /// The sum as an f64 scalar on the device; undefined on the CPU.
     at::Tensor on_device() const { return on_device_; }
 
 private:
@@ -37,9 +37,9 @@ public:
     LibtorchStep(FlatModel& model, const ExamplesView& train, const Normalization& normalization,
                  const aggregation::OptimizerOptions& optimizer, Precision precision = Precision::F32);
 
-    /// The loss of the steps that follow; the task's own before that.
+    /// Sets the loss of the following steps; before that, it is the task's own.
     void set_loss(const LossPlan& loss) { loss_ = BatchLoss(loss, model_.device()); }
-    /// A formula instead, where it is on, which must outlive the step; null: none.
+    /// Sets a formula that replaces the loss for clients for which it is on (is_on()); null: none. It must outlive the step.
     void set_loss(FormulaLosses* formula) { formula_ = formula; }
 
     aggregation::ParamSpan parameters_of(std::size_t) override { return model_.parameters(); }

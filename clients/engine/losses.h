@@ -1,10 +1,10 @@
-// Losses of a model's answers by the kind of target (clients/data/target.h), computed by LibTorch.
+// The losses of a model's outputs (`answers`) by the kind of target (clients/data/target.h), computed by LibTorch.
 //
 //   classes   cross-entropy, -log softmax(answers)[class]; with a class at each position, the mean over an example's positions
 //   numbers   squared error, the mean over an example's numbers: nn.MSELoss
 //   ignored   if TargetShape::ignores, targets of kIgnored do not count: the mean is over the others, and 0 if there are none
 //
-// Shapes   answers: [B, classes], [B, positions, classes] or [B, numbers], f32; targets: as in BatchTensors.
+// Shapes   answers: [B, classes], [B, positions, classes] or [B, numbers], f32, for B examples; targets: as in BatchTensors.
 #pragma once
 
 #include "clients/data/target.h"
@@ -23,19 +23,19 @@ struct MeanLoss {
 /// Scalars: mean = Σ loss / number of counted targets.
 MeanLoss mean_loss(const at::Tensor& answers, const at::Tensor& targets, TargetShape target);
 
-/// [rows]: mean[r] = Σ_b weights[r, b] · loss[r, b]. answers and targets have a dimension of rows before all others. weights:
-/// [rows, B], equal for the row's examples and 0 for padding.
+/// mean[r] = Σ_b weights[r, b] · loss[r, b] for each row r, a client's batch; [rows]. The first dimension of answers and targets is rows.
+/// weights: [rows, B], equal for the row's examples and 0 for padding.
 MeanLoss mean_losses_of_rows(const at::Tensor& answers, const at::Tensor& targets, const at::Tensor& weights,
                              TargetShape target);
 
 /// The loss of local training: one of clients/tasks/loss.h.
 class BatchLoss {
 public:
-    /// The task's own: mean_loss() and mean_losses_of_rows().
+    /// The loss of the task itself: mean_loss() and mean_losses_of_rows().
     BatchLoss() = default;
     BatchLoss(const LossPlan& plan, at::Device device);
 
-    /// As mean_loss() and mean_losses_of_rows(). With class weights, a mean divides by their sum (LossTerms::share_of).
+    /// As mean_loss() and mean_losses_of_rows(). With class weights, a mean is divided by the sum of the weights (LossTerms::share_of).
     MeanLoss mean(const at::Tensor& answers, const at::Tensor& targets, TargetShape target) const;
     MeanLoss mean_of_rows(const at::Tensor& answers, const at::Tensor& targets, const at::Tensor& weights,
                           TargetShape target) const;

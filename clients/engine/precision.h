@@ -9,7 +9,7 @@ namespace fedhive::clients {
 
 enum class Precision : std::uint32_t {
     F32,
-    TF32,  // matrix products and convolutions round inputs to 10 bits of mantissa if the device supports it; on the CPU: F32
+    TF32,  // matrix products and convolutions round their inputs to 10 bits of mantissa, on devices that support it; else as F32
     BF16   // the forward pass under LibTorch's autocast: matrix products and convolutions in bfloat16, the loss in f32
 };
 constexpr auto all_words(Precision) { return std::array{"f32", "tf32", "bf16"}; }

@@ -1,5 +1,5 @@
-// The model that all workers of Hogwild train at once, in shared memory and without a lock. The data race is intended, and
-// confined to the two functions of this file.
+// The model that all workers train at once in mode hogwild, in shared memory and without a lock. The data race is intended, and only the
+// two functions of this file race.
 //
 //   Racing       All workers race with each other: each reads the whole model before a forward pass, while others write it, and
 //                adds its step to the whole model, while others read and write it. A process that evaluates or copies the model
@@ -9,10 +9,10 @@
 //                vector_ops.h and the C library's memmove of aligned spans consist of such words.
 //   Lost writes  The paper assumes that adding to one component is atomic (Niu et al. 2011, section 2). Here `p -= lr * g` is a
 //                load, a subtraction and a store: if two workers change the same parameter at the same time, one change can be
-//                lost. The step is then smaller; no error accumulates, since the next step starts from the stored value. With a
-//                few hundred parameters, whose steps are short, three threads were seen to get no further than one.
+//                lost. The step is then smaller; no error accumulates, since the next step starts from the stored value. With
+//                models of a few hundred parameters, whose steps are short, three threads trained no faster than one.
 //   Why allowed  The paper proves convergence for sparse steps. A neural network's steps are dense, and no proof covers them;
-//                that it works is an observation. Locks, or atomic adds on [P] floats per step, would cost more than the step.
+//                that it works is an observation. Locks, or one atomic add per parameter and step, would cost more than the step.
 //   In C++       A data race between threads is undefined behaviour. Here processes race, each compiled as if it were alone. A
 //                compiler that keeps a parameter in a register for the length of a loop does no harm: that is an older float.
 //

@@ -1,5 +1,5 @@
-// A local step by LibTorch that is recorded as a CUDA graph, once for each shape of a step, and replayed: one launch instead of
-// hundreds. It wraps any LibTorch step. Gradient rules and the optimiser are not recorded.
+// Wraps a LibTorch step and records its kernels as a CUDA graph, once for each shape of a step. Later steps of that shape replay the graph
+// in one launch instead of hundreds. Gradient rules and the optimiser are not recorded.
 #pragma once
 
 #include "clients/engine/training_step.h"
@@ -16,8 +16,8 @@ public:
     /// Fixes the addresses for batches of at most `largest_batch` examples. Steps may then be padded, with other last bits.
     virtual void fix_places(std::size_t largest_batch) = 0;
 
-    /// Does the host's work for a step of these batches. Returns its shape: steps of one shape
-    /// run the same kernels on other numbers.
+    /// Does the host's work for a step of these batches. Returns a number for the step's shape: steps of one shape run the same kernels on
+    /// other numbers.
     virtual std::size_t prepare(std::span<const RowBatch> batches) = 0;
 
     /// Computes the step that was prepared last. All steps of one shape leave their gradients at the same addresses.

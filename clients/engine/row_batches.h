@@ -1,15 +1,14 @@
-// The batches of many rows as tensors, gathered where the examples are stored (like batch_tensors.h, with rows). A step's list
-// contains the examples' indices and weights. It is uploaded to a device in one asynchronous
-// copy, and the batches are gathered there.
+// The batches of many clients, one a row, as tensors, gathered where the examples are stored (as batch_tensors.h does for one client). A
+// step's list has the examples' indices and weights. It is uploaded to a device in one asynchronous copy, and the batches are gathered
+// there.
 #pragma once
 
 #include "clients/engine/batch_tensors.h"
 
 namespace fedhive::clients {
 
-/// Tensors over memory at fixed addresses, large enough for the largest step. A shorter batch is padded with its own first
-/// example at weight 0: the row computes that value anyway, so that padding adds no infinity.
-/// Rows at rest hold example 0 at weight 0.
+/// Tensors at fixed addresses, large enough for the largest step. A shorter batch is padded with copies of its first example at weight 0,
+/// whose value the row computes in any case, so that padding adds no infinity. Rows at rest (training_step.h) hold example 0 at weight 0.
 class RowBatches {
 public:
     /// The examples must outlive the batches, and be in the device's memory space.

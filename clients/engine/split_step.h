@@ -1,11 +1,11 @@
-// Split learning: one client's model in two halves that train as one. In every local step the client's half sends the
-// activations of the batch up, the server's half sends their gradient down, and each steps its own part of the parameters. Both
-// are training steps, so that the client's screen (local_training.h) runs in either process, over spans of that half's part. It
-// shuffles by the same keys in both; neither examples nor labels travel.
+// Split learning: one client's model in two halves that train as one, in two processes. In each local step the client's half sends the
+// activations of the batch, the server's half sends back their gradient, and each half steps its own part of the parameters. Both
+// halves are training steps, so both processes run the same local training (local_training.h), each over its part of the parameters.
+// Both shuffle by the same keys; neither examples nor labels travel.
 //
 //   client's half                          channel                         server's half
-//   examples ─▶ layers below the cut ──▶ activations [B, F] ──▶ layers above the cut ─▶ logits ─▶ loss ◀─ labels
-//               backward, step       ◀──  gradient   [B, F] ◀── backward, step
+//   examples ─▶ layers below the cut ──▶ activations [B, A] ──▶ layers above the cut ─▶ logits ─▶ loss ◀─ labels
+//               backward, step       ◀──  gradient   [B, A] ◀── backward, step          B examples, A activations of each
 //
 // Source   Gupta and Raskar 2018 (arXiv:1810.06060), with labels at the server; Thapa et al. 2020 (arXiv:2004.12088).
 #pragma once
@@ -37,8 +37,8 @@ private:
 /// The layers below the cut. parameters() and ClientStart::global are the client's part; the
 /// other part of the model is not used.
 ///
-/// Order    the same bits as an uncut LibtorchStep on the same machine if the server's half has no dropout. Each half draws
-///          from its own stream; the client's is that of the uncut model.
+/// Order    the bits of a LibtorchStep of the uncut model on the same machine, if the server's half has no dropout. Each half draws from its
+///          own stream; the client's is that of the uncut model.
 class SplitClientStep final : public OneRowStep<> {
 public:
     /// The references and the examples must outlive the step.
@@ -71,7 +71,7 @@ public:
     SplitServerStep(FlatModel& model, const Cut& cut, const ExamplesView& train, const aggregation::OptimizerOptions& optimizer,
                     SplitChannel& channel);
 
-    /// The loss of the steps that follow; the task's own before that.
+    /// Sets the loss of the following steps; before that, it is the task's own.
     void set_loss(const LossPlan& loss) { loss_ = BatchLoss(loss, model_.device()); }
 
     aggregation::ParamSpan parameters_of(std::size_t) override { return half_.parameters(); }

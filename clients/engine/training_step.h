@@ -6,6 +6,7 @@
 //   row      the index of a client among those trained at once, fixed as long as they train, so that a client's arithmetic does
 //            not depend on the others' progress. Most engines have one row.
 //   rest     a row with an empty batch takes no part in a step: its parameters, momentum and loss stay unchanged.
+//   P        floats of the model; the first `trainable` of them are trained
 #pragma once
 
 #include "aggregation/base/error.h"
@@ -27,14 +28,14 @@ namespace fedhive::clients {
 
 /// The initial state of clients.
 struct ClientStart {
-    std::size_t rows = 1;                // of them, at most num_rows()
-    aggregation::ConstParamSpan global;  // [P], unchanged until the clients' last step, but where it is `shared`
-    Objective objective;                 // an engine looks at the rate alone
-    bool whole_gradients = false;        // whatever training.clip_norm says
-    std::uint64_t dropout_seed = 0;      // everything random inside the model's forward pass, of all rows
-    // Of one row:
-    aggregation::ConstParamSpan optimizer_state;  // to go on with, read by begin() only; empty: from 0
-    RacyModel shared;  // Hogwild: every step reads this model and writes it in place; empty: the local one
+    std::size_t rows = 1;                // number of clients, at most num_rows()
+    aggregation::ConstParamSpan global;  // [P], unchanged until the clients' last step unless it is `shared`
+    Objective objective;                 // an engine reads the rate only
+    bool whole_gradients = false;        // no clipping by training.clip_norm
+    std::uint64_t dropout_seed = 0;      // of all that is random in the forward passes of all rows
+    // For engines with one row:
+    aggregation::ConstParamSpan optimizer_state;  // initial state, read by begin() only; empty: zeros
+    RacyModel shared;  // mode hogwild: each step reads this model and writes it in place; empty: the local model is used
 };
 
 /// A row's batch in one step.
@@ -43,9 +44,9 @@ struct RowBatch {
     LookKey augmentation_key = {};            // key of the examples' augmentation, if the data set has one
     /// The pass's remaining indices, contiguous after `examples` and unchanged; empty if unknown.
     std::span<const std::uint32_t> lookahead = {};
-    std::span<const std::uint32_t> next = {};  // examples of the next batch, where the plan asks for it (takes_next)
+    std::span<const std::uint32_t> next = {};  // examples of the next batch, if the plan asks for it (takes_next)
     LookKey next_key = {};
-    bool counts = true;  // its loss counts in loss_of(); not where a step looks at one batch twice
+    bool counts = true;  // its loss counts in loss_of(); false for the second pass of a step over one batch
 
     RowBatch next_batch() const { return {.examples = next, .augmentation_key = next_key}; }
 };
@@ -56,7 +57,7 @@ struct GradientPiece {
     aggregation::RowsSpan parameters, gradients;
 };
 
-/// What an engine with one row has besides its steps: the gradient and the optimiser's state, each as one vector.
+/// The gradient and the optimiser's state, each as one vector, of an engine with one row.
 class OneRow {
 public:
     OneRow() = default;
@@ -64,11 +65,11 @@ public:
     OneRow& operator=(const OneRow&) = delete;
     virtual ~OneRow() = default;
 
-    /// [trainable], in the step's memory space: what the next apply_gradients() uses. It may be changed between the halves of a
-    /// step.
+    /// The gradient that the next apply_gradients() uses, [trainable], in the step's memory space. It may be changed between the two
+    /// halves of a step.
     virtual aggregation::ParamSpan gradient() = 0;
 
-    /// [vectors][trainable], in the step's memory space; empty if the optimiser keeps no state.
+    /// The optimiser's state, [vectors][trainable], in the step's memory space; empty if it keeps none.
     virtual aggregation::ParamSpan optimizer_state() = 0;
 };
 
@@ -79,18 +80,18 @@ public:
     TrainingStep& operator=(const TrainingStep&) = delete;
     virtual ~TrainingStep() = default;
 
-    /// The largest number of clients at once (K).
+    /// The largest number of clients at once.
     virtual std::size_t num_rows() const { return 1; }
 
     /// A row's local model, [P].
     virtual aggregation::ParamSpan parameters_of(std::size_t row) = 0;
     aggregation::ParamSpan parameters() { return parameters_of(0); }
 
-    /// Null for an engine with several rows.
+    /// The vectors of an engine with one row; null for an engine with several.
     virtual OneRow* one_row() { return nullptr; }
 
-    /// Calls `work` for pieces of the gradient that contain each parameter once, for all rows
-    /// of the step, including those at rest.
+    /// Calls `work` for pieces of the gradient, which together contain each parameter once. A piece has all rows of the step, also those at
+    /// rest.
     virtual void for_each_piece(const std::function<void(const GradientPiece&)>& work) = 0;
 
     /// Begins clients: local models = global model; optimiser state and random streams from `start`; loss sums 0.
@@ -99,29 +100,30 @@ public:
     /// Forward and backward pass with one batch for each row of the start, at least one of them not empty. Parameters stay
     /// unchanged, except that with a shared model the local one is read from it.
     ///
-    /// Order    a row's bits depend on its index, its own values and the shape of the step, not on the other rows' values. The
-    ///          shape: number of rows up to the last that is not at rest, and the largest batch; more in a padded step.
+    /// Order    a row's bits depend on its index, its own values and the shape of the step, not on the other rows' values. The shape is the
+    ///          number of rows up to the last that is not at rest, and the size of the largest batch; both may be larger in a padded step.
     virtual void compute_gradients(std::span<const RowBatch> batches) = 0;
 
     /// One optimiser step in each row that had a batch, on the local or the shared model.
     virtual void apply_gradients() = 0;
 
-    /// Both halves, with the same bits as calling them in order. Gradients are unspecified afterwards.
+    /// compute_gradients() and apply_gradients(), with the bits of the two in sequence. Gradients are unspecified afterwards.
     virtual void step_rows(std::span<const RowBatch> batches) {
         compute_gradients(batches);
         apply_gradients();
     }
 
-    /// The same for one row, without augmentation.
+    /// compute_gradients() for one row, without augmentation.
     void compute_gradient(std::span<const std::uint32_t> examples) { compute_gradients(std::vector<RowBatch>{{examples}}); }
     void step(std::span<const std::uint32_t> examples) { step_rows(std::vector<RowBatch>{{examples}}); }
 
-    /// Sum over a row's batches since begin() of (mean loss) * (size), as far as targets count (CountedTargets). Waits for the device.
+    /// Sum of (mean loss) * (examples) over a row's batches since begin(). An example counts by its counted targets (CountedTargets). Waits
+    /// for the device.
     virtual double loss_of(std::size_t row) = 0;
     double loss_sum() { return loss_of(0); }
 
-    /// The same without waiting: read `to` after aggregation::synchronize(). For a device, `to`
-    /// must be in memory that it can write.
+    /// to = loss_of(row), without waiting: read `to` after aggregation::synchronize(). For a device, `to` must be in memory that it can
+    /// write.
     virtual void loss_into(double& to, std::size_t row) { to = loss_of(row); }
 
     /// Seconds that the host has spent in gathering batches since construction; 0 if a device gathers.
@@ -163,14 +165,14 @@ private:
     std::span<const std::uint32_t> lookahead_;
 };
 
-/// What a model gives for examples, in host memory: logits [n][classes]; features [n][features] (clients/models/feature_layer.h) if they are
-/// wanted.
+/// A model's outputs for n examples, in host memory: logits [n][classes]; features [n][features] (clients/models/feature_layer.h) if they
+/// are needed.
 struct ModelAnswers {
     bool wants_features = false;
     std::vector<float> logits{}, features{};
 };
 
-/// A model's quality on examples that it was not trained on.
+/// Evaluates a model on examples.
 class Evaluation {
 public:
     Evaluation() = default;
@@ -178,14 +180,13 @@ public:
     Evaluation& operator=(const Evaluation&) = delete;
     virtual ~Evaluation() = default;
 
-    /// Sets the model, [P], of the following passes. It must not change until the last of
-    /// them, and no training may run meanwhile.
+    /// Sets the model, [P], of the following passes. It must not change until the last of them, and no training may run meanwhile.
     virtual void begin(aggregation::ConstParamSpan model) = 0;
 
     /// One forward pass over the examples `indices` of `from`, at least one; adds their losses and outcomes to `sums`.
     virtual void evaluate(const ExamplesView& from, std::span<const std::uint32_t> indices, EvaluationSums& sums) = 0;
 
-    /// What the model gives for the examples `indices` of `from`. For engines that honour Feature::LossFormula; others throw Fault.
+    /// Writes the model's outputs for the examples `indices` of `from`. Engines without Feature::LossFormula throw Fault.
     virtual void answer(const ExamplesView&, std::span<const std::uint32_t>, ModelAnswers&) {
         throw Fault("this engine tells no logits of examples");
     }

@@ -15,14 +15,13 @@ namespace fedhive::clients {
 
 class VmapStep final : public RecordableStep {
 public:
-    /// Memory   [K, P] parameters, gradients, and momentum if there is one.
-    /// precision: F32 or TF32, of forward and backward pass.
-    /// The examples and `frozen`, [F], must outlive the step.
+    /// precision: F32 or TF32, of forward and backward pass. The examples and `frozen`, the frozen parameters, must outlive the step.
+    /// Memory: for each row, the model's floats for parameters, for gradients, and for momentum if there is one.
     VmapStep(const ModelSpec& spec, std::size_t rows, aggregation::MemorySpace space, const ExamplesView& train,
              const Normalization& normalization, const aggregation::SgdOptions& optimizer,
              aggregation::ConstParamSpan frozen = {}, Precision precision = Precision::F32);
 
-    /// The loss of the steps that follow; the task's own before that.
+    /// Sets the loss of the following steps; before that, it is the task's own.
     void set_loss(const LossPlan& loss) { loss_ = BatchLoss(loss, model_.device()); }
 
     std::size_t num_rows() const override { return model_.num_rows(); }
@@ -34,8 +33,8 @@ public:
     void loss_into(double& to, std::size_t row) override;
     double gather_s() const override { return batches_.gather_s(); }
 
-    /// Gives all steps of a start one shape: all of its rows, including those at rest, with batches padded to the largest. Last
-    /// bits and dropout are those of that shape.
+    /// Gives all steps after a begin() one shape: all rows, also those at rest, with batches padded to `largest_batch`. Last bits and dropout
+    /// are those of that shape.
     void fix_places(std::size_t largest_batch) override;
     std::size_t prepare(std::span<const RowBatch> batches) override;
     void compute_prepared() override;
@@ -51,13 +50,13 @@ private:
     RowBatches batches_;
     std::size_t padded_size_ = 0;        // batch size with fixed places; 0: the step's largest batch
     bool somebody_rests_ = false;        // a row rests in this step
-    aggregation::ParamBuffer velocity_;  // [K, P], empty when momentum is 0
+    aggregation::ParamBuffer velocity_;  // a row of the model's floats for each client; empty when momentum is 0
     ClientStart start_;
     std::size_t rows_ = 0;  // of the prepared step
-    /// Gradients [rows, shape…] from the backward pass for each entry of the layout, by number of
-    /// rows; one number without fixed places.
+    /// By number of rows: the gradients of the backward pass, [rows, shape…] for each tensor of the layout. Without fixed places it has one
+    /// entry only.
     std::map<std::size_t, std::vector<at::Tensor>> gradients_;
-    at::Tensor loss_sums_;  // [K] f64 on the device, so that no step waits for it
+    at::Tensor loss_sums_;  // [rows] f64 on the device, so that no step waits for it
 };
 
 }  // namespace fedhive::clients

@@ -22,8 +22,8 @@ public:
     const std::map<std::string, std::uint64_t>& members() const { return members_; }
     bool has(const std::string& name) const { return members_.contains(name); }
 
-    /// Throws ConfigError if a member is compressed. A check of its own, so that a compressed file of another kind, such as
-    /// TorchScript's, can be recognised by its members' names first.
+    /// Throws ConfigError if a member is compressed. The constructor does not check this, so that a compressed file of another kind, such as
+    /// TorchScript's, can first be recognised by its members' names.
     void need_stored() const;
 
     /// A member's content, with a verified checksum. Throws ConfigError if there is no such member, and as need_stored().

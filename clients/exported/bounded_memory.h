@@ -1,5 +1,5 @@
-// A limit on LibTorch's allocations for host tensors, for the lifetime of this object: a graph that needs a thousand times the
-// machine's memory then ends with an error instead of taking the machine down.
+// A limit on LibTorch's allocations for host tensors, for the lifetime of an object. A graph that needs a thousand times the machine's
+// memory then ends with an error, and the machine goes on.
 #pragma once
 
 #include <c10/core/CPUAllocator.h>

@@ -8,11 +8,11 @@
 
 namespace fedhive::clients::exported {
 
-/// Operations that take the network's input, or a copy or reshaped copy of it: "conv2d", "sub".
+/// The names of the operations whose operand is the network's input or a copy of it, reshaped or not: "conv2d", "sub".
 std::set<std::string> first_operations(const Graph& graph);
 
-/// The operation that computes the network's output, apart from copies and reshapes: "softmax". Empty
-/// unless it is one of aten's.
+/// The name of the operation that computes the network's output, apart from copies and reshapes: "softmax". Empty unless it is one of
+/// aten's.
 std::string last_operation(const Graph& graph);
 
 }  // namespace fedhive::clients::exported

@@ -14,7 +14,7 @@
 
 namespace fedhive::clients::exported {
 
-/// The two modes of a graph. In evaluation, dropout and norms run in evaluation mode, and moved buffers stay unchanged.
+/// The two modes of a graph. In evaluation, dropout and norms run in evaluation mode, and buffers of Role::Moved stay unchanged.
 enum class GraphMode : std::uint8_t { Training, Evaluation };
 
 /// Whether the graph may write to a value that is a tensor of the file, or the input.
@@ -36,7 +36,7 @@ public:
     /// inputs: one per input of the graph. Throws LibTorch's exceptions, with the operation's name added.
     std::vector<c10::IValue> run(std::vector<c10::IValue> inputs, const Protected& fixed) const;
 
-    /// An argument slot of a step that is filled from values in each pass.
+    /// An argument of a step that is filled from values in each pass.
     struct ArgumentSlot {
         enum class Kind : std::uint8_t { Value, Real, Tensor, Tensors, OptionalTensors, Integers };
         std::size_t at;

@@ -1,5 +1,5 @@
-// A network from torch.export as plain structs: a sequence of operations, and the tensors that they begin with. It is data: its
-// contents are compared with lists of allowed operations and never run as code.
+// A network from torch.export as plain structs: a sequence of operations, and the tensors on which they begin. It is only data: operations
+// are looked up in a list of allowed ones (operations.h), and nothing in it runs as code.
 #pragma once
 
 #include <cstdint>

@@ -41,9 +41,9 @@ enum class Role : std::uint8_t {
 struct StoredTensor {
     enum class Kind : std::uint8_t { Parameter, Buffer, Constant };
     Kind kind = Kind::Constant;
-    std::string value;       // its name in the graph
-    std::string name;        // in the module
-    std::string member;      // archive member with the storage
+    std::string value;       // the tensor's name in the graph
+    std::string name;        // its name in the module
+    std::string member;      // archive member with its storage
     bool persistent = true;  // part of a state_dict
     bool takes_gradient = false;
     int dtype = 0;  // PyTorch's number in files
@@ -83,7 +83,7 @@ struct Program {
 /// statistics, which stay as they are.
 Program read_program(std::span<const std::byte> bytes, bool frozen_norms = false);
 
-/// The same for a segment that this process owns or has inherited; keeps it mapped.
+/// read_program() of a segment that this process owns or has inherited; keeps the segment mapped.
 Program read_program(const ModelFileHandle& file);
 
 /// Whether the program takes examples of that shape: with the same sizes, apart from sizes of 1, or flattened.

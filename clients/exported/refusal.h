@@ -1,5 +1,5 @@
-// Errors for files of torch.export: the problem and the line of Python that mends it. The caller
-// that knows the file prepends its name.
+// Errors for files of torch.export: the problem and the line of Python that mends it. The caller that knows the file's name puts it before
+// the text.
 #pragma once
 
 #include <string>

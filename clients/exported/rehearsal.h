@@ -8,8 +8,8 @@
 
 namespace fedhive::clients::exported {
 
-/// Runs a local step and an evaluation in this process, on two examples and on one, all zeros or the data's last token. Tensors
-/// may take `most_bytes` of memory at most. Called through libtorch_engine() (clients/trainers/engine.h).
+/// Runs a local step and an evaluation in this process, once on two examples and once on one. The examples are all zeros, or the data's last
+/// token. Tensors may take `most_bytes` of memory at most. Called through libtorch_engine() (clients/trainers/engine.h).
 ///
 /// Throws   ConfigError, without the file's name: an operation that fails, with its name; outputs that do not match the data;
 ///          scores that depend on no parameter; a buffer that gets a gradient or another shape; too much memory.

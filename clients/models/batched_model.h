@@ -1,5 +1,5 @@
-// One model with the parameters of K clients: [K, P], one row for each client. LibTorch's vmap turns one forward pass into K
-// passes, each with the parameters and examples of its own row; the number of operations does not grow with K.
+// One model with the parameters of K clients: a matrix [K, P] with a row for each client, P the model's floats. LibTorch's vmap turns one
+// forward pass into K passes, each with the parameters and examples of its row; the number of operations does not grow with K.
 #pragma once
 
 #include "aggregation/memory/layout.h"
@@ -13,8 +13,8 @@ namespace fedhive::clients {
 
 class BatchedModel {
 public:
-    /// Memory   one buffer of [rows, P] on the device for the model's lifetime. All rows share
-    ///          `frozen`, [F], which must outlive the model.
+    /// frozen: the frozen parameters, which all rows share; must outlive the model.
+    /// Memory: one buffer of [rows, P] on the device for the model's lifetime.
     BatchedModel(const ModelSpec& spec, std::size_t rows, aggregation::MemorySpace space,
                  aggregation::ConstParamSpan frozen = {});
 

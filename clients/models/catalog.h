@@ -27,8 +27,8 @@ struct ModelSpec {
     exported::ModelFileHandle exported;  // instead of layers: a graph of torch.export; a SharedModelFile must keep the bytes
     TargetShape target{};
     NamePatterns frozen{};   // parameters that are not trained
-    NamePatterns local{};    // parameters and buffers that each client has its own of
-    bool as_layers = false;  // run the graph as the layers that it consists of (kept_as_graph() is empty)
+    NamePatterns local{};    // parameters and buffers that stay with each client
+    bool as_layers = false;  // run the graph as the list of layers that it is equal to (kept_as_graph() is empty)
 
     /// Whether LibTorch runs the model operation by operation.
     bool is_graph() const { return exported.given() && !as_layers; }
@@ -43,14 +43,14 @@ inline constexpr const char* kExportedModel = "model.file";
 struct NamedModel {
     std::string name;
     std::string summary;  // half a line
-    std::string source;   // paper or where it is used
+    std::string source;   // its paper, or the work that uses it
     std::vector<KeySpec> keys;
     bool takes_tokens = false;                            // true: examples of tokens only; false: of numbers only
     LayerList (*layers)(const Values& values) = nullptr;  // `values` must have all keys
     /// The layers for a class at each position; null: the model gives one class for an example.
     LayerList (*layers_at_each)(const Values& values) = nullptr;
-    bool tells_numbers = true;  // for numeric targets: one output for each number
-    bool tells_classes = true;  // for class targets: one score for each class
+    bool tells_numbers = true;  // can have numeric targets: one output for each number
+    bool tells_classes = true;  // can have class targets: one score for each class
     /// Why the model does not accept such examples, and an alternative. Empty if it does, or if plan_model() reports it.
     std::string (*misfit)(const ExampleShape& input) = nullptr;
 };
@@ -63,12 +63,12 @@ const std::vector<NamedModel>& model_catalog();
 ModelSpec named_model(std::string_view name, const ExampleShape& input, std::int64_t num_classes, const Values& values = {},
                       TargetShape target = {});
 
-/// The layout of the tensors that travel, [P]: parameters that are not frozen, then buffers. Throws ConfigError (without file
-/// and line) when the model's layers do not fit the data.
+/// The layout of the tensors that travel: parameters that are not frozen, then buffers. Its num_floats() is P in other headers. Throws
+/// ConfigError (without file and line) when the model's layers do not fit the data.
 aggregation::Layout model_layout(const ModelSpec& spec);
 
-/// The layout of the frozen parameters, [F]: those that spec.frozen names, and in a graph
-/// those without a gradient at its export.
+/// The layout of the frozen parameters: those that spec.frozen names, and in a graph those without a gradient when it was exported. Its
+/// num_floats() is F in other headers.
 aggregation::Layout frozen_layout(const ModelSpec& spec);
 
 /// The layout of both together, parameters in the order in which they are drawn.

@@ -13,13 +13,13 @@ namespace fedhive::clients {
 
 /// A model in two halves; plain data, since workers get it through the control block.
 ///
-///   [ parameters of the client's layers | of the server's layers ]     [P]; the server's begin at `offset`
+///   [ parameters of the client's layers | of the server's layers ]     the model's floats; the server's begin at `offset`
 struct Cut {
     std::uint64_t num_layers = 0;         // of the client's half
     std::uint64_t offset = 0;             // floats, a multiple of 16
     std::uint64_t activation_floats = 0;  // per example: activations sent to the server; their gradient comes back
 
-    /// The halves of a span of [P].
+    /// The halves of a span of all parameters.
     template <typename Span>
     Span client_part(Span whole) const {
         return {whole.data, offset, whole.space};

@@ -1,4 +1,4 @@
-// The features of a model: what its last layer with parameters gets.
+// The features of a model: the inputs of its last layer with parameters.
 #pragma once
 
 #include "clients/models/catalog.h"

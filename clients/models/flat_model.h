@@ -1,5 +1,5 @@
-// A model whose tensors are views of one flat vector of parameters, so that receiving, stepping and sending are one pass over
-// [P] each. Gradients stay where backward() creates them; gradient() copies them into one flat vector on request.
+// A model whose tensors are views of one flat vector of P floats, so that receiving, stepping and sending are one pass over it each.
+// Gradients stay in the tensors that backward() creates; gradient() copies them into one flat vector on request.
 #pragma once
 
 #include "aggregation/math/client_optimizer.h"
@@ -22,8 +22,8 @@ void draw_with_libtorch(const ModelSpec& spec, const aggregation::Layout& layout
 
 class FlatModel {
 public:
-    /// `frozen`, [F], must outlive the model.
-    /// Memory: a buffer of [P] on the device for the model's lifetime, and one of [trainable] from the first gradient() on.
+    /// frozen: the frozen parameters, which must outlive the model.
+    /// Memory: P floats on the device for the model's lifetime, and the trainable ones once more from the first gradient() on.
     FlatModel(const ModelSpec& spec, aggregation::MemorySpace space, aggregation::ConstParamSpan frozen = {});
 
     const aggregation::Layout& layout() const { return layout_; }
@@ -36,7 +36,7 @@ public:
     Classifier& module() const { return *module_; }
     at::Device device() const { return device_; }
 
-    /// Call after backward(): the tensors' gradients become the model's; zero for a tensor that the loss does not depend on.
+    /// To be called after backward(): takes the tensors' gradients as the model's; zero for a tensor that the loss does not depend on.
     void take_gradient() { taken_ = true; }
 
     /// One optimiser step along the gradient; tensor by tensor, without a copy, if gradient() was not called.

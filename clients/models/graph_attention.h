@@ -1,4 +1,4 @@
-// nn.MultiheadAttention in a graph: the two dozen operations that torch.export makes of it, found as one layer.
+// Finds nn.MultiheadAttention in a graph: torch.export writes it as two dozen operations, which together are one layer.
 #pragma once
 
 #include "clients/exported/program.h"
@@ -14,8 +14,8 @@ namespace fedhive::clients {
 /// Self-attention of a sequence [B, positions, features], batch first.
 struct FoundAttention {
     const exported::Node* node = nullptr;  // the operation that messages name
-    const exported::Node* last = nullptr;  // the one that gives the result
-    std::string from;                      // the sequence
+    const exported::Node* last = nullptr;  // the operation that computes the result
+    std::string from;                      // the sequence's value
     std::int64_t positions = 0, features = 0, heads = 0;
     bool causal = false;
     double dropout = 0.0;
@@ -23,8 +23,8 @@ struct FoundAttention {
     std::set<const exported::Node*> nodes;      // all its operations; only the result of `last` is used elsewhere
 };
 
-/// All of a program, in the graph's order. Others, such as attention between two sequences or with a mask that is not causal, are not
-/// found, and their operations are no layers.
+/// All self-attentions of a program, in the graph's order. Attention between two sequences, or with a mask that is not causal, is not found,
+/// and its operations are no layers.
 std::vector<FoundAttention> find_attentions(const exported::Program& program);
 
 }  // namespace fedhive::clients

@@ -1,4 +1,4 @@
-// An operation of a graph whose arguments a reader queries one by one, so that none is overlooked.
+// An operation of a graph. A reader (graph_readers.h) queries its arguments one by one, and check_all_asked() fails if one was overlooked.
 #pragma once
 
 #include "aggregation/base/error.h"
@@ -28,14 +28,14 @@ public:
     /// A tensor's name in the graph; empty if the argument is left out or None.
     std::string tensor(const std::string& name);
 
-    /// Return `otherwise` for an argument that is left out. Throw NoLayer for an argument of another kind.
+    /// A number; `otherwise` if the argument is left out. Throws NoLayer for an argument of another kind. The same for the getters below.
     std::int64_t integer(const std::string& name, std::int64_t otherwise);
     double real(const std::string& name, double otherwise);
     bool flag(const std::string& name, bool otherwise);
     std::string word(const std::string& name, const std::string& otherwise);
     std::vector<std::int64_t> integers(const std::string& name);
 
-    /// The one number that [n], [n, n] or n means. Throws NoLayer for [n, m]: layers are square.
+    /// The number n of an argument [n], [n, n] or n. Throws NoLayer for [n, m], since kernels and windows of layers are square.
     std::int64_t side(const std::string& name, std::int64_t otherwise);
 
     /// Sizes, some of which may be values of the graph; null if the argument is left out.
@@ -44,7 +44,7 @@ public:
     /// A list of tensors' names; empty if the argument is left out. Throws NoLayer if one of them is None.
     std::vector<std::string> tensors(const std::string& name);
 
-    /// Takes an argument that no layer depends on.
+    /// Marks an argument as queried that no layer depends on.
     void ignore(const std::string& name) { asked(name); }
 
     /// Throws NoLayer for an argument that was not queried.

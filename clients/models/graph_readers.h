@@ -1,5 +1,5 @@
-// The table of a graph's operations that are read as layers. A reader asks a call for its arguments, and keeps in the values
-// what layers compute the same.
+// The table of a graph's operations that can be read as layers. A reader queries the arguments of a call (graph_call.h) and records in the
+// values (graph_values.h) the layers that compute the same.
 #pragma once
 
 #include "clients/models/graph_values.h"
@@ -9,10 +9,10 @@ namespace fedhive::clients {
 /// Throws NoLayer for arguments that no layer has.
 using GraphReader = void (*)(GraphValues& values, GraphCall& call);
 
-/// Null for an operation that is no layer.
+/// The reader of an operation; null for an operation that is no layer.
 GraphReader graph_reader(const std::string& target);
 
-/// Whether the operation gives the states of a recurrent layer, several values.
+/// Whether the operation returns the states of a recurrent layer, which are several values.
 bool gives_states(const std::string& target);
 
 /// Whether the operation writes in place, such as relu_.

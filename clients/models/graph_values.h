@@ -1,5 +1,5 @@
-// The values of a graph with their shapes, and the layers as which its operations are read, one by one (graph_readers.h).
-// graph_layers.cpp finds the structure that connects the values.
+// The values of a graph with their shapes, and the layers that compute them: each operation is read by a reader (graph_readers.h), which
+// records layers here. graph_layers.cpp then finds the structure that connects the values.
 #pragma once
 
 #include "clients/exported/program.h"
@@ -46,12 +46,12 @@ public:
     /// The steps by the name of their value.
     const std::map<std::string, GraphStep>& steps() const { return steps_; }
 
-    // What an operation's reader (graph_readers.h) asks for, and what it leaves here. GraphCall::refuse() ends the reading.
+    // The functions that a reader (graph_readers.h) calls: queries first, then those that record. GraphCall::refuse() ends the reading.
 
     struct Value {
         Shape shape;
-        bool shared = false;    // other values alias its memory, or will: they would see a write in place
-        bool squeezed = false;  // the input without those sizes of 1 that the layers' input has
+        bool shared = false;    // other values alias its memory, so a write in place would change them
+        bool squeezed = false;  // the graph's input, without sizes of 1 that the layers' input has
     };
     struct Layer {
         LayerKind kind = LayerKind::Linear;
@@ -64,45 +64,48 @@ public:
     /// The parameter or buffer `value`. Refuses any other value.
     const exported::StoredTensor& tensor(GraphCall& call, const std::string& value, const char* name) const;
 
-    /// Null for a value that is no parameter or buffer.
+    /// The parameter or buffer `value`; null for another value.
     const exported::StoredTensor* find_tensor(const std::string& value) const;
 
-    /// Records that the operation computes `layers` of `operand`, with the parameters `called`, by the layer's names for them.
+    /// Records that the operation computes `layers` from `operand`. called: their parameters, by the layer's names for them.
     void keep(GraphCall& call, const char* operand, const std::vector<Layer>& layers,
               const std::map<std::string, std::string>& called = {});
 
-    /// The same for a recurrent layer, which gives its states at all positions, and each stacked layer's last one. One of the two may
-    /// be used.
+    /// Records a recurrent layer, whose operation returns the states at all positions and the last state of each stacked layer. The graph may
+    /// use one of the two.
     void keep_recurrent(GraphCall& call, const Layer& layer, const std::map<std::string, std::string>& called);
 
-    /// Records that the operation takes entry `index` (from the end if negative) of a recurrent layer's last states; false if its
-    /// operand is not such.
+    /// Records that the operation selects entry `index` (from the end if negative) of a recurrent layer's last states. Returns false if its
+    /// operand is something else.
     bool keep_last_state(GraphCall& call, const std::string& states, std::int64_t index);
 
-    /// Records that the operation takes the only entry of a recurrent layer's last states; false if its operand has more or is not such.
+    /// Records that the operation selects the only entry of a recurrent layer's last states. Returns false if they have several entries, or
+    /// its operand is something else.
     bool keep_only_state(GraphCall& call, const std::string& states);
 
-    /// Records that the operation gives zeros, which is what recurrent layers begin with; whether a value is such.
+    /// keep_zeros() records that the operation returns zeros, the initial state of recurrent layers; the second function tells whether a value
+    /// is recorded so.
     void keep_zeros(const GraphCall& call);
     bool is_zeros(const std::string& value) const { return zeros_.contains(value); }
 
-    /// Records that the operation gives 0, 1, …, count − 1; the number of a value that is such, 0 of others.
+    /// keep_counted() records that the operation returns 0, 1, …, count − 1; the second function returns the count of such a value, else 0.
     void keep_counted(const GraphCall& call, std::int64_t count);
     std::int64_t counted(const std::string& value) const;
 
-    /// Records that the operation gives the rows of the parameter `matrix`, one for each position; the parameter of such a value, empty
-    /// if it is none.
+    /// keep_rows() records that the operation returns the rows of the parameter `matrix`, one for each position; the second function returns
+    /// the parameter of such a value, else an empty name.
     void keep_rows(const GraphCall& call, const std::string& matrix);
     std::string rows(const std::string& value) const;
 
     /// Records that the operation adds two values of the graph.
     void keep_sum(GraphCall& call, const char* operand, const char* other);
 
-    /// Records that the operation transposes the parameter `matrix`; the parameter of such a value, empty if it is none.
+    /// keep_transposed() records that the operation transposes the parameter `matrix`; the second function returns the parameter of such a
+    /// value, else an empty name.
     void keep_transposed(const GraphCall& call, const std::string& matrix);
     std::string transposed(const std::string& value) const;
 
-    /// Records that the operation gives the number of examples; whether a value is that number.
+    /// keep_batch_size() records that the operation returns the number of examples; the second function tells whether a value is recorded so.
     void keep_batch_size(const GraphCall& call);
     bool is_batch_size(const std::string& value) const { return batch_sizes_.contains(value); }
 
@@ -114,12 +117,12 @@ private:
         Value value;
         GraphStep step;
     };
-    /// Value and step of `layers` of an operand.
+    /// The value and the step for `layers` computed from an operand.
     Made made(GraphCall& call, const std::string& operand, Value value, const std::vector<Layer>& layers,
               const std::map<std::string, std::string>& called);
 
-    /// The module of the tensors `called`, by the layer's names for them. Refuses other names in
-    /// the module, or a tensor in use already.
+    /// The module of the tensors `called`, by the layer's names for them. Refuses tensors with other names in the module, and a tensor that
+    /// another layer uses.
     std::string take(GraphCall& call, const std::map<std::string, std::string>& called, std::size_t& first);
 
     const exported::Program& program_;
@@ -131,7 +134,7 @@ private:
     std::map<std::string, std::string> rows_;        // rows of a parameter for each position → the parameter
     std::map<std::string, std::int64_t> counted_;
     std::set<std::string> batch_sizes_, zeros_;
-    /// A recurrent layer's last states, of as many stacked layers.
+    /// The last states of a recurrent layer, one for each stacked layer.
     struct LastStates {
         Made last;  // the last layer's
         std::int64_t layers = 0;

@@ -1,6 +1,6 @@
-// Kinds of layers without LibTorch: name, arguments, output shape, parameters. To add one, add its value and its name here,
-// write its function in a file of clients/models/layers, and add its line to layer_catalog.cpp. Each engine has a table
-// (layer_table.h) with a line for each kind that it computes.
+// The kinds of layers, without LibTorch: name, arguments, output shape, parameters. To add one, add its value and its name here, write its
+// function in a file of clients/models/layers, and add its line to layer_catalog.cpp. Each engine has a table (layer_table.h) with a
+// line for each kind that it computes.
 #pragma once
 
 #include "aggregation/base/keys.h"
@@ -78,16 +78,16 @@ struct LayerFit {
     std::vector<Parameter> parameters;
     double flops = 0.0;  // forward pass of one example; each multiplication, addition and elementary function counts 1
     std::vector<Parameter> buffers{};  // tensors that training changes without a gradient; part of model and update
-    double kept = 0.0;  // values besides the output that training keeps of an example: gates, shares, their gradients
+    double kept = 0.0;  // values that training keeps of an example besides the output: gates, attention shares, their gradients
 };
 
 struct LayerSpec {
     LayerKind kind = LayerKind::Linear;
     std::string name = std::string(name_of(kind));
     std::string torch;    // the class in torch.nn
-    std::string summary;  // what it does, what it takes and gives
+    std::string summary;  // what it computes, with the shapes of input and output
     std::vector<KeySpec> keys;
-    bool holds_layers = false;  // residual
+    bool holds_layers = false;  // it has layers inside (residual)
     bool takes_tokens = false;  // embedding: its optional argument is the vocabulary size, by default the data's
 
     /// Output and tensors for input shape `in`. Throws ConfigError (actual and required input) if it does not
@@ -103,11 +103,11 @@ inline const LayerSpec& layer_spec(LayerKind kind) { return layer_catalog()[stat
 float argument_of(const KeyValue& value);
 inline float default_argument(const KeySpec& key) { return argument_of(key.default_value); }
 
-/// The windows of a pool, size × size pixels; size 0: one, the whole image.
+/// The windows of a pool, size × size pixels; size 0: one window, the whole image.
 struct PoolWindows {
     std::int64_t size = 0, stride = 0, padding = 0;
 
-    /// Side by side: no pixel is in two of them, and none outside the image.
+    /// Whether the windows are side by side: no pixel is in two of them, and none is outside the image.
     bool abut() const { return stride == size && padding == 0; }
 };
 PoolWindows windows_of(const Values& arguments);

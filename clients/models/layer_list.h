@@ -19,7 +19,7 @@ namespace fedhive::clients {
 struct ListedLayer {
     static constexpr std::size_t kMostArguments = 6;
 
-    std::array<float, kMostArguments> arguments{};  // in the order of the kind's keys; an integer left out is 0
+    std::array<float, kMostArguments> arguments{};  // in the order of the kind's keys; 0 for an integer that is left out
     std::uint8_t kind = 0;                          // a LayerKind, or LayerList::kEnd, LayerList::kShortcut
     FixedText<11> name{};                           // prefix of its parameters' names; empty: its number
 
@@ -39,7 +39,7 @@ public:
     /// until end(). Throws ConfigError when the list is full, Fault for too many arguments.
     LayerList& add(LayerKind kind, const std::vector<float>& arguments = {}, std::string_view name = {});
 
-    /// The same by the kind's name. Throws Fault for an unknown one.
+    /// add() of the kind with that name. Throws Fault for an unknown name.
     LayerList& add(std::string_view kind, const std::vector<float>& arguments = {}, std::string_view name = {});
     LayerList& end();
 

@@ -8,9 +8,9 @@
 namespace fedhive::clients {
 
 struct LayerPlace {
-    std::string number;             // "3.1", as PlannedLayer's
-    std::string name;               // prefix of its parameters' names, likewise
-    std::string path;               // "[3].residual[1]", as LayerMisfit's
+    std::string number;             // "3.1", as PlannedLayer::number
+    std::string name;               // prefix of its parameters' names, as PlannedLayer::name
+    std::string path;               // "[3].residual[1]", as LayerMisfit::path
     std::string list = "residual";  // name of the inner list in the path
 
     /// The position of the inner layer `index`; `given`: its own part of the name, empty: the index.

@@ -13,7 +13,7 @@ namespace fedhive::clients {
 std::vector<PlannedLayer> plan_layers(const ModelSpec& spec, std::span<const ListedLayer> entries,
                                       std::span<const std::string> names = {});
 
-/// Freezes the parameters for whose names frozen(name) is true, and unfreezes the others.
+/// Freezes the parameters with frozen(name), and unfreezes the others.
 void freeze(std::vector<PlannedLayer>& layers, const std::function<bool(const std::string&)>& frozen);
 
 }  // namespace fedhive::clients

@@ -2,8 +2,8 @@
 // next round, as a memory (memories.h). Arivazhagan et al. 2019 (arXiv:1912.00818) do so with the last layers, Li et al.
 // 2021 (arXiv:2102.07623) with batch norm.
 //
-//   [P]   [ conv1 | bn1 | conv2 | bn2 | fc ]      a client begins with the server's conv1, conv2, fc and its own bn1, bn2;
-//   [L]   [ bn1 | bn2 ]                           its update is 0 at bn1, bn2, and this vector is kept
+//   [P]   [ conv1 | bn1 | conv2 | bn2 | fc ]      the model: a client begins with the server's conv1, conv2, fc and its own bn1, bn2
+//   [L]   [ bn1 | bn2 ]                           the local part: the client's update is 0 there, and it keeps this vector
 //
 // Differs: all clients begin with the first model's values of the local part, instead of drawing their own.
 #pragma once
@@ -32,11 +32,11 @@ public:
     std::uint64_t num_floats() const { return num_floats_; }          // L
     std::uint64_t num_parameters() const { return num_parameters_; }  // of these, without buffers
 
-    /// What a client keeps, of shape Named with num_floats() floats.
+    /// The memory in which a client keeps its local part, of shape Named with num_floats() floats.
     static aggregation::MemorySpec memory();
 
-    /// The model from which a client begins: the global model, [P], with the client's values in the local part. It is stored in
-    /// `room`, which is allocated as needed; if the client keeps nothing yet, or nothing is local, the result is `global` itself.
+    /// The model from which a client begins: the global model, [P], with the client's values in the local part. It is stored in `room`, which
+    /// is allocated as needed. If the client keeps no values yet, or the model has no local part, the result is `global` itself.
     aggregation::ConstParamSpan start(aggregation::ConstParamSpan global, const aggregation::VisitMemories& memories,
                                       aggregation::ParamBuffer& room) const;
 

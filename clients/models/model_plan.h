@@ -15,7 +15,7 @@ struct PlannedLayer {
     std::string number;  // its place in the list: "3", or "3.1" in the residual with number 3, "3.shortcut.1" in its shortcut
     std::string name;    // prefix of its parameters (name.weight, name.bias); the number if the list gives no name
     Shape in;
-    LayerFit fit{};                        // of a residual, the sum alone
+    LayerFit fit{};                        // of a residual: that of its sum, without the layers inside
     std::vector<PlannedLayer> residual{};  // layers inside a residual
     std::vector<PlannedLayer> shortcut{};  // layers of its shortcut; empty: the input is added unchanged
 
@@ -33,9 +33,9 @@ struct LayerMisfit : ConfigError {
 Shape input_shape(const ExampleShape& example);
 std::string text_of(const ExampleShape& example);  // "3 x 32 x 32", "80 tokens of 65"
 
-/// The model's layers with their shapes and tensors; for a graph, the layers as which it is run, or none if it is run as a
-/// graph. Throws LayerMisfit, with the layer's number and kind, its input's shape and the required one, also when the last
-/// layer does not give one score for each class.
+/// The model's layers with their shapes and tensors; for a graph, the layers that compute the same, or none if it runs as a graph. Throws
+/// LayerMisfit with the layer's number and kind, its input's shape and the required one, also if the last layer does not give one score
+/// for each class.
 std::vector<PlannedLayer> plan_model(const ModelSpec& spec);
 
 /// Why the graph of model.file cannot run as layers: the first operation that no layer computes, or the first tensor that
@@ -54,12 +54,12 @@ double num_frozen(const ModelSpec& spec);
 /// FLOPs of a forward pass over one example (LayerFit::flops).
 double num_flops(const PlannedLayer& layer);
 
-/// Number of values that training keeps of one example. Unknown for a graph: 0.
+/// Numbers of values that training keeps of one example; 0 for a graph, for which they are unknown.
 struct Activations {
     double all = 0.0;      // all layers' outputs, and what they keep besides (LayerFit::kept)
-    double largest = 0.0;  // of one output
+    double largest = 0.0;  // the largest output
     double gradients =
-        0.0;  // of outputs, where a whole batch goes back at once: on sequences, and with batch norm; else few examples do
+        0.0;  // outputs of layers whose backward pass takes a whole batch: on sequences, and with batch norm; others take few examples
 };
 Activations activations_of(const ModelSpec& spec);
 

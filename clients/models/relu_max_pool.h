@@ -1,5 +1,5 @@
-// relu(max_pool2d(x, 2)), which is max_pool2d(relu(x), 2), in one pass: on the CPU LibTorch's pool is a scalar loop that takes
-// a sixth of a small CNN's step.
+// relu(max_pool2d(x, 2)), which equals max_pool2d(relu(x), 2), in one pass. LibTorch's own pool on the CPU is a scalar loop, which takes a
+// sixth of a small CNN's step.
 #pragma once
 
 #include "clients/models/tensor.h"

@@ -1,7 +1,7 @@
 // Collective operations of R ranks whose buffers are in one arena: a rank reads the buffers
 // of others in place; nothing is sent.
 //
-//   rank r in a collective                    progress that others see (rank_group.h)
+//   rank r in a collective                    its progress, which others read (rank_group.h)
 //   begin ── its buffer may be read           step 0
 //     await a peer's step, then copy or add
 //     the peer's floats into the own buffer   step 1, 2, …: each makes one more piece of the buffer ready for the next reader
@@ -18,8 +18,8 @@
 //
 // Pieces   long buffers are cut into pieces of 64 KiB on the host, 4 MiB on CUDA. Each piece has a step, so that a neighbour
 //          can begin with the first piece while the second is still being added.
-// Place    a buffer for the parts of all ranks holds rank r's part at r * count, this rank's own in place, as with
-//          MPI_IN_PLACE; a buffer for the own part only holds it at the beginning.
+// Place    a buffer for the parts of all ranks holds rank r's part at r * count, this rank's own in place, as with MPI_IN_PLACE. A buffer
+//          for one part holds it at the beginning.
 // Process  all ranks call the same operations in the same order, with the same count and root. Violations are not detected:
 //          they end in wrong sums or at the deadline.
 // Memory   all work is done in the buffers; nothing is allocated.
@@ -42,7 +42,7 @@ namespace fedhive::clients {
 enum class AllReduce : std::uint32_t { Star, Ring, Tree };
 constexpr auto all_words(AllReduce) { return std::array{"star", "ring", "tree"}; }
 
-/// The group and one rank's place in it.
+/// A group of ranks, and the number of one rank in it.
 struct GroupOptions {
     std::span<RankCell> cells;                    // of all ranks, in shared memory
     std::size_t rank = 0;                         // this rank

@@ -71,8 +71,9 @@ struct alignas(64) TaskCell {
 
 struct alignas(64) WorkerCell {
     std::atomic<WorkerState> state{WorkerState::Starting};
-    std::atomic<std::uint32_t> seen{0};         // ticket of the last publication that this worker has read
-    std::atomic<std::int64_t> heartbeat_ns{0};  // last sign of life: a look at the board, a local step, a task's end
+    std::atomic<std::uint32_t> seen{0};  // ticket of the last publication that this worker has read
+    std::atomic<std::int64_t> heartbeat_ns{
+        0};  // time of the last sign of life: a look at the board, a local step, a task's end
     boost::interprocess::interprocess_semaphore door_bell{0};  // a hint to look at the board
     FixedText<512> error;                                      // of a Broken worker: why it could not start
 };
@@ -85,9 +86,9 @@ struct ControlGeometry {
     std::uint32_t max_terms = 0;        // U: updates of an aggregate that workers compute
     std::uint64_t max_groups = 0;       // V: numbers that describe groups of terms
     std::uint64_t num_evaluated = 0;    // E: clients evaluated on their own examples
-    std::uint64_t num_sums = 0;         // S: doubles that an evaluation of test examples gives
-    std::uint64_t num_client_sums = 0;  // S': and one of a client's examples
-    std::uint64_t num_losses = 0;       // L: of updates on the examples of each other's clients
+    std::uint64_t num_sums = 0;         // S: sums of an evaluation of test examples
+    std::uint64_t num_client_sums = 0;  // S': sums of an evaluation of one client's examples
+    std::uint64_t num_losses = 0;       // L: losses of each update on the examples of each update's client
 };
 
 /// A mapped control block: the coordinator maps its own segment, a worker the inherited one.
@@ -112,7 +113,7 @@ public:
     std::span<std::uint32_t> evaluated() const;  // ids of clients
     std::span<double> sums(std::size_t task) const;
     std::span<double> client_sums(std::size_t evaluated) const;
-    std::span<double> losses() const;  // of update j on the examples of update i's client: at i K + j, for K updates
+    std::span<double> losses() const;  // for K updates: at i K + j the loss of update j on the examples of update i's client
     std::span<Term> terms() const;
     std::span<std::uint32_t> groups() const;  // of each group of terms: its size, then their indices
 

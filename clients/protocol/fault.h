@@ -1,5 +1,5 @@
-// Injected faults by name: their config keys, and the plain data that a worker gets. Supervision::fire
-// (clients/worker/supervision.h) executes them. To add one: a FaultKind, its case there, its entry in fault.cpp.
+// Injected faults by name: their config keys, and the plain data that a worker gets. Supervision::fire (clients/worker/supervision.h) executes
+// them. To add one: add a FaultKind, its case in fire(), and its entry in fault.cpp.
 #pragma once
 
 #include "aggregation/base/keys.h"

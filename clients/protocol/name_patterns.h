@@ -11,7 +11,7 @@ namespace fedhive::clients {
 struct NamePatterns {
     static constexpr std::size_t kMostText = 1024;  // characters of all patterns together
 
-    FixedText<kMostText> lines;  // a pattern each
+    FixedText<kMostText> lines;  // one pattern a line
 
     /// Throws ConfigError for an empty pattern, a pattern with a line break, or more text than kMostText allows.
     static NamePatterns of(const std::vector<std::string>& patterns);

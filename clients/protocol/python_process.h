@@ -1,5 +1,5 @@
-// A Python process of the fedhive package, asked by one line of text at a time: a rule (sim/round/python_rule.h), a worker's visits
-// (clients/visit/python_clients.h).
+// A Python process of the fedhive package that answers one line of text at a time. Used for a rule in a file (sim/round/python_rule.h) and for
+// a worker's visits (clients/visit/python_clients.h).
 //
 //   this process                          python3 -m MODULE FILE --serve FD FD
 //     ask(line)              ─▶             reads a line
@@ -16,8 +16,8 @@
 
 namespace fedhive::clients {
 
-/// To start `python3 -m MODULE ARGUMENTS`, with the fedhive package. FEDHIVE_PYTHON names another Python, FEDHIVE_PYTHONPATH the folder
-/// of the package. Throws ConfigError where that is nowhere.
+/// The options to start `python3 -m MODULE ARGUMENTS` with the fedhive package. The environment variable FEDHIVE_PYTHON names another Python,
+/// FEDHIVE_PYTHONPATH the package's folder. Throws ConfigError if the package is not found.
 SpawnOptions python_module(const std::string& module, const std::vector<std::string>& arguments);
 
 /// A pipe's two ends, which this process owns; the child gets one of them by its number.
@@ -41,19 +41,20 @@ private:
 
 struct PythonOptions {
     std::string module;                                              // "fedhive.rule"
-    std::string file;                                                // the user's
+    std::string file;                                                // the user's file
     std::vector<std::pair<std::string, std::string>> environment{};  // added to this process's own
     std::vector<int> inherited{};                                    // descriptors
-    bool on_terminal = false;  // stdin and stdout are this process's, so that a debugger can talk; else stdout is its stderr
+    bool on_terminal =
+        false;  // stdin and stdout are those of this process, for a debugger; else stdout is this process's stderr
 };
 
 class PythonProcess {
 public:
-    /// Starts it. The destructor kills it, as the kernel does when the calling thread ends. Throws Fault if it cannot start.
+    /// Starts the process. The destructor kills it, as the kernel does when the calling thread ends. Throws Fault if it cannot start.
     explicit PythonProcess(const PythonOptions& options);
 
-    /// Writes `line`, which has no line break, and returns the line that is answered. `while_waiting`: called about twenty times a
-    /// second; if it throws, the process is in the middle of something, and must go. Throws Fault if the process ends.
+    /// Writes `line`, which has no line break, and returns the process's answer. `while_waiting` is called about twenty times a second; if it
+    /// throws, the process has not answered yet and must be destroyed. Throws Fault if the process ends.
     std::string ask(const std::string& line, const std::function<void()>& while_waiting);
 
 private:

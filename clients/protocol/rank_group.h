@@ -12,7 +12,7 @@
 //   object, object_bytes             its rank, before it begins gather_object()
 //
 //   rank r                                                    rank q
-//   await(q, step): progress of q there? go on                publish(step): progress = step
+//   await(q, step): has q reached it? go on                   publish(step): progress = step
 //     look for a while, if every rank has a core                for every rank that is asleep, awaits q and has its target:
 //     asleep = 1 ── look again ── bell, at most 50 ms              asleep → 0, post its bell
 //     missing set? leave, naming it
@@ -23,9 +23,8 @@
 // earlier one. Counters are therefore never reset, and a rank may run ahead; collectives.h explains why it never overwrites
 // floats that another rank still reads.
 //
-// The blocking rank: the awaited rank, or, if that one waits itself, the rank that it awaits, and so on. The prerequisites of a
-// step never depend on that step, so that the chain ends: at a rank that is at work, or at one
-// that was killed in a wait that is over.
+// The blocking rank: the awaited rank, or, if that rank waits, too, the rank that it awaits, and so on. The prerequisites of a step never
+// depend on that step, so this chain ends at a rank that is at work, or at one that was killed in a wait that is over.
 #pragma once
 
 #include <boost/interprocess/sync/interprocess_semaphore.hpp>
@@ -47,9 +46,9 @@ struct RankCell {
 
     alignas(64) std::atomic<std::uint64_t> progress{0};
     alignas(64) std::atomic<std::uint32_t> asleep{0};
-    std::atomic<std::uint32_t> awaits{0};               // 1 + the rank it waits for; 0: it is at work
-    std::atomic<std::uint64_t> target{0};               // the progress it waits for
-    alignas(64) std::atomic<std::uint32_t> missing{0};  // of cell 0: 1 + the missing rank, once the group has given up
+    std::atomic<std::uint32_t> awaits{0};               // 1 + the rank that this rank waits for; 0: it is at work
+    std::atomic<std::uint64_t> target{0};               // the progress that it waits for
+    alignas(64) std::atomic<std::uint32_t> missing{0};  // in cell 0 only: 1 + the missing rank, once the group has given up
     alignas(64) boost::interprocess::interprocess_semaphore bell{0};
     alignas(64) std::uint64_t object_bytes = 0;
     std::array<std::byte, kObjectBytes> object{};
@@ -60,13 +59,13 @@ struct RankCell {
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std::uint32_t>::is_always_lock_free);
 
-/// A rank did not arrive, or has left; all ranks report the same one. `rank` is this rank itself if the others gave it up.
+/// Thrown when a rank did not arrive, or has left; all ranks report the same one. `rank` is this rank itself if the others gave it up.
 struct RankMissing : std::runtime_error {
     RankMissing(std::size_t missing_rank, const std::string& message) : std::runtime_error(message), rank(missing_rank) {}
     std::size_t rank;
 };
 
-/// This rank was asked to stop while it waited.
+/// Thrown when this rank was asked to stop while it waited.
 struct GroupLeft : std::runtime_error {
     using std::runtime_error::runtime_error;
 };

@@ -1,7 +1,7 @@
-// Reports: scalars of a client's visit that come up with its result, each with a name. A run declares its list once; values are in
-// ClientResult::reports in the list's order, and each is a column of clients.csv. Plain data: workers read the list in their plan.
+// Reports: named numbers that a client's visit sends with its result. A run declares its list once; values are in ClientResult::reports in
+// the list's order, and each is a column of clients.csv. Plain data: workers read the list in their plan.
 //
-// A new report: its ReportSpec joins the run's list (sim/plan/run_reports.h), and the worker writes its value at index_of() the name.
+// To add one: add its ReportSpec to the run's list (sim/plan/run_reports.h), and write its value in the worker at index_of(name).
 #pragma once
 
 #include "aggregation/base/error.h"
@@ -61,7 +61,7 @@ public:
         return {};
     }
 
-    /// What a client's reports add to its way up.
+    /// The bytes that reports add to what a client sends.
     std::uint64_t bytes() const { return size_ * sizeof(double); }
 
 private:

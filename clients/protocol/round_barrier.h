@@ -1,6 +1,9 @@
 // The task board: the coordinator puts tasks there and waits for them, workers claim and finish them. The state words in the
 // control block are the truth; semaphores are only hints to look again.
 //
+// A cell is the place of one task on the board. A bell is a semaphore on which one process sleeps: each worker has one (its door-bell), and
+// so has the coordinator.
+//
 //   coordinator                                   worker w
 //   put(cell, task): → Ready; ring()              wait for my door-bell
 //   wait(cells, quorum): until `quorum` are done  claim: Ready → Claimed(w)            CAS: one winner
@@ -53,21 +56,21 @@ private:
 /// A failure of a task, a worker, or both.
 struct FoundFailure {
     ClientFailure failure;
-    std::optional<std::size_t> cell;            // the failed task's cell, Idle now: to be put back or given up
-    bool worker_lost = false;                   // the worker's process is dead: to be replaced or given up
+    std::optional<std::size_t> cell;            // the failed task's cell, now Idle: the caller puts it back or gives it up
+    bool worker_lost = false;                   // the worker's process is dead: the caller replaces it or gives it up
     std::optional<std::size_t> missing_rank{};  // the rank of its group that the task waited for in vain
 };
 
 /// Callbacks through which the barrier controls worker processes.
 struct WorkerControl {
-    std::function<ClientFailure(std::size_t worker)> autopsy;  // tells how a dead process has ended
+    std::function<ClientFailure(std::size_t worker)> autopsy;  // returns how a dead process has ended
     std::function<void(std::size_t worker)> kill;              // returns when the process is dead
 };
 
 /// The coordinator's side.
 class RoundBarrier {
 public:
-    /// Time to start: allows for loading LibTorch from a cold disk and creating a CUDA context beside fifteen others.
+    /// Seconds that a worker may take to start: enough to load LibTorch from a slow disk and to create a CUDA context beside fifteen others.
     static constexpr double kStart_s = 60.0;
 
     /// answer_s: how long a worker without a task may leave its bell unanswered; a starting worker has max(start_s, answer_s).

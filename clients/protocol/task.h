@@ -23,14 +23,14 @@ enum class TaskKind : std::uint32_t {
     Replica,               // one rank of a group that trains one model together; mode gradient_averaging
     LowerHalf,             // a client's layers below the cut, with its UpperHalf in another worker; mode split
     UpperHalf,             // a client's layers above the cut
-    Evaluate,              // one chunk of the test examples under the global model; result: its sums
-    EvaluateClients,       // the global model on the held-out examples of a range of clients; result: one for each
-    EvaluatePersonalized,  // the same, after a local epoch of each client on its own examples
-    Measure,               // what a sampler asks a range of clients for; result: the first of the sums of each
-    Aggregate,             // one range of the parameters of the round's aggregate; result: that range of the arena's aggregate
+    Evaluate,              // evaluates the global model on one chunk of the test examples; result: its sums
+    EvaluateClients,       // evaluates it on the held-out examples of a range of clients; result: the sums of each client
+    EvaluatePersonalized,  // as EvaluateClients, after a local epoch of each client on its own examples
+    Measure,               // the number that a sampler asks of a range of clients; result: the first of the sums of each client
+    Aggregate,             // one range of parameters of the round's aggregate; result: that range of the arena's aggregate
     Products,              // inner products of the updates over one range; result: in the arena's products
-    CrossLosses,  // the models of all updates on the examples of a range of their clients; result: in the block's losses
-    Empty,        // no work: measures what a round costs by itself
+    CrossLosses,  // the models of all updates on the examples of a range of their clients; result: the control block's losses()
+    Empty,        // no work: measures the time of a round by itself
 };
 
 /// Whether a task of this kind has clients as members; a failure of any other kind is reported without a client.
@@ -70,14 +70,14 @@ struct Task {
     std::uint64_t step = 0;            // Gradient: index of the client's local step, from 0
     std::uint32_t num_ranks = 1;       // Replica: ranks of the group; `slot` is this task's rank
     std::uint32_t velocity_index = 0;  // Replica: index of the global region with the initial momentum
-    aggregation::ColumnRule rule{};    // Aggregate: the rule …
-    double rule_number = 0.0;          // … and its number
+    aggregation::ColumnRule rule{};    // Aggregate: the rule
+    double rule_number = 0.0;          // Aggregate: the rule's number (Aggregator::column_number)
     std::uint32_t num_terms = 0;       // Aggregate, Products, CrossLosses: number of updates
     std::uint32_t num_groups = 0;      // Aggregate: the rule combines the means of this many groups of them; 0: the updates
-    std::uint32_t base = 0;            // Products: the update that is taken off the others
-    double clip_norm = 0.0;            // Train: of the round, for an upload chain that adapts it
-    std::uint32_t histories = 0;       // Products: 1: of each update plus the sum of its client's earlier ones
-    std::uint64_t row_first = 0;       // Products: the float of a slot that column 0 is
+    std::uint32_t base = 0;            // Products: index of the update r (aggregation/math/gram.h)
+    double clip_norm = 0.0;            // Train: the round's clip norm, for an upload chain that adapts it
+    std::uint32_t histories = 0;       // Products: 1: of each update plus the sum of its client's earlier updates
+    std::uint64_t row_first = 0;       // Products: offset in a slot of column 0
     double deadline_s = 0.0;           // time limit of one member, or of the chunk
     Objective objective{};
 };
@@ -97,7 +97,7 @@ struct Term {
     double scale = 1.0;
     double weight = 1.0;
     std::uint64_t clients = 1;
-    std::uint64_t client_id = 0;  // of a task with `histories`, and of CrossLosses
+    std::uint64_t client_id = 0;  // set for a task with `histories`, and for CrossLosses
 };
 
 /// The values of a run's reports (reports.h), in the order of its list; 0 after its end.
@@ -107,7 +107,7 @@ using ReportValues = std::array<double, kMostReports>;
 /// A worker's report on one member.
 struct ClientResult {
     std::uint64_t steps = 0;
-    double train_loss = 0.0;  // mean over all examples seen, as far as their targets count; 0 where none does
+    double train_loss = 0.0;  // mean over the counted targets of all examples used; 0 if there is none
     double update_norm = 0.0;
     std::uint64_t update_hash = 0;
     std::uint32_t finite = 1;

@@ -1,9 +1,8 @@
-// A coordinator thread that rings the bell for every event that a wait must notice: signals (signalfd), deaths of workers
-// (pidfds) and deadlines (a monotonic timerfd). The barrier therefore waits for its bell only, without
-// timed waits, signal handlers or polling.
+// A coordinator thread that rings the coordinator's bell (a semaphore) for each event that a wait must notice: signals (signalfd), deaths of
+// workers (pidfds) and deadlines (a monotonic timerfd). So the barrier waits for its bell only, without timed waits, signal handlers or
+// polling.
 //
-// It also records how long this process was stopped (Ctrl-Z, a closed lid, a paused virtual
-// machine): deadlines count awake time.
+// It also records how long this process was stopped (Ctrl-Z, a closed lid, a paused virtual machine), since deadlines count awake time.
 #pragma once
 
 #include <atomic>
@@ -33,9 +32,9 @@ void throw_if_interrupted();
 
 class Watcher {
 public:
-    /// All callbacks run in the watcher's thread. `ring` rings the bell. `last_resort` is called kPatience after a second
-    /// interrupting signal, for a main thread that is busy with something other than its bell. `noticed` is called after an
-    /// event was seen and before it is recorded: tests hold the thread there.
+    /// All callbacks run in the watcher's thread. `ring` rings the bell. `last_resort` is called kPatience after a second interrupting signal,
+    /// in case the main thread does not wait for its bell. `noticed` is called after an event was seen and before it is recorded, where
+    /// tests hold the thread.
     explicit Watcher(std::function<void()> ring, std::function<void()> last_resort = {}, std::function<void()> noticed = {});
     ~Watcher();
     Watcher(const Watcher&) = delete;

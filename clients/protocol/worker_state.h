@@ -7,7 +7,7 @@
 //                        │                │
 //                        │ cannot start   │ bell, shutdown flag
 //                        ▼                ▼
-//                     Broken           Stopped         (dead: not a state but a fact, told by the pidfd)
+//                     Broken           Stopped         (dead is no state: the pidfd tells it)
 //
 // Only the worker writes its state, for messages and pictures. The task's own state word (control_block.h) tells whether a task
 // is done, the pidfd whether the process lives.

@@ -1,4 +1,4 @@
-// Metrics that count every class alike, and the counts that they are made of.
+// Metrics in which each class has the same weight, and the counts from which they are computed.
 #pragma once
 
 #include "clients/tasks/learning_task.h"
@@ -12,7 +12,7 @@ inline Sum labels_by_class() {
             .add = [](double* sum, const TargetOutcome& outcome, std::uint32_t) { sum[outcome.label] += 1.0; }};
 }
 
-/// How often each class was predicted.
+/// Number of predictions of each class.
 inline Sum predicted_by_class() {
     return {.name = "predicted_by_class",
             .shape = SumShape::Classes,
@@ -49,7 +49,7 @@ inline Metric balanced_accuracy() {
             }};
 }
 
-/// Mean F1 over the classes that are there or predicted: Σ_c 2 · correct_c / (labels_c + predicted_c) / their number.
+/// Mean F1 over the classes that occur as label or prediction: Σ_c 2 · correct_c / (labels_c + predicted_c) / their number.
 ///
 /// Source   sklearn.metrics.f1_score(average="macro").
 inline Metric macro_f1() {
@@ -71,7 +71,7 @@ inline Metric macro_f1() {
             }};
 }
 
-/// Targets of each class by the class that was predicted, [label][predicted].
+/// Number of targets of each class by predicted class, [label][predicted].
 inline Sum confusion() {
     return {.name = "confusion",
             .shape = SumShape::Pairs,

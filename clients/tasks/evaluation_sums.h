@@ -1,5 +1,5 @@
-// The sums over evaluated targets that a task's metrics are made of: Σ loss, the number of ignored targets, and the sums that
-// the task names (LearningTask::sums). One vector of doubles, which workers, ranks and the coordinator add up by index.
+// The sums over evaluated targets from which a task's metrics are computed: Σ loss, the number of ignored targets, and the sums that the task
+// names (LearningTask::sums). They are one vector of doubles, which workers, ranks and the coordinator add element by element.
 #pragma once
 
 #include "clients/tasks/outcome.h"
@@ -30,14 +30,14 @@ struct Sum {
 /// The sums that a run needs, as plain data for workers.
 struct SumsPlan {
     std::uint32_t task = 0;      // index in task_catalog()
-    std::uint32_t classes = 0;   // of the data; 0: there are no sums by class
-    std::uint32_t chosen = ~0U;  // bit i: the task's sum i
+    std::uint32_t classes = 0;   // classes of the data; 0: there are no sums by class
+    std::uint32_t chosen = ~0U;  // bit i: the task's sum i is needed
 
-    /// All sums of one value, and those named in `needed`.
+    /// The plan of all sums of one value, and of those named in `needed`.
     static SumsPlan of(std::string_view task_name, std::int64_t classes, std::span<const std::string> needed = {});
 
     bool has(std::size_t sum) const { return (chosen >> sum & 1U) != 0; }
-    /// Without sums over pairs, which are too large to be kept for each client.
+    /// This plan without sums over pairs, which are too large to be kept for each client.
     SumsPlan of_client() const;
     /// Doubles in one EvaluationSums.
     std::uint64_t size() const;
@@ -58,8 +58,8 @@ public:
     /// Adds sums of the same plan. Throws Fault for another size.
     void add(std::span<const double> values);
 
-    /// examples - ignored targets / targets per example: an example with half of its targets ignored counts 1/2. Divided by this, a
-    /// sum over examples of means over all targets becomes the mean over the counted targets.
+    /// examples - ignored targets / targets per example: an example with half of its targets ignored counts 1/2. The mean over the counted
+    /// targets is (the sum over examples of the means over all their targets) / this number.
     double counted_examples(std::uint64_t examples, std::uint64_t targets) const {
         return static_cast<double>(examples) - ignored() / static_cast<double>(targets);
     }

@@ -1,5 +1,5 @@
-// Learning tasks by name. Each task has a file with its targets, its losses, its metrics and the sums that they are made of. To add a task,
-// write its file and add its line to learning_task.cpp.
+// Learning tasks by name. Each task has a file with its targets, its losses, its metrics and the sums from which these are computed. To add a
+// task, write its file and add its line to learning_task.cpp.
 #pragma once
 
 #include "aggregation/base/keys.h"
@@ -22,8 +22,8 @@ struct Metric {
     /// If above 0, the metric exists only for data with more classes than this. Its column comes after all
     /// others, and is empty for other data.
     std::int64_t over_classes = 0;
-    /// Sums by class that it is made of. If there are some, only runs that name the metric in evaluation.metrics have it: in a
-    /// column of rounds.csv after all others.
+    /// The sums by class from which it is computed. A metric with such sums exists only in runs that name it in evaluation.metrics, in a column
+    /// of rounds.csv after all others.
     std::vector<std::string> needs{};
     /// The metric's value from the sums over `examples` examples with `targets` targets each.
     double (*of)(const EvaluationSums& sums, double examples, double targets) = nullptr;
@@ -36,18 +36,18 @@ struct Metric {
 struct LearningTask {
     std::string name;
     std::string summary;              // half a line
-    std::string source;               // of its own loss
-    std::vector<TargetKind> targets;  // kinds that it accepts; data are asked for the first
-    std::vector<std::string> losses;  // of loss.h; the first is the task's own, which evaluations report
+    std::string source;               // source of the task's own loss
+    std::vector<TargetKind> targets;  // kinds that it accepts; a data format is asked for the first
+    std::vector<std::string> losses;  // names from loss.h; the first is the task's own, which evaluations report
     std::vector<Metric> metrics;      // in the order of rounds.csv; runs are compared by the first
-    std::vector<Sum> sums;            // that the metrics are made of
+    std::vector<Sum> sums;            // from which the metrics are computed
     bool of_tokens = false;           // accepts examples of tokens only
 
     const Metric& main_metric() const { return metrics.front(); }
     bool takes(TargetKind kind) const;
     /// Null if the task has no metric of that name.
     const Metric* metric(std::string_view metric_name) const;
-    /// The metrics of a run that asks for those of `asked` besides the usual ones.
+    /// The metrics of a run that names `asked` in evaluation.metrics: the usual ones, then those.
     std::vector<Metric> metrics_with(const std::vector<std::string>& asked) const;
 };
 

@@ -26,7 +26,7 @@ struct LossPlan {
     std::uint32_t num_weights = 0;  // 0: no class weights
     std::array<float, kMostWeights> class_weights{};
 
-    /// `weights`: the class weights where the engine computes; null only if there are none.
+    /// `weights`: the class weights in the memory where the engine computes; null only if there are none.
     LossTerms terms(const float* weights) const { return {kind, smoothing, gamma, num_weights > 0 ? weights : nullptr}; }
     LossTerms terms_on_host() const { return terms(class_weights.data()); }
 };
@@ -51,7 +51,7 @@ const LossSpec& loss_spec(const std::string& name);
 /// Keys of losses of classes: class_weights, balanced.
 std::vector<KeySpec> class_weight_keys();
 std::optional<KeyProblem> check_class_weights(const Values& values);
-/// The same beside the number of the data's classes.
+/// Finds class weights whose number is not that of the data's classes.
 std::optional<KeyProblem> check_class_weights(const Values& values, std::int64_t num_classes);
 
 /// Sets the plan's class weights from those keys: the given ones; with `balanced` w_c = n / (C · n_c) with n_c =

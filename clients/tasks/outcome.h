@@ -1,5 +1,4 @@
-// What an engine finds for one target of an evaluated example; the sums of a task are made of it (evaluation_sums.h). For host
-// and device. C++17.
+// The outcome of one target of an evaluated example, from which a task's sums are computed (evaluation_sums.h). For host and device. C++17.
 #pragma once
 
 #include "aggregation/math/element_ops.h"

@@ -1,5 +1,5 @@
-// The loss of strategy.file in a process that trains: the formula of a method with its keys, the models at which it also looks at a
-// batch, and the client's examples by class. docs/methods.md, Losses.
+// The loss formula of strategy.file in a process that trains: the formula with the method's keys, the other models whose outputs it reads, and
+// the client's examples by class. docs/methods.md, Losses.
 #pragma once
 
 #include "aggregation/formulas/method_formulas.h"
@@ -15,12 +15,12 @@
 
 namespace fedhive::clients {
 
-/// The demands of a method's formulas of examples on an engine.
+/// What a method's formulas of an example need from an engine.
 struct LossNeeds {
-    bool formula = false;   // the method has a loss which its keys do not make the cross-entropy
-    bool features = false;  // it reads features, of any model, or a memory has a row of them for each class
-    bool answers = false;   // it measures examples, or answers them with a formula
-    bool others = false;    // it looks at the batch at other parameters
+    bool formula = false;   // the method has a loss other than plain cross-entropy (to which its keys may reduce it)
+    bool features = false;  // it reads features of some model, or a memory has a row of features for each class
+    bool answers = false;   // it has formulas `measure` or `answer`
+    bool others = false;    // it reads outputs of other models for the batch
 };
 
 /// Throws FormulaError for a formula that is no loss of an example.
@@ -28,14 +28,14 @@ LossNeeds loss_needs(const aggregation::formulas::MethodFormulas& method);
 
 class OutputLoss {
 public:
-    /// A model at which the formula also looks at a batch, in evaluation mode.
+    /// Another model whose outputs for the batch the formula reads, in evaluation mode.
     struct Other {
-        std::string at;  // w_t, w_0 or a memory
+        std::string at;  // name of its parameters: w_t, w_0 or a memory
         bool logits = false, features = false;
-        aggregation::ConstParamSpan model{};  // [P], or the trainable ones of it; valid while the client trains
+        aggregation::ConstParamSpan model{};  // its floats, all or the trainable ones; valid while the client trains
     };
 
-    /// Null if the method has no loss, or by its keys the cross-entropy. features: of the model, 0 if it has none.
+    /// The loss of the method; null if it has none, or its keys reduce it to the cross-entropy. features: of the model, 0 if it has none.
     static std::unique_ptr<OutputLoss> of(const aggregation::formulas::MethodFormulas& method, std::size_t classes,
                                           std::size_t features);
 
@@ -53,7 +53,7 @@ public:
     std::size_t features() const { return sizes_.features; }
     bool reads(std::string_view name) const { return rows_.reads(name); }
 
-    /// Of the client that trains next. A name that the formula does not read is ignored.
+    /// Sets a value for the client that trains next. A name that the formula does not read is ignored.
     void set(std::string_view name, double number) { rows_.set(name, number); }
     void set_counts(std::span<const float> counts) { rows_.set_counts(counts); }
     void set_by_class(std::string_view name, std::span<const float> values) { rows_.set_by_class(name, values); }

@@ -1,5 +1,5 @@
-// The engines: the direct engine if the plan says so, otherwise LibTorch. Loading LibTorch costs a process 0.2 s and 100 MB, so
-// that it is a library of its own (libfedhive_libtorch.so) behind one table of functions.
+// Makes the engine of a process: the direct engine if the plan says so, otherwise LibTorch. Loading LibTorch takes a process 0.2 s and 100 MB,
+// so its engine is a library of its own (libfedhive_libtorch.so) behind one table of functions.
 //
 // A program gets libtorch_engine() from one of three libraries: fedhive_late_libtorch loads the library at the first call, as
 // the program `fedhive` does; fedhive_clients has LibTorch linked in, for tests and benchmarks; without LibTorch (sanitizers),
@@ -21,7 +21,7 @@ struct LibtorchEngine {
     /// Draws the initial tensors of any list of layers; the reference of draw_initial() (clients/models/initial.h).
     void (*initial_parameters)(const ModelSpec& spec, const aggregation::Layout& layout, std::uint64_t seed,
                                aggregation::ParamSpan to) = nullptr;
-    /// clients/exported/rehearsal.h
+    /// rehearse() of clients/exported/rehearsal.h.
     void (*rehearse)(const exported::Program& program, const DataShape& data, std::uint64_t most_bytes) = nullptr;
     /// Number of GPUs that LibTorch can use. Creates no CUDA context.
     int (*num_cuda_devices)() = nullptr;

@@ -7,26 +7,24 @@
 namespace fedhive::clients {
 
 struct LibtorchInfo {
-    std::string version;         // "2.11.0"; "none" if there is none to use
-    std::string cpu_capability;  // "AVX2", "AVX512", "DEFAULT": other kernels, other last bits
-    std::string
-        cpu_vendor;  // "GenuineIntel", "AuthenticAMD", …: with the same capability, MKL has other last bits on another maker's
-    bool cuda_built = false;  // linked with LibTorch's CUDA libraries
+    std::string version;         // "2.11.0"; "none" if no LibTorch can be used
+    std::string cpu_capability;  // "AVX2", "AVX512", "DEFAULT": last bits depend on it
+    std::string cpu_vendor;      // "GenuineIntel", "AuthenticAMD", …: MKL's last bits depend on it, too
+    bool cuda_built = false;     // linked with LibTorch's CUDA libraries
 };
 
 /// Which LibTorch this program loads, and its engine that is built for it.
 struct LibtorchPlace {
     /// libfedhive_libtorch.so: beside the program, as it is built, or in the lib/ next to its folder.
     std::filesystem::path engine{};
-    /// Of PyTorch, with lib/ and version.py. Empty: the LibTorch that the engine was linked with.
+    /// The folder of PyTorch, with lib/ and version.py. Empty: the LibTorch that the engine was linked with.
     std::filesystem::path folder{};
     std::string version = "none";  // as LibtorchInfo
-    std::string problem{};         // why there is none to use, and what to do; empty if there is one
+    std::string problem{};         // why no LibTorch can be used, and what to do; empty if one can
 };
 
-/// A program that is installed as a Python package uses the installed PyTorch: $FEDHIVE_TORCH names its folder, else it is beside the
-/// package. It has to have the version that fedhive was built for, but for the last number. Any other program uses the LibTorch that it was
-/// built with.
+/// A program installed as a Python package uses the installed PyTorch, from the folder $FEDHIVE_TORCH or else beside the package. Its version
+/// must be the one that fedhive was built for, except for the last number. Other programs use the LibTorch that they were built with.
 LibtorchPlace libtorch_place();
 
 /// The capability is ATen's choice on this processor, with regard to its environment variable ATEN_CPU_CAPABILITY.

@@ -31,8 +31,8 @@ struct Trainer {
     /// The trainer of whole clients; null if clients are trained step by step.
     virtual WholeClients* whole_clients() { return nullptr; }
 
-    /// The loss of strategy.file. Null: training uses the run's own loss, or the method's keys leave cross-entropy. begin_loss()
-    /// (visit/loss_visit.h) sets what it reads of a client before the client's first step.
+    /// The loss formula of strategy.file; null if there is none, or the method's keys reduce it to cross-entropy. begin_loss()
+    /// (visit/loss_visit.h) sets a client's values before its first step.
     virtual OutputLoss* output_loss() { return nullptr; }
 
     /// The step of one half of the model, cut at plan.cut; the channel must outlive it.
@@ -46,7 +46,7 @@ inline std::unique_ptr<OutputLoss> output_loss_of(const WorkerPlan& plan) {
                           static_cast<std::size_t>(plan.model.num_classes), plan.features);
 }
 
-/// Builds the trainer of a process; tests pass their own. `frozen`, [F] (Arena::frozen), must outlive the trainer.
+/// Builds the trainer of a process; tests pass their own. `frozen`, the frozen parameters (Arena::frozen), must outlive the trainer.
 using TrainerFactory = std::unique_ptr<Trainer> (*)(const WorkerPlan& plan, const SharedDataset& dataset,
                                                     aggregation::ConstParamSpan frozen);
 

@@ -1,5 +1,5 @@
-// All that a worker needs for the whole run, as plain data: the coordinator stores it in the
-// control block; workers never read the YAML.
+// The plan of a worker: all that it needs for the whole run, as plain data. The coordinator stores it in the control block; workers never read
+// the YAML.
 #pragma once
 
 #include "aggregation/math/client_optimizer.h"
@@ -51,24 +51,24 @@ struct WorkerPlan {
     std::uint64_t layout_fingerprint = 0;
     aggregation::ArenaGeometry arena;
     aggregation::MemorySpace space = aggregation::MemorySpace::Host;
-    aggregation::Memories memories;         // beside the model
-    MethodText method;                      // of strategy.file or a local rule
+    aggregation::Memories memories;         // memories beside the model
+    MethodText method;                      // the method of strategy.file or of a local rule
     std::uint64_t passes_of_a_step = 1;     // forward and backward: 2 with a second gradient
     int states_descriptor = -1;             // clients' records; -1: none
     int arena_descriptor = -1;              // host arena
     aggregation::IpcHandle arena_handle{};  // CUDA arena
     int data_descriptor = -1;
     DatasetMap data;
-    std::uint64_t features = 0;  // of the model, for a loss by a formula that reads them
+    std::uint64_t features = 0;  // inputs of the model's last layer, for formulas that read them
     NormalizationPlan normalization;
-    LossPlan loss;                         // of local training
-    SumsPlan sums;                         // of an evaluation
+    LossPlan loss;                         // loss of local training
+    SumsPlan sums;                         // sums of an evaluation
     std::uint64_t evaluation_chunk = 500;  // examples in one forward pass over a client's examples
     Reports reports;                       // of a client's visit
-    Reports of_candidates;                 // the one measure that a sampler asks clients for; empty: it asks nobody
-    std::uint64_t loss_passes = 0;         // formulas: models whose loss a client takes before it trains
-    std::uint64_t measure_passes = 0;      // formulas: forward passes over a client's examples when it has trained
-    bool mean_gradient = false;            // formulas: formulas read the mean gradient of the model that was sent
+    Reports of_candidates;                 // the measure that a sampler asks clients for; empty: it asks for none
+    std::uint64_t loss_passes = 0;         // models whose loss a client computes before it trains, for formulas
+    std::uint64_t measure_passes = 0;      // forward passes over a client's examples after it has trained, for formulas
+    bool mean_gradient = false;            // formulas read the mean gradient of the model that was sent
     int threads = 1;
     std::uint64_t clients_at_once = 1;     // members of a slot that are trained in one batched step
     aggregation::IpcHandle data_handle{};  // CUDA: the examples in device memory
@@ -76,18 +76,18 @@ struct WorkerPlan {
     double clip_norm = 0.0;  // limit of a local step's gradient norm; 0: none
     Precision precision = Precision::F32;
     Engine engine = Engine::Libtorch;
-    Features asked;                   // of the engine, which honours them all
+    Features asked;                   // features that the run needs of its engine (engine/features.h)
     bool graph = false;               // CUDA: local steps are recorded once and run again
     VisitHandle visit;                // strategy.visit: whole clients in Python
     FixedText<256> help_for_updates;  // advice in the message about an update that is not finite
 
-    /// Of what the model gives for an example, for formulas.
+    /// The sizes of the model's outputs for an example, for formulas.
     aggregation::formulas::RowSizes row_sizes() const { return {static_cast<std::size_t>(model.num_classes), features}; }
 };
 
 static_assert(std::is_trivially_copyable_v<WorkerPlan>);
 
-/// Clients of the plan's visit, which must be given. on_terminal, while_waiting: as in PythonVisits; all references must outlive them.
+/// The clients of the plan's visit, which must be given. on_terminal, while_waiting: as in PythonVisits. All references must outlive the result.
 std::unique_ptr<PythonClients> make_python_clients(const WorkerPlan& plan, const SharedDataset& dataset, bool on_terminal,
                                                    std::function<void(bool moved)> while_waiting);
 

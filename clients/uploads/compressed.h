@@ -1,5 +1,5 @@
-// Helpers of compressing upload steps: an update's parameters, tensor by tensor, in memory that the CPU can change, and the
-// selection of some of them. The model's buffers are sent unchanged.
+// Helpers of upload steps that compress: access to an update's parameters tensor by tensor, in memory that the CPU can change, and the selection
+// of some of them. The model's buffers are sent unchanged.
 #pragma once
 
 #include "aggregation/base/random.h"
@@ -45,18 +45,18 @@ KeySpec key_of_kept_share();
 /// share * parameters, rounded, at least 1.
 std::uint64_t count_of_share(double share, std::uint64_t parameters);
 
-/// update <- 0 for all parameters except the `count` with the largest keys; of equal keys, the first ones are kept.
+/// update = 0 for all parameters except the `count` with the largest keys; of equal keys, the first ones are kept.
 ///
 /// Shapes   keys: one for each parameter, in their order.
 /// Cost     linear in the parameters.
 void keep_largest(ParametersOfUpload& upload, std::span<const std::uint32_t> keys, std::uint64_t count);
 
-/// keep_largest by the bits of the updates' magnitudes, which have the order of the values. A NaN is the largest: it is sent,
-/// and detected when the update is accepted.
+/// keep_largest() by magnitude: a float's bits without the sign are ordered as its magnitude. A NaN counts as the largest, so it is sent, and
+/// detected when the update is accepted.
 void keep_largest_magnitudes(ParametersOfUpload& upload, std::uint64_t count);
 
-/// Rounds each value at random to one of the two levels around it, with mean equal to the value; 0 stays 0. The levels are
-/// `levels` + 1 fractions of `largest`, from 0 to 1. Larger values are clipped to `largest`; values that are not finite stay.
+/// Rounds each value at random to one of the two levels around it, so that the mean is the value. The levels are 0, 1, …, `levels` times
+/// `largest` / `levels`, with the value's sign. Larger values are clipped to `largest`; values that are not finite stay.
 ///
 /// Order    one draw for each value, in their order.
 void round_to_levels(const TensorUpload& tensor, double largest, double levels, Stream& draws);

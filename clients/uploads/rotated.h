@@ -1,4 +1,4 @@
-// Rounding of an update after a random rotation: DRIVE with one bit a value, EDEN with several.
+// Rounds an update after a random rotation: DRIVE with one bit a value, EDEN with several.
 #pragma once
 
 #include "clients/uploads/upload.h"
@@ -7,7 +7,7 @@
 
 namespace fedhive::clients {
 
-/// Values that are rotated together; a power of two.
+/// Number of values that are rotated together; a power of two.
 inline constexpr std::size_t kRotatedTogether = 4096;
 
 /// Rounds the update's values that no earlier step left out, block by block of kRotatedTogether values x, the last block filled
@@ -17,13 +17,13 @@ inline constexpr std::size_t kRotatedTogether = 4096;
 ///   c = the centroid nearest to r_i √d / |x|, of the 2^bits that are best for normal values (Lloyd and Max)
 ///   sent = D H S c / √d,   S = |x|² / ⟨r, c⟩, so that ⟨sent, x⟩ = |x|²
 ///
-/// After error_feedback S is ⟨r, c⟩ / |c|², which brings sent closest to x. A block with a value that is not finite stays.
+/// After a step error_feedback, S = ⟨r, c⟩ / |c|², which brings `sent` closest to x. A block with a value that is not finite stays unchanged.
 ///
 /// Shapes   bits: 1 to 4.
 /// Order    draws and sums by block: the same bits in any worker. Cost: 12 additions a value and way.
 void round_rotated(Upload& upload, std::uint32_t bits);
 
-/// `bits` for each value, those of the zeros at the end, S of each block, and the seed of D.
+/// Updates the size: `bits` for each value, also for the zeros at the end, S of each block, and the seed of D.
 void size_of_rotated(UploadSize& size, std::uint32_t bits);
 
 }  // namespace fedhive::clients

@@ -2,8 +2,8 @@
 // Each kind of step has a file in this folder, with its keys; to add one, write its file and add its line to upload.cpp.
 //
 //   local steps  ->  clip  ->  gaussian_noise  ->  slot      the update is  local - global
-//   local steps  ->  error_feedback  ->  top_k  ->  slot     a real server would receive fewer bytes (UploadSize); the residual
-//                                                            stays with the client and is added to its next update
+//   local steps  ->  error_feedback  ->  top_k  ->  slot     a real server would receive fewer bytes (UploadSize); the residual, which is
+//                                                            not sent, stays with the client and is added to its next update
 #pragma once
 
 #include "aggregation/base/keys.h"
@@ -43,18 +43,18 @@ struct UploadPlan {
 
 /// One client's update in the chain.
 struct Upload {
-    aggregation::ParamSpan local;        // [P], changed by the steps
-    aggregation::ConstParamSpan global;  // [P], the model from which the client began
-    aggregation::ParamSpan scratch;      // [P], for a step's own use
-    const aggregation::Layout& layout;   // of both
-    const aggregation::Layout& sent;     // the tensors of it that are sent, at the same offsets
+    aggregation::ParamSpan local;        // [P]: the local model, P floats; the steps change it
+    aggregation::ConstParamSpan global;  // [P]: the model from which the client began
+    aggregation::ParamSpan scratch;      // [P]: for a step's own use
+    const aggregation::Layout& layout;   // of the model
+    const aggregation::Layout& sent;     // the tensors of `layout` that are sent, at the same offsets
     const UploadPlan& plan;
     std::uint64_t key = 0;  // of this client, round and step of the chain; random draws depend on it alone
     std::uint32_t client_id = 0;
-    std::uint64_t num_together = 1;  // number of updates in its server step
-    double clip_norm = 0.0;          // of this round, for a step that adapts
+    std::uint64_t num_together = 1;  // number of updates in the server step that takes this one
+    double clip_norm = 0.0;          // clip norm of this round, for a step that adapts it
     double norm_bound = 0.0;         // bound on the update's norm at this step; 0: none
-    bool within_clip = true;         // a step that adapts has left the update as it was
+    bool within_clip = true;         // a step that adapts the clip norm did not have to clip the update
     bool has_left_out = false;       // an earlier step left values out; they are zeros
     bool keeps_residual = false;     // an earlier step keeps the residual
 };
@@ -74,14 +74,15 @@ struct UploadSpec {
     std::string name;
     std::string summary;  // effect and source: half a line
     std::vector<KeySpec> keys;
-    bool bounds = false;        // the first key is a norm that no update exceeds after this step
-    bool adapts = false;        // … in the first round; later the server sends the norm with each task
-    bool noise_of_sum = false;  // a share of noise: a sum of updates has deviation first key * that norm; must be last
+    bool bounds = false;  // after this step no update has a norm above its first key
+    bool adapts = false;  // the first key is that norm in the first round only; later the server sends the norm with each task
+    bool noise_of_sum = false;  // adds a share of the noise of a sum, whose deviation is first key * that norm; must be last
     bool leaves_out = false;    // sends some parameters only, so it comes before steps that round those
-    bool rounds = false;        // … and rounds these itself
-    bool hides = false;         // noise makes a single update private, for the key `epsilon`
-    bool needs_clip = false;    // uses the norm of an earlier clip, which must not adapt
-    /// A client's memories from one update to the next: the part that later steps of the chain cut off; all of those compress.
+    bool rounds = false;        // also rounds the parameters that it sends
+    bool hides = false;         // its noise makes a single update private, for the key `epsilon`
+    bool needs_clip = false;    // uses the norm of an earlier step `clip`, which must not adapt
+    /// The memories that a client keeps from one update to the next: the part of an update that the later steps, all of which compress, do not
+    /// send.
     std::vector<aggregation::MemorySpec> memories{};
     void (*apply)(Upload& upload, const UploadStep& step) = nullptr;  // null: the chain itself does the work
     /// Norm of the step's output for an update of `values` values, as a multiple of the clip's norm; null: at most 1.
@@ -95,7 +96,7 @@ struct UploadSpec {
 /// All kinds of steps, in the order of REFERENCE.md.
 const std::vector<UploadSpec>& upload_catalog();
 
-/// Those that also compress what the server sends: steps that compress, and error_feedback.
+/// The steps that can also compress what the server sends: those that compress, and error_feedback.
 const std::vector<UploadSpec>& download_catalog();
 
 /// A step by its name, with the values of its keys. The name must exist.
@@ -104,11 +105,11 @@ UploadStep upload_step(const std::string& name, const Values& values);
 /// The size of an update of the tensors of `sent`; the same for every client, since it depends on the chain alone.
 UploadSize upload_size(const UploadPlan& plan, const aggregation::Layout& sent);
 
-/// Standard deviation of the chain's noise in the sum of a server step's updates, where each client counts as one
-/// update; 0: none. clip_norm: of the round, for a step that adapts.
+/// Standard deviation of the chain's noise in the sum of a server step's updates, if each client sends one update; 0: no noise. clip_norm: of
+/// the round, for a step that adapts it.
 double noise_of_sum(const UploadPlan& plan, double clip_norm = 0.0);
 
-/// The step that adapts; empty: the chain has none.
+/// The chain's step that adapts the clip norm; empty if it has none.
 std::optional<UploadStep> adapting_step(const UploadPlan& plan);
 
 /// The report of a chain that adapts: 1 if the update was within the norm, 0 if not.
@@ -119,17 +120,17 @@ ReportSpec report_of_clip();
 class UploadChain {
 public:
     UploadChain() = default;  // no steps: updates stay unchanged
-    /// sent: the tensors that leave, of layout's offsets. Memory: a vector of [P] in the spans' space, from the first apply() on,
-    /// and one of [trainable] if a residual is kept.
+    /// sent: the tensors that are sent, at the offsets of `layout`. Memory: P floats in the spans' memory space from the first apply() on, and
+    /// the trainable ones once more if a residual is kept.
     UploadChain(const UploadPlan& plan, aggregation::Layout layout, aggregation::Layout sent)
         : plan_(plan), layout_(std::move(layout)), sent_(std::move(sent)) {}
     UploadChain(const UploadPlan& plan, const aggregation::Layout& layout) : UploadChain(plan, layout, layout) {}
 
     bool empty() const { return plan_.size == 0; }
 
-    /// local <- global + what leaves of local - global. Nothing waits for a device but what has to know a norm, draws, or compresses.
-    /// num_together: updates that its server step is to take; memories: of the client, used by a chain that keeps a residual;
-    /// clip_norm: of the round. False if a step that adapts found the update longer than clip_norm.
+    /// local = global + chain(local - global). Waits for a device only if a step needs a norm, draws, or compresses.
+    /// num_together: number of updates in the server step that takes this one; memories: the client's, for a chain that keeps a residual;
+    /// clip_norm: of the round. Returns false if a step that adapts found the update longer than clip_norm.
     ///
     /// Shapes   both [P], in one memory space.
     /// Order    keyed by (seed of the client's training, round, client, step of the chain):
@@ -138,9 +139,9 @@ public:
                std::uint32_t client_id, std::uint64_t num_together, const aggregation::VisitMemories& memories = {},
                double clip_norm = 0.0);
 
-    /// sent <- before + C(sent - before), by steps that compress: what the server sends of `sent` to clients that have `before`. An
-    /// error_feedback among them changes no bit: what is lost stays in the difference to what clients have; steps after it do not
-    /// scale up.
+    /// sent = before + C(sent - before), with C the steps of a chain that compresses: the model that clients get if they have `before` and
+    /// the server sends `sent`. A step error_feedback changes nothing, since the lost part stays in the difference to what clients have;
+    /// it only keeps later steps from scaling up.
     ///
     /// Shapes   both [P], in one memory space.
     /// Order    keyed by (seed, round, step of the chain).
@@ -154,24 +155,24 @@ private:
     UploadPlan plan_;
     aggregation::Layout layout_, sent_;
     aggregation::ParamBuffer scratch_;
-    aggregation::ParamBuffer wanted_;  // [trainable]: the update plus the residual before it, in a chain that keeps one
+    aggregation::ParamBuffer wanted_;  // [trainable]: the update plus the earlier residual, in a chain that keeps one
 };
 
 // Helpers for the steps' files.
 
-/// local <- global + f32(factor * (local - global)).
+/// local = global + f32(factor * (local - global)).
 void scale_upload(Upload& upload, double factor);
 
 /// Calls `add` with each block of at most 4,096 of a tensor's values, and a stream of its own. Waits for a device.
 ///
-/// Shapes   [P] of the layout; padding between tensors stays.
+/// Shapes   values: [layout.num_floats()]; padding between tensors stays unchanged.
 /// Order    the streams depend on the key, the tensor and the block.
 void add_drawn(aggregation::ParamSpan values, const aggregation::Layout& layout, std::uint64_t key,
                const std::function<void(const Stream& stream, std::span<float> block)>& add);
 
 /// values[i] += f32(std * z[i]), z standard normal, for each value of the model; padding between tensors stays.
 ///
-/// Shapes   [P] of the layout. Waits for a device.
+/// Shapes   values: [layout.num_floats()]. Waits for a device.
 /// Order    z depends on the key only.
 void add_noise(aggregation::ParamSpan values, const aggregation::Layout& layout, std::uint64_t key, double std);
 

@@ -1,5 +1,5 @@
-// Whole clients on a GPU, one thread block for each: one launch runs all local steps of many clients, with the batches in the
-// order that the host draws (local_batches.h).
+// Trains whole clients on a GPU, one thread block for each. One launch runs all local steps of many clients, with the batches in the order
+// that the host draws (local_batches.h).
 #pragma once
 
 #include "aggregation/math/vector_ops.h"
@@ -14,7 +14,7 @@ namespace fedhive::clients {
 
 class DeviceClients final : public WholeClients {
 public:
-    /// The network and the examples, in device memory, must outlive it.
+    /// The network and the examples, in device memory, must outlive this object.
     DeviceClients(const DeviceNetwork& network, const ExamplesView& train, const aggregation::SgdOptions& optimizer,
                   std::uint64_t batch);
 

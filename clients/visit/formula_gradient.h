@@ -1,4 +1,5 @@
-// The formulas of a method that act in each local step: the gradient, the point of a second gradient, and memories that steps change.
+// The formulas of a method that are evaluated in each local step, as gradient rules (local_step.h): `second`, `gradient` and `after`
+// (aggregation/formulas/method_formulas.h). A visit is a client's training in one round.
 #pragma once
 
 #include "clients/visit/local_step.h"
@@ -11,13 +12,13 @@
 
 namespace fedhive::clients {
 
-/// Vectors of the whole model by name, with their places in an executor.
+/// Vectors as long as the model by name, with their indices in an executor.
 class WholeVectors {
 public:
     /// executor: must outlive this.
     explicit WholeVectors(aggregation::formulas::Executor& executor) : executor_(executor) {}
     void set(std::string_view name, aggregation::ConstParamSpan values);
-    /// The executor reads [first, first + width) of each.
+    /// Gives the executor elements [first, first + width) of each vector.
     void use(std::size_t first, std::size_t width) const;
 
 private:
@@ -30,10 +31,10 @@ private:
     std::vector<Whole> list_{};
 };
 
-/// g_2, the gradient at w_2, the point that the formula of `second` gives, on the same batch or on the next one. For an engine with
-/// one row. Buffers, such as batch norm's, move by the first gradient's pass only; the loss of a visit is that of the first passes.
+/// Computes g_2, the gradient at the point w_2 that `second` sets, on the same batch or on the next one. For an engine with one row. Only the
+/// first gradient's pass changes buffers (BatchNorm statistics) and counts in the visit's loss.
 ///
-/// Memory   the first gradient, [trainable], and the model, [P].
+/// Memory   the first gradient and the model.
 class SecondGradient {
 public:
     SecondGradient(const aggregation::formulas::MethodFormulas& method,
@@ -44,7 +45,7 @@ public:
     aggregation::formulas::Executor& executor() { return executor_; }
     WholeVectors& vectors() { return vectors_; }
 
-    /// Afterwards step's gradient is g_2. The result is the gradient before, until the next call.
+    /// Afterwards step's gradient is g_2. Returns the first gradient, valid until the next call.
     aggregation::ConstParamSpan take(TrainingStep& step, const RowBatch& batch);
 
 private:
@@ -55,41 +56,41 @@ private:
     aggregation::ParamBuffer first_{}, model_{};
 };
 
-/// Where formulas act: on these ranges of the model's parameters. `first`: of the model, where the parameters of the step begin, which
-/// may have a part of the model alone.
+/// Where formulas act: on these ranges of the model's parameters. first: the element of the model where the step's parameters begin; not 0
+/// for a step that trains a part of the model.
 struct StepRanges {
     std::vector<aggregation::formulas::ElementRange> ranges;
     std::size_t first = 0;
 };
 
-/// Formulas that a method evaluates in each local step, beside the model.
+/// A place's formulas that are evaluated in each local step, with the visit's vectors as their inputs.
 class FormulaOfSteps : public GradientRule {
 public:
-    /// A visit has begun: takes its vectors and numbers. began: [P], the model that the first step begins from.
+    /// To be called when a visit has begun: sets its vectors and numbers. began: [P], the model that the first step begins from.
     virtual void begin_visit(aggregation::ConstParamSpan began);
 
     void begin(const ClientStart& start) override;
     bool acts() const override { return true; }
 
 protected:
-    /// vectors: of the visit; must outlive the rule.
+    /// vectors: those of the visit; must outlive the rule.
     FormulaOfSteps(const aggregation::formulas::MethodFormulas& method, aggregation::formulas::Place place,
                    VisitVectors& vectors, StepRanges where);
     virtual void set_vector(std::string_view name, aggregation::ConstParamSpan values) { whole_.set(name, values); }
-    /// Elements [first, first + width) of the step's parameters are read of the vectors, and of memories that steps change written.
+    /// Sets the elements [first, first + width) of the step's parameters to be read, and of the memories that steps change to be written.
     void use(std::size_t first, std::size_t width);
 
     aggregation::formulas::Executor executor_;
     WholeVectors whole_;
     StepRanges where_;
     VisitVectors& visit_;
-    std::uint64_t steps_ = 0;  // before this one
+    std::uint64_t steps_ = 0;  // number of steps before this one
 
 private:
     std::vector<VisitVectors::Stepped> stepped_{};
 };
 
-/// w <- the formula of `after`, after each step, and memories that it changes; for an engine with one row. The optimiser's state stays.
+/// Evaluates `after` after each step: sets the model w, and memories. For an engine with one row. The optimiser's state stays unchanged.
 class FormulaAfter final : public FormulaOfSteps {
 public:
     FormulaAfter(const aggregation::formulas::MethodFormulas& method, VisitVectors& vectors, StepRanges where);
@@ -98,8 +99,8 @@ public:
     void applied(TrainingStep& step) override;
 };
 
-/// g <- the formula of `gradient`, and memories that it changes. Rows share the names' values, so a formula that reads a client's own,
-/// changes a memory or has a second gradient has one row.
+/// Evaluates `gradient` in each step: sets the gradient g, and memories. All rows (clients trained at once) share the names' values. So the
+/// engine must have one row if a formula reads a client's own value, changes a memory or has a second gradient.
 class FormulaGradient final : public FormulaOfSteps {
 public:
     FormulaGradient(const aggregation::formulas::MethodFormulas& method, VisitVectors& vectors, StepRanges where);
@@ -110,7 +111,7 @@ public:
     aggregation::formulas::GradientPass pass();
 
 private:
-    /// The parameters' elements in a piece, counted from its first.
+    /// The elements of a piece that are parameters, counted from the piece's first element.
     struct PieceRanges {
         std::size_t first = 0, width = 0;
         std::vector<aggregation::formulas::ElementRange> ranges;
@@ -118,7 +119,7 @@ private:
     std::span<const aggregation::formulas::ElementRange> ranges_in(std::size_t index, const GradientPiece& piece);
     void set_vector(std::string_view name, aggregation::ConstParamSpan values) override;
 
-    std::size_t gradient_, parameters_;  // places in the executor
+    std::size_t gradient_, parameters_;  // indices of the two vectors in the executor
     bool reads_step_;
     std::optional<SecondGradient> second_{};
     std::vector<PieceRanges> pieces_{};  // of the last step, in its order

@@ -1,5 +1,6 @@
-// The formulas of a client's visit (aggregation/formulas/method_formulas.h): where it begins, the gradient of each step, what it
-// keeps, sends and reports when it has trained, and the model of its own that an evaluation looks at.
+// A method's formulas (aggregation/formulas/method_formulas.h) in a client's visit, that is, its training in one round: the start point, the
+// gradient of each step, and what the client keeps, sends and reports after training. FormulaJudge computes the personal model that an
+// evaluation uses.
 #pragma once
 
 #include "aggregation/formulas/method_formulas.h"
@@ -28,58 +29,61 @@ namespace fedhive::clients {
 /// The method's text in fixed size, for a worker's plan; empty: no method.
 using MethodText = FixedText<aggregation::formulas::kLongestMethod>;
 
-/// The mean loss of the client's training examples for a model, [P]; without draws.
+/// The mean loss of a model, a vector of its P floats, over the client's training examples; without random draws.
 using LossOfModel = std::function<double(aggregation::ConstParamSpan model)>;
 
 class FormulaVisit {
 public:
-    /// layout: of the model; sizes: what it gives for an example, for a method with a measure. Rules for the gradient are added to steps by
-    /// add_to().
+    /// layout: the model's; sizes: of the model's outputs for an example, for a method with `measure`. add_to() adds the rules for the gradient
+    /// to a step.
     FormulaVisit(const MethodText& text, const aggregation::Memories& memories, const aggregation::Layout& layout,
                  const LocalPart& local_part, const Reports& reports, aggregation::MemorySpace space,
                  aggregation::formulas::RowSizes sizes = {});
 
-    /// The step may be made before or within a visit. first: of the model, where the step's parameters begin.
+    /// Adds the rules of each local step (formula_gradient.h) to `step`, before or within a visit. first: the element of the model where the
+    /// step's parameters begin.
     void add_to(LocalStep& step, std::size_t first = 0);
 
-    /// For MethodFormulas::changes_elements(), within a visit, on a device: g <- the formula, for steps that no LocalStep takes.
+    /// The gradient's formulas for a kernel that takes the local steps itself; none without such formulas. Within a visit, on a device, of a
+    /// method with MethodFormulas::changes_elements().
     std::optional<aggregation::formulas::GradientPass> gradient_pass();
-    /// The parameters on which formulas act.
+    /// The elements of the parameters.
     std::span<const aggregation::formulas::ElementRange> ranges() const { return ranges_; }
 
-    /// The mean gradient g_t at `sent`, for formulas that read it: before begin(). step: of one client, without gradient rules.
+    /// Computes the mean gradient g_t at `sent`, for formulas that read it; to be called before begin(). step: of one client, without gradient
+    /// rules.
     void take_gradient(TrainingStep& step, const LocalTraining& training, const MeasuredClient& client,
                        aggregation::ConstParamSpan sent);
 
-    /// Before the client's first step. sent: [P], the model that it was sent, with its own local part. loss_of: called for each
-    /// loss_at() of the method; may be empty if there is none. The result is where it begins: `sent`, or what `start` gives; valid
-    /// until the next visit.
+    /// To be called before the client's first step; returns the model from which it begins, valid until the next visit: `sent`, or the value
+    /// that `start` sets. sent: [P], the model that it was sent, with its own local part. loss_of: called for each loss_at() of the method;
+    /// may be empty if there is none.
     aggregation::ConstParamSpan begin(const aggregation::VisitMemories& memories, aggregation::ConstParamSpan sent,
                                       const VisitFacts& facts, const LossOfModel& loss_of = {});
 
-    /// Call it after the last step, if has_end(): writes the client's memories, the values that are sent up, if they are wanted, and its
+    /// To be called after the last step, if has_end(): writes the client's memories, the values that it sends (if they are needed), and its
     /// reports. Returns false if a memory by class is not finite.
-    /// local: [P], the trained model. Its local part is 0 in the values that are sent up. loss: of the visit.
+    /// local: [P], the trained model. Values that are sent are 0 in its local part. loss: of the visit.
     ///
     /// Stream   CUDA: waits if a report needs a vector.
     bool end(const aggregation::VisitMemories& memories, aggregation::ConstParamSpan local, const ClientResult& result,
              double loss, ReportValues& reports);
 
-    /// w_t, w_0 or a memory in the present visit, by name. Throws Fault for another name.
+    /// The value of w_t, w_0 or a memory in the present visit. Throws Fault for another name.
     aggregation::ConstParamSpan values_of(std::string_view name) const;
-    /// The model, [P], at one of these: what the client keeps for itself, and buffers, are those of `sent`. Valid until the next call.
+    /// The model, [P], with one of these as its parameters. Its local part and its buffers are those of `sent`. Valid until the next call.
     aggregation::ConstParamSpan model_at(std::string_view name);
-    /// Numbers of the present visit beside its facts, by name.
+    /// The numbers of the present visit, by name, except its facts (VisitFacts).
     const std::map<std::string, double>& numbers() const { return vectors_.numbers(); }
 
-    /// If tables().measures(): sums over the client's examples at the trained model, [P], before end(). As VisitTables::measure().
+    /// If tables().measures(), to be called before end(): VisitTables::measure() at the trained model, [P].
     void measure(Evaluation& evaluation, aggregation::ConstParamSpan trained, const ExamplesView& from, std::uint64_t chunk,
                  const std::function<void()>& after_piece);
 
-    /// Something is written when the client has trained.
+    /// Whether end() has something to write.
     bool has_end() const { return end_.has_value() || keeps_stepped_ || tables_.has_end(); }
 
-    /// Memories by class: begun beside begin(), measured before end(), which writes them.
+    /// The memories by class: begin() begins them, measure() measures them, end() writes them.
     VisitTables& tables() { return tables_; }
     const VisitTables& tables() const { return tables_; }
 
@@ -95,7 +99,7 @@ private:
     std::vector<aggregation::formulas::ElementRange> ranges_, shared_ranges_;  // of all parameters; of those that are sent
     VisitVectors vectors_;
     VisitTables tables_;
-    bool keeps_stepped_ = false;               // a memory that steps change and `end` does not set outlives the visit
+    bool keeps_stepped_ = false;               // the client keeps or sends a memory that steps change and `end` does not set
     std::vector<FormulaOfSteps*> of_steps_{};  // rules of the steps
     std::optional<FormulaGradient> in_kernels_{};
     std::optional<aggregation::formulas::Executor> start_{}, end_{};
@@ -104,25 +108,25 @@ private:
     // Of the present visit:
     aggregation::ConstParamSpan began_{};
     aggregation::ParamBuffer start_room_{}, update_room_{}, model_room_{}, trained_room_{};
-    std::vector<aggregation::ParamBuffer> unwanted_{};  // for what a replay does not keep, by target
+    std::vector<aggregation::ParamBuffer> unwanted_{};  // memory for values that a repeated visit does not keep, by target
 };
 
-/// The formulas of `judge` and `answer`: a client's own model, made of the one that is sent and of what the client remembers, and what the
-/// client answers to examples.
+/// The formulas `judge` and `answer`: a client's own model, computed from the model that is sent and the client's memories, and the client's
+/// answers to examples.
 class FormulaJudge {
 public:
     static bool is_in(const aggregation::formulas::MethodFormulas& method);
-    /// As FormulaVisit's; sizes: for a method with an answer.
+    /// Arguments as for FormulaVisit; sizes: for a method with `answer`.
     FormulaJudge(const MethodText& text, const aggregation::Memories& memories, const aggregation::Layout& layout,
                  const LocalPart& local_part, aggregation::MemorySpace space, aggregation::formulas::RowSizes sizes = {});
 
-    /// sent: [P], with the client's own local part. The result, [P], is valid until the next call; buffers are those of `sent`.
+    /// The client's own model, [P], valid until the next call; buffers are those of `sent`. sent: [P], with the client's own local part.
     aggregation::ConstParamSpan model(const aggregation::VisitMemories& memories, aggregation::ConstParamSpan sent,
                                       const VisitFacts& facts);
 
-    /// The method has an `answer`, so that answers() evaluates, after model().
+    /// Whether the method has `answer`; then answers() evaluates the client, after model().
     bool has_answer() const { return answer_.has_value(); }
-    /// Adds the outcomes of the client's answers to `sums`, and their cross-entropy. labels: of the whole set, in host memory.
+    /// Adds the outcomes and the cross-entropy of the client's answers to `sums`. labels: of all examples, in host memory.
     void answers(Evaluation& evaluation, const ExamplesView& from, std::span<const std::int32_t> labels,
                  std::span<const std::uint32_t> examples, EvaluationSums& sums);
 

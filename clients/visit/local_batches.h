@@ -1,4 +1,4 @@
-// The sequence of a client's batches, the same for every way of training it.
+// The sequence of a client's batches, the same for each engine and way of training.
 #pragma once
 
 #include "aggregation/base/random.h"

@@ -1,5 +1,5 @@
-// A local step: an engine's step with the algorithm's gradient rules between its two halves. Rules work on flat vectors and
-// know no layers, so that one rule serves every engine, and many clients at once.
+// A local step: an engine's step with the algorithm's gradient rules between gradient and optimiser. Rules work on flat vectors and know no
+// layers, so one rule serves each engine, also with several rows (clients trained at once).
 #pragma once
 
 #include "aggregation/memory/param_buffer.h"
@@ -20,21 +20,21 @@ public:
 
     virtual void begin([[maybe_unused]] const ClientStart& start) {}
 
-    /// Whether the rule changes anything for the clients that have begun. If no rule does, a step runs undivided in the engine.
+    /// Whether the rule changes gradients of the present clients. If no rule does, the engine runs its step in one call.
     virtual bool acts() const = 0;
 
-    /// Changes the gradients of `batches`, which `step` has just computed. It may change a
-    /// row at rest as well: no step uses it.
+    /// Changes the gradients of `batches`, which `step` has just computed. It may also change those of a row without a batch, since no step
+    /// uses them.
     virtual void change(TrainingStep& step, std::span<const RowBatch> batches) = 0;
 
-    /// The gradients that `step` had have been applied.
+    /// Called after each optimiser step.
     virtual void applied([[maybe_unused]] TrainingStep& step) {}
 };
 
-/// g <- g * min(1, most / |g|) for the gradient g of a batch after all rules, with the Euclidean norm over all parameters.
+/// g = g * min(1, most / |g|) for a batch's gradient g after all rules, with the Euclidean norm over all parameters.
 ///
 /// Order    the norm is summed like an update's (vector_ops.h): same bits anywhere.
-/// Memory   a gradient as one vector (the engine's own if it has one row, else a copy), and as many zeros.
+/// Memory   a vector of zeros as long as a gradient; for an engine with several rows, also a copy of a gradient.
 /// Stream   waits for the device in every step.
 /// Source   Pascanu et al. 2013 (arXiv:1211.5063), Algorithm 1; torch.nn.utils.clip_grad_norm_, without its 1e-6 beside the norm.
 class GradientLimit {
@@ -55,10 +55,10 @@ private:
 
 class LocalStep final : public WrappedStep {
 public:
-    /// clip_norm limits the gradient after all rules; 0: no limit. A start with whole_gradients is not limited.
+    /// clip_norm limits the gradient after all rules; 0: no limit. A ClientStart with whole_gradients is not limited.
     explicit LocalStep(TrainingStep& engine, double clip_norm = 0.0);
 
-    /// Appends a rule; the limit stays after all rules.
+    /// Appends a rule, which acts before the limit.
     template <typename Rule, typename... Arguments>
     Rule& add(Arguments&&... arguments) {
         auto rule = std::make_unique<Rule>(std::forward<Arguments>(arguments)...);

@@ -1,5 +1,5 @@
-// THE CLIENT'S SCREEN: a client's work in one round, alone or as one of several rows. It uses the
-// training step through its interface only.
+// A client's work in one round: local training of one client, or of several at once, each a row of the training step (training_step.h). It
+// uses the training step through its interface only. P: floats of the model.
 #pragma once
 
 #include "aggregation/base/divide_up.h"
@@ -23,9 +23,9 @@ struct LocalTraining {
     std::uint64_t local_epochs = 1;  // E
     std::uint64_t batch_size = 32;   // B
     double max_update_norm = 0.0;    // a larger update counts as a failure; 0: any finite one is accepted
-    std::uint64_t local_steps = 0;   // of every client, however many examples it has, in place of E passes; 0: E passes
-    bool takes_next = false;         // each batch brings the next one with it (RowBatch::next)
-    CountedTargets counted{};        // of the training examples, in the process that trains: it says so itself
+    std::uint64_t local_steps = 0;   // steps of each client, whatever its number of examples; 0: E passes
+    bool takes_next = false;         // each batch comes with the next one (RowBatch::next)
+    CountedTargets counted{};        // of the training examples; set by the process that trains
 
     std::uint64_t steps_of_epoch(std::uint64_t num_examples) const { return divide_up(num_examples, batch_size); }
 
@@ -40,7 +40,7 @@ struct LocalTraining {
         return steps / epoch * num_examples + steps % epoch * batch_size;
     }
 
-    /// The plan of a client that has been sent `repeat` times in this round before: with new random draws.
+    /// This plan with new random draws, for a client that was sent `repeat` times before in this round.
     LocalTraining of_repeat(std::uint32_t repeat) const {
         LocalTraining again = *this;
         again.seed = seed_of_repeat(seed, repeat);
@@ -53,10 +53,10 @@ struct LocalTraining {
 struct ClientFigures {
     aggregation::element::ChunkSummary update;
     double loss_sum = 0.0;
-    double examples = 0.0;  // seen, as far as their targets count; written by the host
+    double examples = 0.0;  // examples used, by their counted targets; written by the host
 };
 
-/// Of this many examples seen; 0 if none of their targets counts.
+/// loss_sum / examples; 0 if no target counts.
 constexpr double mean_loss_of(double loss_sum, double examples) { return examples > 0.0 ? loss_sum / examples : 0.0; }
 
 /// One of the clients trained at once.
@@ -66,13 +66,13 @@ struct RowClient {
     ClientFigures* figures = nullptr;      // output: results of its training and of its update
 };
 
-/// For each row, the index of its client in `clients`. Clients with more steps come first, equal ones in the given order: those
-/// without steps left are then in the last rows, which a step leaves out.
+/// For each row, the index of its client in `clients`. Clients with more steps come first, equal ones in the given order. So the clients
+/// without steps left are in the last rows, which a step leaves out.
 std::vector<std::size_t> places_of_rows(const LocalTraining& plan, std::span<const RowClient> clients);
 
-/// Trains the clients, each on its shard, with one step of every client per turn. Afterwards step.parameters_of(k) is client
-/// k's local model; the caller writes its update, and figures.update with it, or adds it to a sum. Does not wait for a device:
-/// results have steps, gathering time and the common start; finish() and deal_out_time() add the rest.
+/// Trains the clients, each on its shard; each step of `step` is one local step of every client. Afterwards step.parameters_of(k) is client
+/// k's local model, and the caller writes its update with figures.update, or adds it to a sum. Does not wait for a device: results have
+/// steps, gathering time and the common start time; finish() and deal_out_time() add the rest.
 ///
 /// Shapes   clients: 1 to step.num_rows(); results: one for each; global: [P], in the step's memory space.
 /// Order    every random draw is keyed by (seed, purpose, round, client_id): same bits in any worker, at any time. With many
@@ -81,10 +81,10 @@ std::vector<std::size_t> places_of_rows(const LocalTraining& plan, std::span<con
 void enqueue_clients(TrainingStep& step, const LocalTraining& plan, const Objective& objective, std::uint32_t round,
                      std::span<const RowClient> clients, aggregation::ConstParamSpan global, std::span<ClientResult> results);
 
-/// mean = Σ_b n_b / n · g_b over the batches b of one pass, with the gradients g_b at the global model after the step's rules, never
-/// clipped, and n_b the batch's examples by their counted targets; step.parameters() is the global model afterwards.
+/// mean = Σ_b n_b / n · g_b over the batches b of one pass: g_b is the gradient at the global model after the step's rules, never clipped,
+/// n_b the number of the batch's examples by their counted targets. step.parameters() is the global model afterwards.
 ///
-/// Shapes   shard: at least one example; global: [P], in the step's memory space; mean: [trainable], or longer, with 0 after it.
+/// Shapes   shard: at least one example; global: [P], in the step's memory space; mean: [trainable], or longer, with zeros at the end.
 /// Order    the shard's; dropout by (seed, round, client_id), with other draws than the local steps.
 void mean_gradient(TrainingStep& step, const LocalTraining& plan, const Objective& objective, std::uint32_t round,
                    std::uint32_t client_id, std::span<const std::uint32_t> shard, aggregation::ConstParamSpan global,
@@ -93,7 +93,7 @@ void mean_gradient(TrainingStep& step, const LocalTraining& plan, const Objectiv
 /// Copies finite, norm and hash of an update into the result.
 void tell_update(ClientResult& result, const aggregation::UpdateSummary& update);
 
-/// Completes the result from the figures, which must be computed by now.
+/// Completes the result from the figures, which a device must have computed.
 void finish(ClientResult& result, const ClientFigures& figures);
 
 /// Divides the time since the first client's start, and update_s, among the clients in proportion to their steps, as if they
@@ -105,9 +105,9 @@ ClientResult train_client(TrainingStep& step, const LocalTraining& plan, const O
                           std::uint32_t client_id, std::span<const std::uint32_t> shard, aggregation::ConstParamSpan global,
                           aggregation::ParamSpan update);
 
-/// Trains client `client_id` on its shard in the model that all workers share (racy_model.h), with the draws and in the order
-/// of train_client. The momentum is the worker's own and begins at 0. No update is written: its norm and hash are 0, and the
-/// result is finite if the loss is. The objective is the loss alone: a proximal term would need a model that does not change.
+/// Trains client `client_id` on its shard in the model that all workers share (racy_model.h), with the batches and draws of train_client(). The
+/// momentum is the worker's own and begins at 0. No update is written: its norm and hash are 0, and the result is finite if the loss is.
+/// The objective is the loss alone, since a proximal term needs a model that does not change.
 ///
 /// Shapes   shared: [P], in the step's memory space.
 /// Order    none between workers: more than one of them gives other bits each time.

@@ -12,12 +12,12 @@
 
 namespace fedhive::clients {
 
-/// Call it when `visit` has begun. examples: of training, in host memory; shard: the client's among them.
+/// To be called when `visit` has begun. examples: all training examples, in host memory; shard: indices of the client's.
 void begin_loss(OutputLoss& loss, const FormulaVisit& visit, const VisitFacts& facts, const ExamplesView& examples,
                 std::span<const std::uint32_t> shard);
 
-/// Tells the loss the number of each local step, if it reads `step`. Call it once a step, after FormulaVisit::add_to(): a second gradient
-/// belongs to the same step.
+/// Makes each local step tell the loss its number, if the formula reads `step`. To be called once for a LocalStep, after
+/// FormulaVisit::add_to(), so that a second gradient gets the number of the same step.
 void tell_steps(LocalStep& step, OutputLoss& loss);
 
 }  // namespace fedhive::clients

@@ -1,10 +1,10 @@
-// Whole clients by a function of the user's, in Python (strategy.visit). Each worker has one Python process, which runs the visits of
-// the clients that the worker trains; fedhive/visits.py has its side. The worker stays what it is: it claims tasks, is supervised,
-// and writes updates; the Python process ends with it.
+// Trains whole clients by a Python function of the user (strategy.visit). Each worker has one Python process, which runs the visits of the
+// clients that the worker trains (scripts/lib/fedhive/visits.py) and ends with the worker. The worker still claims tasks, is supervised, and
+// writes updates.
 //
-//   one segment that both map:
-//     [ taken | vector | memory | x | y | order | ends ]     batches taken; the model, [P]; the client's memories; its examples, gathered
-//                                                            and normalised; positions of all batches in them; where each batch ends
+//   one segment that both processes map:
+//     [ taken | vector | memory | x | y | order | ends ]     number of batches taken; the model; the client's memories; its examples, gathered
+//                                                            and normalised; their positions in all batches; the end of each batch
 #pragma once
 
 #include "aggregation/math/client_optimizer.h"
@@ -27,8 +27,8 @@
 
 namespace fedhive::clients {
 
-/// The user's file, as text in a segment that workers inherit: {"file": path, "key": that names it, "source": its text, "keys": {name: number},
-/// "memory": names, "reports": names}. Plain data.
+/// The user's file as JSON in a segment that workers inherit: {"file": path, "key": the config key that names it, "source": its text, "keys":
+/// {name: number}, "memory": names, "reports": names}. Plain data.
 struct VisitHandle {
     int descriptor = -1;
     std::uint64_t bytes = 0;
@@ -47,10 +47,10 @@ struct PythonVisits {
     const aggregation::OptimizerOptions& optimizer;
     const Reports& reports;
     int threads = 1;
-    bool on_terminal = false;  // the function talks to this process's terminal: for a debugger
+    bool on_terminal = false;  // the function uses this process's terminal, for a debugger
 
-    /// Called about twenty times a second while the function runs; may throw, which ends the Python process. moved: whether it has
-    /// taken a batch since the last call.
+    /// Called about twenty times a second while the function runs; if it throws, the Python process ends. moved: whether the function has taken
+    /// a batch since the last call.
     std::function<void(bool moved)> while_waiting;
 };
 
@@ -60,33 +60,33 @@ std::uint64_t python_segment_bytes(std::uint64_t num_floats, const aggregation::
 
 /// Trains one client at a time.
 ///
-/// Order    batches and draws are keyed by (seed, purpose, round, client_id), as enqueue_clients() has them; the function gets the
-///          order of the examples and the key of a generator. Bits are the function's own.
+/// Order    the function gets the order of the examples and the key of a random generator, both keyed by (seed, purpose, round, client_id) as in
+///          enqueue_clients(). All other bits are up to the function.
 /// Memory   the segment, as large as the largest client needs, and the Python process.
 class PythonClients final : public WholeClients {
 public:
     /// Starts the Python process and waits until it has read the file. Throws Fault with its message if it cannot.
     explicit PythonClients(PythonVisits visits);
 
-    /// Before train(): what the client keeps, what it has at first if that is nothing yet; and what came down.
+    /// To be called before train(): copies the client's memories, or their first values, and those that the server sent.
     void begin(const aggregation::VisitMemories& memories);
 
     std::size_t num_rows() const override { return 1; }
     bool rows_share_steps() const override { return false; }
 
-    /// Throws TaskFailed with FILE:LINE and the error for what the function raises, for what it may not return, and if its process
-    /// ends; and what while_waiting throws. The process is started anew for the next client where it had to go.
+    /// Throws TaskFailed with FILE:LINE and the error if the function raises an exception or returns a wrong value, or if its process ends; also
+    /// throws what while_waiting throws. If the process has ended, the next client starts a new one.
     void train(const LocalTraining& plan, const Objective& objective, std::uint32_t round, std::span<const RowClient> clients,
                aggregation::ConstParamSpan global, std::span<ClientResult> results) override;
 
     aggregation::ParamSpan parameters_of(std::size_t row) override;
 
-    /// After train(): writes what the client keeps from now on and what comes up, where they are wanted, and its reports. False if a number is
-    /// not finite.
+    /// To be called after train(): writes the memories that the client keeps and those that it sends, if they are needed, and its reports.
+    /// Returns false if a number is not finite.
     bool end(const aggregation::VisitMemories& memories, ReportValues& reports) const;
 
 private:
-    /// Where the parts begin, in bytes.
+    /// Offsets of the segment's parts in bytes.
     struct Places {
         std::uint64_t taken = 0, vector = 0, memory = 0, x = 0, y = 0, order = 0, ends = 0, all = 0;
     };
@@ -94,7 +94,7 @@ private:
         std::string name;
         std::uint64_t offset = 0, floats = 0;  // in the part
         const aggregation::Memory* memory = nullptr;
-        bool is_new = false;  // it is still to become the model that is sent
+        bool is_new = false;  // it has no value yet: train() sets it to the model that is sent
     };
     aggregation::ParamSpan values_of(const Kept& kept) const;
     friend std::uint64_t python_segment_bytes(std::uint64_t, const aggregation::Memories&, const DatasetMap&,

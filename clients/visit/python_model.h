@@ -1,4 +1,4 @@
-// A model as JSON for Python: its tensors in the flat vector, and its layers. fedhive/modules.py makes modules of PyTorch of them.
+// A model as JSON for Python: its tensors in the flat vector, and its layers. scripts/lib/fedhive/modules.py builds PyTorch modules from them.
 #pragma once
 
 #include "aggregation/memory/layout.h"

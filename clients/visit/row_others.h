@@ -1,4 +1,4 @@
-// Outputs of other models (MethodFormulas::also_at) for a formula's examples, outside of a local step.
+// The outputs of other models that a formula of examples reads (MethodFormulas::also_at), outside of a local step.
 #pragma once
 
 #include "aggregation/formulas/method_formulas.h"
@@ -16,17 +16,17 @@
 
 namespace fedhive::clients {
 
-/// The model, [P], at a vector of a client: w_t, w_0 or a memory. Valid until the next call.
+/// The model whose parameters are a client's vector w_t, w_0 or a memory. Valid until the next call.
 using ModelAt = std::function<aggregation::ConstParamSpan(std::string_view vector)>;
 
 class RowOthers {
 public:
-    /// Those of `also_at` that `rows` reads; it gets its places in answers().
+    /// Takes the models of `also_at` that `rows` reads, and tells `rows` their indices in answers().
     RowOthers(aggregation::formulas::RowLoss& rows, const std::vector<aggregation::formulas::OtherAnswers>& also_at);
 
     bool any() const { return !list_.empty(); }
 
-    /// The outputs of each for the examples, in evaluation mode; valid until the next call. Sets the model of `evaluation`.
+    /// The outputs of each model for the examples, in evaluation mode; valid until the next call. Changes the model of `evaluation`.
     std::span<const aggregation::formulas::RowAnswers> answers(Evaluation& evaluation, const ModelAt& model_at,
                                                                const ExamplesView& from,
                                                                std::span<const std::uint32_t> examples);

@@ -1,4 +1,4 @@
-// Whole clients by a training step: one client alone by a step of one row, several by a step of many rows.
+// Trains whole clients (whole_clients.h) by training steps: one client by a step of one row, several by a step of many rows.
 #pragma once
 
 #include "clients/engine/training_step.h"
@@ -10,8 +10,8 @@ namespace fedhive::clients {
 
 class StepClients final : public WholeClients {
 public:
-    /// at_once: the most clients at once; many_rows returns the step for them, and is called first when there are several.
-    /// `one_row` and what it returns must outlive this object.
+    /// at_once: the largest number of clients at once; many_rows returns the step for several, and is first called when there are several.
+    /// `one_row` and the result of many_rows must outlive this object.
     StepClients(TrainingStep& one_row, std::size_t at_once, std::function<TrainingStep&()> many_rows)
         : one_row_(one_row), at_once_(at_once), many_rows_(std::move(many_rows)) {}
 

@@ -1,8 +1,8 @@
-// Memories by class in a client's visit (aggregation/formulas/class_tables.h): the client reads them, measures its examples at the
-// trained model, and keeps or sends the results. All are in host memory.
+// Memories by class (aggregation/formulas/class_tables.h) in a client's visit: the client reads them, measures its examples by the trained
+// model, and keeps or sends the results. All are in host memory.
 //
-//   measure   S[c] = Σ formula(logits, z, y, …) over the client's examples of class c, at the trained model in evaluation mode; of a
-//             memory that is a number, the sum over all of them
+//   measure   S[c] = Σ formula(logits, features z, label y, …) over the client's examples of class c, by the trained model in evaluation mode;
+//             for a memory that is a number, the sum over all examples
 //
 //   Order     examples in the shard's order, added in f64 and rounded to f32 at the end
 #pragma once
@@ -28,25 +28,25 @@
 
 namespace fedhive::clients {
 
-/// [classes], of the client's training examples whose labels count.
+/// Number of the client's training examples of each class, [classes]; ignored labels are left out.
 std::vector<float> counts_by_class(const ExamplesView& examples, std::span<const std::uint32_t> shard, std::size_t classes);
 
 class VisitTables {
 public:
-    /// sizes: of the model's answers, for a measure.
+    /// sizes: of the model's outputs for an example, for `measure`.
     VisitTables(const aggregation::formulas::MethodFormulas& method, const aggregation::Memories& memories,
                 aggregation::formulas::RowSizes sizes);
     VisitTables(const VisitTables&) = delete;
     VisitTables& operator=(const VisitTables&) = delete;
 
-    /// Something is written when the client has trained.
+    /// Whether end() has something to write.
     bool has_end() const { return measure_.has_value() || end_.any(); }
     bool measures() const { return measure_.has_value(); }
-    /// The measure looks at other models, too.
+    /// Whether `measure` reads outputs of other models, too.
     bool measures_others() const { return measure_ && measure_->others.any(); }
 
-    /// Begins a visit: takes over the client's memories. examples: the training set, in host memory; it and the shard must outlive
-    /// the visit. numbers: memories that are numbers, by name.
+    /// Begins a visit: copies the client's memories. examples: the training set, in host memory; it and the shard must outlive the visit.
+    /// numbers: memories that are numbers, by name.
     void begin(const aggregation::VisitMemories& memories, const VisitFacts& facts,
                const std::map<std::string, double>& numbers, const ExamplesView& examples,
                std::span<const std::uint32_t> shard);
@@ -57,16 +57,15 @@ public:
         for (const auto& [name, values] : read_) take(std::string_view(name), std::span<const float>(values));
     }
 
-    /// If measures(): sums over the visit's shard at the model, [P], `chunk` examples at a time. from: the training set in the evaluation's
-    /// memory space. after_piece: after each of them.
-    /// model_at: the model, [P], at a vector that `also_at` names.
+    /// If measures(): computes the sums over the visit's shard by `model`, `chunk` examples at a time. from: the training set in the
+    /// evaluation's memory space. after_piece: called after each chunk. model_at: the model with a vector of `also_at` as its parameters.
     void measure(Evaluation& evaluation, aggregation::ConstParamSpan model, const ExamplesView& from, std::uint64_t chunk,
                  const ModelAt& model_at, const std::function<void()>& after_piece);
 
-    /// What measure() gave for memories that are numbers, by name.
+    /// The sums that measure() computed for memories that are numbers, by name.
     const std::map<std::string, double>& measured_numbers() const { return measured_numbers_; }
 
-    /// Writes what the client keeps and sends, where it is wanted. False if a value is not finite.
+    /// Writes the memories that the client keeps and sends, if they are needed. Returns false if a value is not finite.
     bool end(const aggregation::VisitMemories& memories, double steps, double loss);
 
 private:

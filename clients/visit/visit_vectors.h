@@ -1,4 +1,4 @@
-// The vectors and numbers that the formulas of one client's visit read, beside the model that a step trains.
+// The vectors and numbers that the formulas of one client's visit read, besides the model that a step trains.
 #pragma once
 
 #include "aggregation/formulas/method_formulas.h"
@@ -35,37 +35,37 @@ struct VisitFacts {
 aggregation::formulas::Executor executor_of(const aggregation::formulas::MethodFormulas& method,
                                             aggregation::formulas::Place place);
 
-/// values <- 0 where no range is. On a device: everywhere.
+/// values = 0 outside the ranges; on a device: everywhere.
 void zero_outside(aggregation::ParamSpan values, const std::vector<aggregation::formulas::ElementRange>& ranges);
 
 class VisitVectors {
 public:
-    /// layout: of the model. Memories that `memories` does not have, of a run that keeps none, are left out.
+    /// layout: the model's. A memory of `method` that is not in `memories` is left out; so it is in a run that keeps none.
     VisitVectors(const aggregation::formulas::MethodFormulas& method, const aggregation::Memories& memories,
                  const aggregation::Layout& layout, const LocalPart& local_part, aggregation::MemorySpace space);
 
-    /// A visit begins. sent: [P], the model that the client was sent, with its own local part. Both must outlive the visit.
+    /// Begins a visit. sent: the model that the client was sent, with its own local part. Both must outlive the visit.
     ///
     /// Memory   a vector for each memory that steps change, and for the mask `local` if a formula reads it.
     void begin(const aggregation::VisitMemories& memories, aggregation::ConstParamSpan sent, const VisitFacts& facts);
 
-    /// [trainable], where the mean gradient g_t at the model that is sent is written before a visit, for formulas that read it.
+    /// The vector to which the mean gradient g_t at the sent model is written before a visit, for formulas that read it; [trainable].
     aggregation::ParamSpan mean_gradient();
 
-    /// Sets the inputs that a formula reads of the visit: w_t, memories, local, g_t, and the facts.
+    /// Sets an executor's inputs of this visit: w_t, memories, local, g_t, and the facts.
     void set_all(aggregation::formulas::Executor& executor) const;
 
     aggregation::ConstParamSpan sent() const { return sent_; }
     bool has_begun() const { return sent_.size > 0; }
 
-    /// A memory that steps change: its value now, which steps write.
+    /// A memory that steps change, with its present value.
     struct Stepped {
         std::string name;
         aggregation::ParamSpan value;
     };
     std::vector<Stepped> stepped();
 
-    /// As the client has each vector in this visit, by name.
+    /// Calls take(name, values) for each vector of this visit.
     template <typename Take>
     void each(const Take& take) const {
         take(std::string_view("w_t"), sent_);
@@ -73,10 +73,10 @@ public:
         if (mean_gradient_.span().size > 0) take(std::string_view("g_t"), aggregation::ConstParamSpan(mean_gradient_));
         for (const Bound& memory : memories_) take(std::string_view(memory.name), memory.values);
     }
-    /// One of them. Throws Fault for a name that the client does not have.
+    /// The vector of that name. Throws Fault for a name that the client does not have.
     aggregation::ConstParamSpan values_of(std::string_view name) const;
-    /// The model, [P], at one of them: what the client keeps for itself, and buffers, are those of the model that it was sent. shared: the
-    /// elements that travel. room: for the result, empty at first.
+    /// The model with one of these vectors as its parameters. Its local part and its buffers are those of the model that the client was sent.
+    /// shared: the elements that travel. room: memory for the result, empty at first.
     aggregation::ConstParamSpan model_at(std::string_view name, const std::vector<aggregation::formulas::ElementRange>& shared,
                                          aggregation::ParamBuffer& room) const;
 
@@ -92,7 +92,7 @@ private:
         std::string name;
         bool begins_as_model = false, changes_in_steps = false;
         aggregation::ConstParamSpan values{};
-        aggregation::ParamBuffer room{};  // for what steps change, for a record on a device, or zeros
+        aggregation::ParamBuffer room{};  // the values that steps change, a record's copy on a device, or zeros
     };
 
     void bind(Bound& memory, const aggregation::VisitMemories& memories);

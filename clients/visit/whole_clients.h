@@ -1,6 +1,6 @@
-// The interface for training whole clients, one or many at once, from their first local step to their last; one row for each
-// client. Implemented by any training step (step_clients.h), and with one GPU thread block for each client
-// (device_clients.h).
+// The interface for training whole clients, one or many at once, from their first local step to their last. Each client has a row.
+// Implementations: by training steps (step_clients.h), by one GPU thread block for each client (device_clients.h), and by a Python function
+// (python_clients.h).
 #pragma once
 
 #include "aggregation/memory/param_span.h"
@@ -36,11 +36,11 @@ public:
     /// The largest number of clients at once.
     virtual std::size_t num_rows() const = 0;
 
-    /// Whether a client's bits depend on how many are trained at once. Then a client whose update is no longer wanted trains all
-    /// the same, for the others' bits.
+    /// Whether a client's bits depend on the number of clients trained at once. Then a client whose update is no longer needed still trains,
+    /// to keep the others' bits.
     virtual bool rows_share_steps() const = 0;
 
-    /// The contract of enqueue_clients(). Afterwards parameters_of(k) is client k's local model.
+    /// Trains clients by the contract of enqueue_clients() (local_training.h). Afterwards parameters_of(k) is client k's local model.
     ///
     /// Shapes   clients: at most num_rows(); results: one for each; global: [P], in the trainer's memory space.
     /// Order    unless rows_share_steps(), a client's bits are those of the trainer's step, independent of the other clients.
@@ -48,10 +48,10 @@ public:
                        std::span<const RowClient> clients, aggregation::ConstParamSpan global,
                        std::span<ClientResult> results) = 0;
 
-    /// The present visit has these formulas, for those whose steps are no LocalStep's; before train(). Not called: none.
+    /// Takes the formulas of the present visit, before train(); for clients whose steps no LocalStep takes.
     virtual void begin_formulas(FormulaVisit&) {}
 
-    /// A row's local model, [P]; the next train() overwrites it.
+    /// A row's local model; the next train() overwrites it.
     virtual aggregation::ParamSpan parameters_of(std::size_t row) = 0;
 };
 

@@ -1,4 +1,4 @@
-// The task that aggregates a range of the parameters: the rule runs as over a shorter model.
+// The task that aggregates a range of the parameters. The rule runs on it as on a shorter model.
 #pragma once
 
 #include "aggregation/cohort/group_means.h"

@@ -1,7 +1,7 @@
-// The channel between a split model's halves through the arena: floats go through a slot's exchange, notifications through a
-// group of two ranks. The lower half is rank 0, the upper half rank 1.
+// The channel between a split model's halves through the arena: floats go through the `exchange` region of a slot (arena.h), notifications
+// through a group of two ranks. The lower half is rank 0, the upper half rank 1.
 //
-//   exchange   [ activations | their gradient ]     each half of it
+//   exchange   [ activations | their gradient ]     both of the same size
 #pragma once
 
 #include "clients/engine/split_channel.h"
@@ -31,7 +31,7 @@ public:
     double receive_loss() { return receive<double>(); }
 
 private:
-    /// Alternates between two places: the upper half sends the loss while the lower one may still be reading the previous word.
+    /// The place of a word: alternates between two, since the upper half may send the loss while the lower half reads the previous word.
     static std::size_t place(std::uint64_t number) { return number % 2 * sizeof(std::uint64_t); }
 
     template <typename Value>

@@ -14,7 +14,7 @@ public:
     explicit EvaluationTasks(WorkerContext& worker);
     void evaluate(TaskCell& cell);
     void evaluate_clients(const Task& task);
-    /// Writes what a sampler asks each client for to the first of its sums.
+    /// Writes the number that a sampler asks of each client to the first of the client's sums.
     void measure_clients(const Task& task);
 
 private:

@@ -1,4 +1,4 @@
-// The tasks that several workers share: a replica of a group, a half of a split model.
+// The tasks that several workers do together: a replica of a group, a half of a split model.
 #pragma once
 
 #include "clients/worker/worker_context.h"

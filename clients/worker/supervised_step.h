@@ -1,5 +1,5 @@
-// A training step under supervision: a heartbeat in every local step, an early end when the worker is to stop, and injected faults
-// (supervision.h). It wraps any step; the client's screen does not know of it.
+// Wraps a training step and adds supervision (supervision.h): a heartbeat in every local step, an early end when the worker is to stop, and
+// injected faults. Local training (local_training.h) is the same with and without it.
 #pragma once
 
 #include "clients/engine/wrapped_step.h"
@@ -9,8 +9,8 @@ namespace fedhive::clients {
 
 class SupervisedStep final : public WrappedStep {
 public:
-    /// Asks once in every step whether to stop, after the gradients: in some modes the step ends elsewhere. Both references must
-    /// outlive the step.
+    /// Checks once in every step whether to stop, after the gradients, since in some modes another process takes the step. Both references must
+    /// outlive this object.
     SupervisedStep(TrainingStep& step, Supervision& supervision) : WrappedStep(step), supervision_(supervision) {}
 
     void begin(const ClientStart& start) override;

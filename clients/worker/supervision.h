@@ -1,5 +1,5 @@
-// Supervision of a worker's training, step by step (supervised_step.h) or whole clients at once: heartbeats, an early end, and the
-// injected faults of a config (`faults:`), each in its row.
+// Supervision of a worker's training, in each step (supervised_step.h) or for whole clients: heartbeats, an early end, and the injected faults of
+// a config (`faults:`). A row is one of the clients trained at once.
 #pragma once
 
 #include "aggregation/memory/param_span.h"
@@ -12,7 +12,7 @@
 
 namespace fedhive::clients {
 
-/// Called with the row that the worker is at, so that a failure can be attributed to its client.
+/// Called with the row of the client that a failure from now on belongs to.
 using RowListener = std::function<void(std::size_t row)>;
 
 class Supervision {
@@ -30,15 +30,15 @@ public:
     /// Sets the fault of the next client.
     void expect(const InjectedFault& fault) { expect({&fault, 1}, 0, {}); }
 
-    /// Sets the faults of the next clients, by row. `at_row` is called with a fault's row before it, and with `blamed_row`, to
-    /// which all other failures are attributed, after it. It must be valid as long as the clients train.
+    /// Sets the faults of the next clients, by row. `at_row` is called with a fault's row before the fault, and after it with `blamed_row`, to
+    /// which all other failures belong. It must be valid as long as the clients train.
     void expect(std::span<const InjectedFault> faults, std::size_t blamed_row, RowListener at_row);
 
-    /// For work that has no faults: those of an earlier task that never fired are forgotten.
+    /// For work that has no faults: removes the faults of an earlier task that have not fired.
     void expect_nothing() { faults_.clear(); }
     bool expects_any() const;
 
-    /// Fires the faults that are due in training, each once. A NaN is written to the first number of numbers_of(row).
+    /// Fires the faults that are due in training, each once. Fault `nan` writes a NaN to the first number of numbers_of(row).
     template <typename NumbersOf>
     void fire_in_training(const NumbersOf& numbers_of) {
         for (std::size_t row = 0; row < faults_.size(); ++row) {
@@ -49,7 +49,7 @@ public:
         }
     }
 
-    /// Call it when a row's update is written: fires the row's fault if it is due then.
+    /// To be called when a row's update is written: fires the row's fault if it is due then.
     void update_written(std::size_t row, aggregation::ParamSpan numbers);
 
 private:

@@ -1,5 +1,5 @@
-// Claims, runs and reports tasks: the part of a worker that is the same inside a worker process and inside the coordinator
-// (`workers: 0`). Each kind of task has a file of its own.
+// Claims, runs and reports tasks. The same code runs in a worker process and in the coordinator (`workers: 0`). Each kind of task has a file of
+// its own.
 #pragma once
 
 #include "clients/protocol/round_barrier.h"

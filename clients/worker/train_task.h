@@ -1,4 +1,4 @@
-// A worker's main task: trains the members of a slot, one at a time or many at once, and writes their updates to it.
+// A worker's main task: trains the members (clients) of a slot, one at a time or many at once, and writes their updates to the slot.
 #pragma once
 
 #include "aggregation/math/mean.h"
@@ -23,7 +23,7 @@ struct RowMembers {
     std::vector<std::uint64_t> places;  // index of each row's client among the task's members
     std::vector<InjectedFault> faults;
     std::vector<ClientResult> results;
-    std::vector<ReportValues> measured;  // of the model that was sent
+    std::vector<ReportValues> measured;  // measures of the model that was sent
 
     void clear() {
         clients.clear();
@@ -67,7 +67,7 @@ private:
 
     WorkerContext& worker_;
     UploadChain upload_;
-    std::optional<std::size_t> within_clip_;              // its place among the reports, if the chain has it
+    std::optional<std::size_t> within_clip_;              // index of that report, if the upload chain has it
     std::optional<FormulaVisit> formulas_;                // of strategy.file or a local rule
     std::optional<MeasurePass> measure_;                  // if the run has a report that needs one
     std::optional<LocalStep> many_rows_;                  // made on demand

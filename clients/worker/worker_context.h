@@ -1,4 +1,5 @@
-// The state that a worker's tasks share: memory, data, model, supervision; and the rules for members in every kind of task.
+// The state that a worker's tasks share: memory, data, model, supervision; and the functions for members (clients of a task) of every kind of
+// task.
 #pragma once
 
 #include "aggregation/memory/arena.h"
@@ -24,7 +25,7 @@ void require(bool holds, const char* what);
 
 class WorkerContext {
 public:
-    /// All references must outlive the context. `asked` (whether to stop) and `is_worker` (own_process) are Supervision's.
+    /// All references must outlive the context. `asked` and `is_worker` are `stopping` and `own_process` of Supervision.
     WorkerContext(const ControlBlock& control, std::uint32_t worker, const aggregation::Arena& memory,
                   const SharedDataset& data, const WorkerPlan& its_plan, Trainer& its_trainer,
                   const std::function<bool()>& asked, bool is_worker);
@@ -34,7 +35,7 @@ public:
     const SharedDataset& dataset;
     const WorkerPlan& plan;
     Trainer& trainer;
-    LocalTraining training;  // the plan's, with what counts of this process's examples
+    LocalTraining training;  // the plan's, with the counted targets of this process's examples
     std::function<bool()> stopping;
     bool own_process;
     Supervision supervision;
@@ -44,7 +45,7 @@ public:
     SupervisedStep step;       // of one client at a time
     SupervisedStep bare_step;  // the same without the algorithm's rules: gradients of the loss
 
-    /// What passes that measure need; the worker's own examples count.
+    /// The options for a MeasurePass.
     MeasureOptions measure_options() const;
 
     bool on_device() const { return arena.space() == aggregation::MemorySpace::Cuda; }
@@ -53,7 +54,7 @@ public:
     aggregation::ConstParamSpan global_model(const Task& task) const;
     aggregation::ParamSpan update_of(const Task& task) const;
 
-    /// The client's memories, for a visit that writes nothing.
+    /// The client's memories for reading, without a slot to write to.
     aggregation::VisitMemories memories_of(const Task& task, std::uint32_t client_id) const;
 
     /// The global model with the client's own values in the local part. Clients with a local part train alone.
@@ -66,11 +67,11 @@ public:
     void accept(std::uint64_t member, const ClientResult& result) const;
     TaskFailed not_finite(const char* what, std::uint64_t member) const;
 
-    /// Norm, hash and finiteness of what is in a slot, as of an update.
+    /// Norm, hash and finiteness of a slot's contents.
     aggregation::UpdateSummary summary_of(aggregation::ParamSpan slot);
 
 private:
-    aggregation::ParamBuffer start_;  // [P], initial model of a client with a local part; allocated on demand
+    aggregation::ParamBuffer start_;  // initial model of a client with a local part; allocated on demand
     aggregation::ParamBuffer zeros_;  // subtrahend of summary_of()
 };
 

@@ -1,4 +1,4 @@
-// Rules whose result is the mean of a few updates: which rows have the smallest scores, and the coefficients of their mean.
+// For rules whose result is the mean of the updates with the smallest scores: the choice of those rows, and their coefficients.
 #pragma once
 
 #include "aggregation/cohort/weight_rule.h"

@@ -1,4 +1,4 @@
-// The scores of Krum, which Bulyan uses, too.
+// The scores by which Krum and Bulyan choose updates: how far an update is from its nearest others.
 #pragma once
 
 #include "aggregation/cohort/weight_rule.h"
@@ -9,10 +9,9 @@
 
 namespace fedhive::aggregation {
 
-/// score(i) = Σ |u_i − u_j|² over the max(1, n − f − 2) rows j closest to row i, with f = byzantine. Element k of the result is the
-/// score of rows[k].
+/// result[k] = Σ |u_i − u_j|² with i = rows[k], over the max(1, n − f − 2) others j of `rows` closest to i, f = byzantine.
 ///
-/// rows     [n], different rows of the products; no other row counts.
+/// rows     [n] indices of updates, all different.
 /// Source   Blanchard et al. 2017 (arXiv:1703.02757), section 3.
 std::vector<double> krum_scores(const InnerProducts& products, std::span<const std::size_t> rows, std::size_t byzantine);
 

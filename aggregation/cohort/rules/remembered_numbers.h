@@ -1,4 +1,4 @@
-// What rules remember, as text that a checkpoint keeps: numbers in the shortest form that is read back exactly.
+// Numbers that a rule remembers between rounds, as text for a checkpoint, each in the shortest form that is read back exactly.
 #pragma once
 
 #include "aggregation/base/take_number.h"

@@ -1,6 +1,5 @@
-// Elementwise loops out[i] = op(a[i], b[i], c[i]), and a sum of products, for the instruction set of the including file. Everything
-// is in a namespace of that set, because the linker merges inline functions of the same name and could run code for one processor
-// on another.
+// Elementwise loops out[i] = op(a[i], b[i], c[i]), and a sum of products, for the instruction set of the file that includes this one. All
+// of it is in a namespace of that set: the linker merges inline functions of one name, and could so run code for one processor on another.
 #pragma once
 
 #include "aggregation/formulas/elements.h"

@@ -198,7 +198,7 @@ void row_extreme(const RowTerms& t) {
     FEDHIVE_ROW_LANES t.out[l] = found[l];
 }
 
-/// To the first of equal ones.
+/// Adds the gradient of min or max to its column; of equal columns, to the first.
 static void row_extreme_back(const RowTerms& t) {
     float left[kRowLanes];
     FEDHIVE_ROW_LANES left[l] = t.gradient[l];
@@ -213,7 +213,7 @@ static void row_extreme_back(const RowTerms& t) {
     }
 }
 
-/// largest: of the columns; totals: Σ exp(a - largest).
+/// largest = the largest of the columns; totals = Σ exp(a - largest).
 FEDHIVE_ROW_INLINE void row_totals(float (&largest)[kRowLanes], float (&totals)[kRowLanes], const float* a,
                                    std::size_t columns) {
     row_extremes<Opcode::Maximum>(largest, a, columns);
@@ -294,7 +294,7 @@ static void row_pick_row(const RowTerms& t) {
     }
 }
 
-/// out = for each row of the table its inner product with a vector.
+/// out[row] = inner product of the table's row with a vector.
 static void row_dot_rows(const RowTerms& t) {
     for (std::size_t row = 0; row < t.columns; ++row) {
         const float *table = t.operands[1] + row * t.width, *a = t.operands[0];
@@ -321,7 +321,7 @@ static void row_dot_rows_back(const RowTerms& t) {
     }
 }
 
-/// out = the norm of each row of the table.
+/// out[row] = norm of the table's row.
 static void row_norm_rows(const RowTerms& t) {
     for (std::size_t row = 0; row < t.columns; ++row) {
         const float* const table = t.operands[0] + row * t.width;

@@ -1,5 +1,5 @@
-// The products of a chunk in register tiles, for the instruction set of the including file. Everything is in a namespace of that
-// set: the linker merges inline functions of the same name and could so run code for one processor on another.
+// The inner products of a chunk (gram.h) in register tiles, for the instruction set of the file that includes this one. All of it is in
+// a namespace of that set: the linker merges inline functions of one name, and could so run code for one processor on another.
 #pragma once
 
 #include "aggregation/math/gram.h"

@@ -1,4 +1,4 @@
-// Characters as tokens: the bytes seen in training, numbered in ascending order, and a policy for bytes that only tests have.
+// Characters as tokens: the bytes that occur in training, numbered in ascending order, and a rule for bytes that only test examples have.
 #pragma once
 
 #include "aggregation/base/keys.h"
@@ -10,10 +10,11 @@
 
 namespace fedhive::clients {
 
-/// Values of the key `unseen`. An alphabet that included the tests' characters would depend on data that training does not see.
+/// Values of the key `unseen`. Bytes that only test examples have get no tokens of their own, since the model's size must not depend on
+/// test data.
 enum class Unseen : std::uint8_t {
     Refuse,
-    Class  // one extra token and class, the last: no training example has it, so models cannot learn it
+    Class  // one extra token and class, the last, for all such bytes; no training example has it, so no model can learn it
 };
 constexpr auto all_words(Unseen) { return std::array{"refuse", "class"}; }
 
@@ -44,7 +45,7 @@ private:
 /// Specification of the key `unseen`.
 KeySpec unseen_key();
 
-/// "has '&', which …; set data.unseen to …": error for the first refused byte.
+/// The message for a refused byte: "has '&', which …; set data.unseen to …".
 std::string unseen_problem(std::uint8_t byte);
 
 }  // namespace fedhive::clients

@@ -15,9 +15,9 @@ namespace fedhive::clients {
 struct CifarLayout {
     std::span<const char* const> train;  // file names, in order
     std::span<const char* const> test;
-    std::size_t labels = 1;        // label bytes before each image …
-    std::size_t label = 0;         // … and the index of the one to use
-    std::int64_t num_classes = 0;  // of that label
+    std::size_t labels = 1;        // label bytes before each image
+    std::size_t label = 0;         // index of the label byte to use
+    std::int64_t num_classes = 0;  // classes of that label
     const char* to_fetch = "";     // advice for missing files
 };
 

@@ -15,7 +15,7 @@ struct CsvFiles {
     std::vector<std::string> target;  // target columns: names, or numbers from 0 without a header
     std::string client;               // column of owners; empty: none
     bool header = true;               // the first line names the columns
-    bool numbers = false;             // targets are numbers, of one or more columns; else one column of classes
+    bool numbers = false;             // true: targets are numbers, in one or more columns; false: classes, in one column
 };
 
 /// Reads features, targets and owners from two CSV files; shape {features, 1, 1}, f32.

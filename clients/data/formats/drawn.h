@@ -14,7 +14,7 @@ struct DrawnCounts {
 };
 DrawnCounts counts_of(const Values& values);
 
-/// Memory for examples and labels, twice: while they are copied into the shared segment they exist twice.
+/// Twice the memory of examples and labels, which exist twice while they are copied into the shared segment.
 MemoryNeed need_of_drawn(const Values& values, const ExampleShape& shape);
 
 }  // namespace fedhive::clients

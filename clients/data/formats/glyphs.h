@@ -1,8 +1,8 @@
 // Generated digits: 28 x 28 grey images of ten classes with random stroke, slant, scale, position and noise;
 // needs no file and no network.
 //
-// Hard enough to tell models apart. Pixels depend on the seed alone: only + - * / and square root are used, which IEEE
-// arithmetic rounds the same everywhere.
+// The task is hard enough that models differ in accuracy. Pixels depend on the seed alone, since only + - * / and square root are used,
+// which IEEE arithmetic rounds the same everywhere.
 #pragma once
 
 #include "clients/data/dataset.h"

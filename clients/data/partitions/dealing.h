@@ -1,11 +1,12 @@
-// Helpers that several schemes share.
+// Helpers that several partition schemes share.
 #pragma once
 
 #include "clients/data/partition.h"
 
 namespace fedhive::clients {
 
-/// `round` keys of a partition's streams: which examples each client gets; which are moved to reach the minimum; sizes; groups.
+/// Keys that take the place of the round in a partition's random streams: one for the choice of each client's examples, one for the
+/// examples moved to reach the minimum, one for sizes, one for groups.
 inline constexpr std::uint32_t kDeal = 0;
 inline constexpr std::uint32_t kRepair = 1;
 inline constexpr std::uint32_t kSizes = 2;

@@ -6,10 +6,10 @@
 
 namespace fedhive::clients {
 
-/// Client k takes floor(n/K) examples from k * floor(n/K) on, in file order; the last also takes the remainder. K <= n.
+/// Client k of K takes the floor(n/K) examples from k * floor(n/K) on, of n in file order; the last client also takes the remainder. K <= n.
 Partition partition_contiguous(std::size_t num_examples, std::size_t clients);
 
-/// A seeded permutation, dealt in order. K <= n.
+/// A seeded permutation of the n examples, dealt in order to K clients. K <= n.
 ///
 /// Without `fractions`: equal sizes; the first n mod K clients get one more. With them (one per client, each > 0, sum at most
 /// 1 + 1e-9): client k gets floor(fractions[k] * n + 1e-9) examples, at least 1; the rest are not used. The 1e-9 makes 0.29 of

@@ -16,9 +16,8 @@ std::vector<double> dirichlet_draw(std::size_t clients, double alpha, Stream& st
 /// Integers near shares * total with sum `total`; ties go to the lower client.
 std::vector<std::size_t> largest_remainder(std::span<const double> shares, std::size_t total);
 
-/// A seeded permutation of all examples, dealt in order, sizes in proportion to `weights` (not necessarily normalised).
-///
-/// Clients below `min_examples` are filled up from the largest ones. Throws ConfigError if there are too few examples.
+/// A seeded permutation of all examples, dealt in order. Sizes are in proportion to `weights`, whose sum may be any number; a client with
+/// fewer than `min_examples` then gets examples of the largest clients. Throws ConfigError if there are too few examples.
 Partition deal_by_weights(const Deal& deal, std::vector<double> weights, std::size_t min_examples);
 
 }  // namespace fedhive::clients

@@ -31,7 +31,7 @@ public:
         size_ = size;
     }
 
-    /// Enqueued; `values` may change as soon as it returns.
+    /// Copies `values` to the device. The copy is enqueued; `values` may change as soon as this returns.
     void write(std::span<const T> values) {
         reserve(values.size());
         aggregation::dispatch(

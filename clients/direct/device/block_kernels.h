@@ -1,5 +1,5 @@
 // CUDA kernels of the direct engine: one thread block per client. Raw device pointers, C++17; launches go to the stream of
-// aggregation/math/kernels.h.
+// aggregation/math/cuda_kernels.h. P: the model's floats.
 #pragma once
 
 #include "clients/direct/device/run.h"
@@ -13,19 +13,19 @@ using CudaError = const char*;
 struct Launch {
     BlockNetwork network;
     element::GatherTerms from{};  // `order`: the examples of all clients of the launch, client by client
-    std::uint32_t group = 1;      // rows
+    std::uint32_t group = 1;      // rows of a group (block_network.h)
     std::uint32_t shared_bytes = 0;
     bool shared_parameters = false, shared_gradient = false, shared_velocity = false;
 };
 
-/// A client's range of the launch's steps, and the address of its loss, which the device can write.
+/// A client's range of the launch's steps, and the address, writable by the device, of its loss.
 struct Client {
     std::uint32_t first_step = 0, num_steps = 0;
     double* loss_sum = nullptr;
 };
 
-/// One block per client: `local` [clients][stride] becomes its model. `gradient` and `velocity`, of the same shape, are used if
-/// they are not in shared memory.
+/// The vectors of a launch that trains one client per block: local[k], of [clients][stride], becomes client k's model. `gradient` and
+/// `velocity`, of the same shape, are used if they are not in shared memory.
 struct Training {
     const float* global = nullptr;  // [P]
     const BlockStep* steps = nullptr;
@@ -37,10 +37,10 @@ struct Training {
 };
 CudaError train(const Launch& launch, const Training& training);
 
-/// One block: writes a batch's gradient at `parameters` and adds mean loss · batch size to `loss_sum`, in device memory.
+/// One block: gradient = the gradient of a batch's mean loss at `parameters`; loss_sum += mean loss · batch size, in device memory.
 CudaError compute_gradient(const Launch& launch, float* parameters, const BlockStep& step, float* gradient, double* loss_sum);
 
-/// One block per group of the examples [first, first + count) of the order; `outcomes`: [count], writable by the device.
+/// Evaluates the first `count` examples of the order, one block per group; `outcomes`: [count], writable by the device.
 CudaError evaluate(const Launch& launch, const float* parameters, std::uint32_t count, RowOutcome* outcomes);
 
 /// Enqueues a copy: from host memory, which may change as soon as this returns, or between memories that the device can write.

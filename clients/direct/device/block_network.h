@@ -2,7 +2,7 @@
 //
 //   row      all values of one example, contiguous: its input, then each layer's output, channel by channel
 //            [ examples' values | layer 1's | layer 2's | … | answers ]
-//            of odd length, so that neighbouring rows use different banks
+//            of odd length, so that neighbouring rows use different banks of shared memory
 //   back     the gradient of a layer's output overwrites the output, and the input's gradient the input; so backward needs a
 //            layer's input alone, and no memory beside the rows
 //   group    rows that fit at once; a batch passes forward and backward group by group, and gradients add up
@@ -17,10 +17,10 @@
 
 namespace fedhive::clients::direct::device {
 
-/// Threads per block. No result depends on it: one thread adds an output's terms, in their order.
+/// Threads per block. No result depends on it, since a single thread adds all terms of an output, in their order.
 inline constexpr unsigned kThreads = 256;
 
-/// Kinds of layers on the device; layer_types.h has them, each with its type.
+/// Kinds of layers on the device; layer_types.h defines them, each with its type.
 enum class Kind : std::uint32_t;
 
 /// [channels][height][width]; flat features are channels of one pixel.
@@ -36,12 +36,13 @@ struct Layer {
     std::uint32_t weight = 0, bias = 0;                 // offsets in the parameters
     std::uint32_t kernel = 1, stride = 1, padding = 0;  // a pool's size is its kernel
     std::uint32_t groups = 1;                           // of a norm
-    std::uint32_t by_value = 0;                         // a norm has a scale and shift per value, not per channel
-    std::uint32_t other_at = 0;  // offset of a norm's [groups][4] floats, or of a sum's other term; for ResidualBegin,
-                                 // of the other path's gradient: the sum's output or the shortcut's copy
-    std::uint32_t biased = 1;    // a convolution has a bias
+    std::uint32_t by_value = 0;                         // 1: a norm has a scale and shift for each value, not for each channel
+    std::uint32_t other_at =
+        0;  // offset in a row. Norm: of its [groups][4] floats; sum: of its second term; ResidualBegin: of the
+            // second path's gradient, which is at the sum's output or at the shortcut's copy
+    std::uint32_t biased = 1;  // 1: a convolution has a bias
     std::uint32_t drop_number = 0,
-                  drop_below = 0;  // dropout: tells those of a network apart; bits below drop (kernels.h, dropout)
+                  drop_below = 0;  // dropout: the layer's number in the network; the threshold below which a value is dropped
     float keep_scale = 1.0F;
 };
 
@@ -54,10 +55,10 @@ struct RowOutcome {
 struct BlockNetwork {
     const Layer* layers = nullptr;  // in the memory that the threads read
     std::uint32_t num_layers = 0;
-    std::uint32_t num_floats = 0;           // P
-    std::uint32_t trainable = 0;            // the first of them
-    std::uint32_t inputs = 0, outputs = 0;  // a score for each class, or the numbers themselves
-    std::uint32_t row = 0;                  // floats of an example
+    std::uint32_t num_floats = 0;           // P: floats of the model
+    std::uint32_t trainable = 0;            // the first floats of the model, which are trained
+    std::uint32_t inputs = 0, outputs = 0;  // values of an example; outputs: a score for each class, or the predicted numbers
+    std::uint32_t row = 0;                  // floats of a row
     std::uint32_t answers_at = 0;
     LossTerms loss{};  // of training; class weights in the memory that the threads read
 };

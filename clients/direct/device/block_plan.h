@@ -1,5 +1,5 @@
-// From a model's list of layers to the network that one thread block runs (block_network.h), and the block's memory: as much as fits
-// in a multiprocessor's shared memory, the rest in device memory. Sizes alone decide, and no bit depends on it.
+// Makes the network that one thread block runs (block_network.h) from a model's list of layers, and divides the block's memory: as much as
+// fits is in a multiprocessor's shared memory, the rest in device memory. The division depends on sizes alone, and no bit depends on it.
 #pragma once
 
 #include "clients/direct/device/block_network.h"
@@ -12,29 +12,29 @@ namespace fedhive::clients::direct::device {
 
 struct BlockPlan {
     std::vector<Layer> layers;
-    BlockNetwork network;  // without memory: its `layers` is null
+    BlockNetwork network;  // its `layers` is null until the layers are in device memory
 };
 
-/// Why no thread block trains the model: what direct::misfit() says, or the first layer that only the host has, in words that follow
-/// "the direct engine has no "; empty where blocks can.
+/// Why no thread block can train the model, in words that follow "the direct engine has no ": the text of direct::misfit(), or the first
+/// layer that only the host has. Empty if blocks can train it.
 std::string misfit(const ModelSpec& spec);
 
 /// Throws ConfigError for a model that misfit() names or that does not fit its data.
 BlockPlan make_plan(const ModelSpec& spec);
 
-/// The contents of shared memory, in this order; the rows' values come last.
+/// The vectors in shared memory, in this order, and behind them a group's rows.
 struct SharedPlacement {
     std::uint32_t group = 0;  // rows; 0: not even one fits
     bool parameters = false, gradient = false, velocity = false;
     std::uint32_t bytes = 0;
 };
 
-/// Fills shared memory: up to kLeastRows rows, then parameters, gradient and velocity, each if it fits, then more rows, up to
+/// Divides shared memory. First come up to kLeastRows rows, then parameters, gradient and velocity, each if it fits, then more rows up to
 /// `batch`.
 inline constexpr std::uint32_t kLeastRows = 4;
 SharedPlacement place(const BlockNetwork& network, std::uint32_t batch, bool momentum, std::uint32_t shared_bytes);
 
-/// Bytes of a group of one row, the minimum for a block.
+/// Bytes of a group of one row, the least that a block needs.
 std::uint32_t least_bytes(const BlockNetwork& network);
 
 /// Why no block can train the model, in words that follow "the direct engine "; empty if one can.

@@ -1,4 +1,4 @@
-// Kinds of layers on the device, each with its type. C++17.
+// The kinds of layers that a thread block on the device can compute, and the type that computes each. C++17.
 #pragma once
 
 #include "clients/direct/device/layers/convolution.h"
@@ -12,7 +12,7 @@
 namespace fedhive::clients::direct::device {
 
 enum class Kind : std::uint32_t {
-    Embedding,  // of token ids, as the first layer
+    Embedding,  // the first layer: a vector for each token id
     Linear,
     Convolution,
     Relu,
@@ -22,13 +22,13 @@ enum class Kind : std::uint32_t {
     MaxPool,
     AveragePool,
     Norm,
-    ResidualBegin,  // its input is used twice
+    ResidualBegin,  // where two paths begin with the same input; the sum of their outputs is at ResidualSum
     ResidualSum,
-    ShortcutBegin,  // a copy of the residual's input, with its own gradient
-    ShortcutSum     // both terms have layers before them
+    ShortcutBegin,  // where the second path begins if it has layers of its own: a copy of the input, with a gradient of its own
+    ShortcutSum     // ResidualSum for a second path with layers
 };
 
-/// visit(an object of the layer type), for forward and backward alike. A kind without a line does not compile (-Wswitch).
+/// Calls visit(object of the type of `kind`), such as LinearLayer{}. A kind without a line here does not compile (-Wswitch).
 template <typename Visit>
 FEDHIVE_HOST_DEVICE void with_type_of(Kind kind, const Visit& visit) {
     switch (kind) {

@@ -1,8 +1,8 @@
-// What the layers (layers/, one file each) have in common: groups of rows, and loops over them for any number of cooperating
-// threads, a block on a GPU or a single thread in a test. C++17.
+// The groups of rows (block_network.h) that layers compute, and loops over them for any number of cooperating threads: a block on a GPU,
+// or a single thread in a test. Each layer is one file of layers/. C++17.
 //
-// Order    one thread computes an output and adds its terms in a fixed order by fused multiply-adds: neither the number of
-//          threads nor the group size changes a bit.
+// Order    a single thread computes an output and adds its terms in a fixed order by fused multiply-adds. So neither the number of
+//          threads nor the size of a group changes a bit.
 #pragma once
 
 #include "clients/direct/device/block_network.h"
@@ -16,12 +16,12 @@ struct RowGroup {
     std::uint32_t row = 0;
     std::uint32_t rows = 0;
     std::uint32_t first = 0;
-    bool training = true;  // dropout acts
+    bool training = true;  // false: dropout does nothing
     std::uint64_t dropout_key = 0;
 };
 
 struct Gradients {
-    const float* parameters = nullptr;  // [P]
+    const float* parameters = nullptr;  // [P]: the model
     float* sums = nullptr;              // [trainable], added to
 };
 
@@ -41,8 +41,8 @@ FEDHIVE_HOST_DEVICE void for_each_of_rows(const Threads& threads, const RowGroup
     });
 }
 
-/// Outputs that a thread computes together if there are enough for all threads: shared inputs are read once. Each output keeps
-/// its own sum, so this changes no bit.
+/// Outputs that a thread computes together, reading shared inputs once, if there are enough outputs for all threads. Each output keeps its
+/// own sum, so this changes no bit.
 constexpr std::uint32_t kAbreast = 4;
 
 /// run(Abreast<kAbreast>), or run(Abreast<1>) if that would leave threads idle.
@@ -58,10 +58,10 @@ FEDHIVE_HOST_DEVICE void abreast(const Threads& threads, std::uint32_t outputs, 
         run(Abreast<1>{});
 }
 
-/// Index of the k-th output from `first` on; past the end the last one, whose result is computed again and dropped.
+/// min(number, last): past the end, the index of the last output, whose result is computed again and dropped.
 FEDHIVE_HOST_DEVICE std::uint32_t at_most(std::uint32_t number, std::uint32_t last) { return number < last ? number : last; }
 
-/// A layer's passes over a group. A layer type overrides those that do something for it; the others are these.
+/// A layer's three passes over a group, which here do nothing. A layer type replaces those that it needs.
 ///
 ///   forward             the values at out_at from those at in_at
 ///   parameter_gradient  adds the parameters' gradient to `to.sums`, from the output's gradient at out_at

@@ -1,5 +1,5 @@
-// The work of one thread block (block_network.h): a client's round, a batch's gradient, or an evaluation. A single thread on the host
-// gives the same bits, as tests check. C++17.
+// The work of one thread block (block_network.h): all local steps of a client, a batch's gradient, or an evaluation. A single thread on the
+// host gives the same bits, as tests check. C++17.
 //
 // Source   McMahan et al. 2017 (arXiv:1602.05629), Algorithm 1, ClientUpdate.
 #pragma once
@@ -12,7 +12,7 @@
 
 namespace fedhive::clients::direct::device {
 
-/// One local step: its examples in the order, and its dropout key.
+/// One local step: its range of the order of examples, and its dropout key.
 struct BlockStep {
     std::uint32_t first = 0, size = 0;
     std::uint64_t dropout_key = 0;
@@ -30,7 +30,7 @@ struct BlockDescent {
 
 /// A block's buffers, each in shared or device memory.
 struct Workspace {
-    float* parameters = nullptr;     // [P], the local model
+    float* parameters = nullptr;     // [P]: the local model
     float* gradient = nullptr;       // [trainable]
     float* velocity = nullptr;       // [trainable], with momentum
     float* values = nullptr;         // [group][row]
@@ -60,7 +60,7 @@ FEDHIVE_HOST_DEVICE void forward(const Threads& threads, const BlockNetwork& net
     }
 }
 
-/// Backward pass of a group; the gradient of the answers is stored in their place.
+/// Backward pass of a group. On entry, the gradient of the network's outputs is stored in their place.
 template <typename Threads>
 FEDHIVE_HOST_DEVICE void backward(const Threads& threads, const BlockNetwork& network, const RowGroup& group,
                                   const Gradients& to) {
@@ -74,7 +74,7 @@ FEDHIVE_HOST_DEVICE void backward(const Threads& threads, const BlockNetwork& ne
     }
 }
 
-/// Loss of one example, and with `evaluated` its outcome; `scores` become the gradient times `weight`.
+/// The loss of one example, and with `evaluated` its other outcomes; `scores` become their gradient times `weight`.
 FEDHIVE_HOST_DEVICE RowOutcome row_outcome(float* scores, std::uint32_t classes, std::uint32_t label, float weight,
                                            const LossTerms& loss, bool evaluated) {
     RowOutcome row;
@@ -83,7 +83,7 @@ FEDHIVE_HOST_DEVICE RowOutcome row_outcome(float* scores, std::uint32_t classes,
     return row;
 }
 
-/// Squared error of one example; `answers` become its gradient times `weight`.
+/// The squared error of one example; `answers` become their gradient times `weight`.
 FEDHIVE_HOST_DEVICE RowOutcome row_outcome(float* answers, const float* numbers, std::uint32_t size, float weight) {
     const NumbersError error = squared_error(answers, numbers, size, weight);
     RowOutcome row;
@@ -117,7 +117,7 @@ FEDHIVE_HOST_DEVICE double shares_of(const BlockNetwork& network, const element:
     return shares;
 }
 
-/// Writes the gradient of a batch's mean loss, 0 in gaps of the layout, and returns that mean.
+/// Writes the gradient of a batch's mean loss, 0 in the layout's padding, and returns the mean loss.
 template <typename Threads>
 FEDHIVE_HOST_DEVICE double compute_gradient(const Threads& threads, const BlockNetwork& network, const Workspace& work,
                                             const element::GatherTerms& from, const BlockStep& step) {

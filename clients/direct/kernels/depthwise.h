@@ -1,4 +1,4 @@
-// Depth-wise convolution: lanes over channels, which are contiguous.
+// Depth-wise convolution, that is, of each channel by itself. SIMD lanes over channels, which are contiguous.
 #pragma once
 
 #include "clients/direct/kernels.h"

@@ -1,6 +1,6 @@
-// Gemm with a fused SGD step for a linear layer and a small batch: w[o][i] −= rate · Σ_k dy[k][o] · x[k][i]. A strip of columns
-// of x stays in registers while the rows of w stream past. Gemm's register tiles hold sums instead, and would start anew after
-// `inner` products, the number of examples.
+// Gemm with a fused SGD step for a linear layer and a small batch: w[o][i] −= rate · Σ_k dy[k][o] · x[k][i]. A strip of columns of x
+// stays in registers while the rows of w are read one by one. Gemm's register tiles would hold sums instead, each of only as many
+// products as the batch has examples.
 #pragma once
 
 #include "clients/direct/kernels.h"

@@ -7,7 +7,7 @@
 
 namespace fedhive::clients::direct::FEDHIVE_LANES {
 
-/// take(first, size) for parts of [0, all) of nearly equal size, each at most `most`.
+/// Calls take(first, size) for parts of [0, all) of nearly equal size, each at most `most`.
 template <typename Take>
 FEDHIVE_INLINE void in_parts(std::size_t all, std::size_t most, Take take) {
     const std::size_t parts = (all + most - 1) / most;
@@ -90,13 +90,14 @@ FEDHIVE_INLINE GemmBlock gemm_block_of(std::size_t rows) {
         return rows == kRows ? gemm_block<kRows, kVectors, kTail> : gemm_block_of<kVectors, kTail, kRows - 1>(rows);
 }
 
-/// Rows of a tile three vectors wide: as many sums as a full tile of two vectors.
+/// Rows of a tile three vectors wide, which has as many sums as a full tile of two vectors.
 inline constexpr std::size_t kRowsOfThree = kMostRows * kMostVectors / 3;
 
-/// Whether the columns fill three vectors. Tiles two wide would leave a single vector, with more loads than multiplications.
+/// Whether the columns fill three vectors. Tiles two vectors wide would leave one vector over, which takes more loads than
+/// multiplications.
 FEDHIVE_INLINE bool is_three(std::size_t columns) { return kMostVectors == 2 && columns > 2 * kLanes && columns <= 3 * kLanes; }
 
-/// Columns [column, end) of rows [row, row + rows), rows at most kMostRows.
+/// Computes columns [column, end) of rows [row, row + rows), rows at most kMostRows.
 static void gemm_rows(const Gemm& t, std::size_t row, std::size_t rows, std::size_t column, std::size_t end) {
     const float* a = t.a + static_cast<Stride>(row) * t.a_row;
     float* out = t.out + static_cast<Stride>(row) * t.out_row;
@@ -116,7 +117,7 @@ static void gemm_rows(const Gemm& t, std::size_t row, std::size_t rows, std::siz
     if (column < end) gemm_block_of<1, true>(rows)(t, a, t.m + column, out + column, first_lanes(end - column));
 }
 
-/// Strips of columns whose part of `m` stays in the L1 cache; within a strip, register tiles over the rows.
+/// Computes strips of columns whose part of `m` stays in the L1 cache; within a strip, register tiles over the rows.
 static void gemm(const Gemm& t) {
     if (descends_by_rows(t)) return descend_by_rows(t);
     constexpr std::size_t kNear = 8192;  // floats
@@ -180,7 +181,7 @@ FEDHIVE_INLINE DotBlock dot_block_of(std::size_t rows, std::size_t outputs) {
         return outputs >= kOutputs ? dot_block_of_rows<kOutputs>(rows) : dot_block_of<kOutputs - 1>(rows, outputs);
 }
 
-/// For each block of outputs, all rows: the block's weights stay cached.
+/// Computes all rows for one block of outputs after another, so that a block's weights stay cached.
 static void dot(const Dot& t) {
     for (std::size_t chunk = 0; chunk < t.length; chunk += kDotChunk) {
         const std::size_t length = least(kDotChunk, t.length - chunk);

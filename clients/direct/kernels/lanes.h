@@ -1,6 +1,6 @@
-// Lanes: sixteen floats, for the instruction set of the including file. Everything is always inlined and in a namespace of that
-// set, since the linker merges inline functions of the same name and could so run code for one processor on another. For the
-// same reason no kernel calls the standard library.
+// Lanes: sixteen floats, for the instruction set of the file that includes this one. Everything is always inlined and in a namespace of
+// that set, since the linker merges inline functions of one name and could so run code for one processor on another. For the same
+// reason no kernel calls the standard library.
 #pragma once
 
 #include <cstddef>
@@ -79,7 +79,7 @@ struct Lanes {
     __m256 low, high;
 };
 struct Mask {
-    __m256 low, high;  // all bits or none
+    __m256 low, high;  // a lane has all bits set or none
 };
 
 alignas(64) inline const std::int32_t kEdge[2 * kLanes + 16] = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
@@ -243,7 +243,7 @@ inline constexpr bool kPrefersPixelLanes = true;
 
 #endif
 
-/// Sum of all lanes by a fixed tree: the two halves, then neighbours, neighbours of these, and again.
+/// Sum of all lanes by a fixed tree: first the two halves are added, then neighbours, three times.
 FEDHIVE_INLINE float sum(const Lanes& v) {
 #if defined(FEDHIVE_AVX512) || defined(FEDHIVE_AVX2)
     __m256 low, high;

@@ -16,7 +16,7 @@ FEDHIVE_INLINE Two add(const Two& a, const Two& b) { return {add(a.sum, b.sum), 
 FEDHIVE_INLINE void clear(Two& sums) { sums = {zero(), zero()}; }
 FEDHIVE_INLINE void clear(Lanes& sum) { sum = zero(); }
 
-/// next(p, sum so far) for each pixel of [first, last), into four independent sums that hide the latency of additions.
+/// sum = next(p, sum) for each pixel of [first, last), with four independent sums, which hide the latency of additions.
 template <typename Sum = Lanes, typename Next>
 FEDHIVE_INLINE Sum over_pixels(std::size_t first, std::size_t last, const Next& next) {
     Sum sums[4];
@@ -37,7 +37,7 @@ FEDHIVE_INLINE void add_in_double(double* to, Lanes values, std::size_t n) {
     for (std::size_t c = 0; c < n; ++c) to[c] += static_cast<double>(each[c]);
 }
 
-/// work(first channel, number of channels, their mask) for each vector of channels.
+/// Calls work(first channel, number of channels, their mask) for each vector of channels.
 template <typename Work>
 FEDHIVE_INLINE void over_channels(std::size_t channels, const Work& work) {
     for (std::size_t c = 0; c < channels; c += kLanes) {

@@ -50,7 +50,7 @@ static std::size_t sparse_channel_gradient(const SparseChannelGradient& t) {
         t.at[count] = t.at_pixel[p] + t.at_window[argmax] + t.add;
         t.listed[count] = value;
         count += static_cast<std::size_t>(argmax != kMasked) &
-                 static_cast<std::size_t>(value != 0.0F);  // an entry that does not count is overwritten
+                 static_cast<std::size_t>(value != 0.0F);  // the next entry overwrites one that is 0
     }
     return count;
 }
@@ -214,8 +214,8 @@ static void softmax_long_rows(const SoftmaxLoss& t, float* scores, std::size_t r
     }
 }
 
-/// No branch depends on the scores, so rows overlap in the pipeline. A row with a NaN may get any maximum: its sum is NaN
-/// anyway.
+/// No branch depends on the scores, so the processor works on several rows at once. A row with a NaN may get any maximum, since its sum is
+/// NaN in any case.
 static double softmax_loss(const SoftmaxLoss& t) {
     double losses = 0.0;
     for (std::size_t first = 0; first < t.rows; first += kLanes) {

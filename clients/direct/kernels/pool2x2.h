@@ -8,7 +8,7 @@
 
 namespace fedhive::clients::direct::FEDHIVE_LANES {
 
-/// Convolution sums: of each channel eight pixels of a line, then the eight below them.
+/// Convolution sums of each channel: eight pixels of a line, then the eight pixels below them.
 struct alignas(64) PixelLanes {
     float of[kMostRows][2 * kPixelsAtOnce];
 };
@@ -111,8 +111,8 @@ FEDHIVE_INLINE void pool_four(const ConvolvePool2x2& t, const PixelLanes& convol
 }
 #endif
 
-/// Pools channels [c, c + channels). The last group of four may repeat channels of the one before: masked stores of fewer are
-/// slow.
+/// Pools channels [c, c + channels), four at a time. The last four may repeat channels of the group before, since masked stores of fewer
+/// channels are slow.
 static void pool_windows(const ConvolvePool2x2& t, const PixelLanes& convolved, std::size_t pixel, std::size_t pixels,
                          std::size_t c, std::size_t channels) {
     std::size_t r = 0;

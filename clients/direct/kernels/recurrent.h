@@ -1,4 +1,4 @@
-// Kernels of the cells of LSTMs and GRUs.
+// Kernels of one position of an LSTM or a GRU, forward and backward (sequence_terms.h).
 #pragma once
 
 #include "clients/direct/kernels.h"

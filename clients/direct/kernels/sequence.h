@@ -106,7 +106,7 @@ static void row_norm_back(const RowNormBack& t) {
     }
 }
 
-/// Scores of one vector of columns that count, times the scale; -infinity in the others.
+/// One vector of scores times `scale`; -infinity in the columns that do not count.
 FEDHIVE_INLINE Lanes scaled_scores(const float* scores, Mask there, float scale) {
     return choose(there, mul(load(scores, there), all(scale)), all(-__builtin_inff()));
 }

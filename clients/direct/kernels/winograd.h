@@ -59,7 +59,7 @@ FEDHIVE_INLINE Four input_transform(const Lanes (&d)[4]) {
     return {{sub(d[0], d[2]), add(d[1], d[2]), sub(d[2], d[1]), sub(d[3], d[1])}};
 }
 
-/// Neighbouring tiles share two columns of pixels, whose Bᵀ · d is reused.
+/// Reuses Bᵀ · d of the two columns of pixels that neighbouring tiles share.
 static void winograd_inputs(const WinogradInputs& t) {
     for (std::size_t c = 0; c < t.channels; c += kLanes) {
         Columns<4> columns = columns_of<4>(t, c);

@@ -1,4 +1,4 @@
-// A convolution with a square kernel: its forms, one file each, and what they share.
+// Convolutions with a square kernel: the functions that make each form, one file a form, and the parts that forms share.
 #pragma once
 
 #include "clients/direct/ops.h"
@@ -28,8 +28,8 @@ struct ConvolutionTerms {
 /// Implicit GEMM in all passes. Precondition: no pool.
 std::unique_ptr<Op> make_dense_convolution(const ConvolutionTerms& terms);
 
-/// Whether the convolution is computed by Winograd F(2 × 2, 3 × 3); before a pool only its forward pass. Bits depend on it, so
-/// the shape alone decides.
+/// Whether the convolution is computed by Winograd F(2 × 2, 3 × 3); with a pool, only its forward pass is. Bits depend on this choice, so it
+/// depends on the shape alone.
 bool uses_winograd(const ConvolutionTerms& terms);
 /// Winograd in all passes. Precondition: uses_winograd(terms) and no pool.
 std::unique_ptr<Op> make_winograd_convolution(const ConvolutionTerms& terms);
@@ -37,8 +37,7 @@ std::unique_ptr<Op> make_winograd_convolution(const ConvolutionTerms& terms);
 /// Convolution + bias + dropout + ReLU + 2 × 2 max pool, with a sparse backward pass. Precondition: a pool.
 std::unique_ptr<Op> make_pooled_convolution(const ConvolutionTerms& terms, const Kernels& kernels);
 
-/// A convolution of each channel by itself, with the same number of output channels for each, `terms.channels` in all. Precondition:
-/// no pool.
+/// A convolution of each input channel by itself; each gives equally many of the terms.channels output channels. Precondition: no pool.
 std::unique_ptr<Op> make_depthwise_convolution(const ConvolutionTerms& terms);
 
 /// A convolution of groups of channels: one dense or Winograd convolution for each. Precondition: no pool.
@@ -50,18 +49,18 @@ struct ConvolutionSizes {
 
     Image convolved, out, padded;  // padded: the input with its zero padding
     std::size_t out_lanes;         // output channels, rounded up to whole vectors
-    std::size_t row;               // kernel · in: floats under one kernel row
+    std::size_t row;               // kernel · input channels: floats under one kernel row
     std::size_t of_output;         // kernel · row: weights of one output channel
     std::size_t pitch() const { return padded.width * padded.channels; }
 };
 
-/// Zero-padded copies of images; without padding the images themselves, and no copy.
+/// Zero-padded copies of images. Without padding there is no copy: the functions return the images themselves.
 class PaddedImages {
 public:
     explicit PaddedImages(const ConvolutionTerms& terms, std::size_t images = 1);
     void reserve(std::size_t images);
 
-    /// The padded image, kept as copy `r` until the next call with that r.
+    /// The padded image of x, stored as copy `r` until the next call with that r.
     const float* pad(const float* x, std::size_t r = 0);
 
     /// Copy 0 of those that pad() made of the images at x, [images][padded].
@@ -78,7 +77,7 @@ class ForwardWeights {
 public:
     explicit ForwardWeights(const ConvolutionTerms& terms);
 
-    /// Once per batch. weights: [out][in][kernel][kernel], PyTorch's order.
+    /// Called once per batch: stores the weights, [out][in][kernel][kernel] in PyTorch's order.
     void take(const float* weights);
     const float* data() const { return values_.data(); }
 

@@ -5,7 +5,8 @@
 
 namespace fedhive::clients::direct {
 
-/// Both gradients of one example at a time, from its output gradient, masked by the ReLU and zero-padded.
+/// Computes the weight gradient and the input gradient of one example at a time, from its output gradient. That is first masked by the ReLU
+/// and zero-padded.
 ///
 ///   weights   dw[k1][k2] = Σ over output lines i and pixels j of gradient[i][j] · x[stride · i + k1][stride · j + k2]
 ///   input     stride 1: convolution of the gradient with the flipped kernel. Otherwise one such convolution per phase (stride²
@@ -15,7 +16,7 @@ class ConvolutionBack {
 public:
     explicit ConvolutionBack(const ConvolutionTerms& terms);
 
-    /// Once per batch: stores the flipped kernel. weights: [out][in][kernel][kernel], PyTorch's order.
+    /// Called once per batch: stores the flipped kernel. weights: [out][in][kernel][kernel], PyTorch's order.
     void flip_weights(const float* weights);
 
     /// Sets the current example: its output y and output gradient, [pixels][out]. Adds the bias gradient to `bias_sums`, [out].
@@ -34,8 +35,8 @@ public:
     void input_gradient(const Kernels& kernels, float* x_gradient) const;
 
 private:
-    /// In one direction, the flipped kernel's taps that reach an output gradient from an input pixel: `taps` of them, every
-    /// stride-th from `first` on. at: the first such gradient's line or column in gradient_.
+    /// Along one axis, the taps of the flipped kernel that meet an output gradient at an input pixel: `taps` of them, every stride-th from
+    /// `first` on. at: line or column in gradient_ of the gradient that the first of them meets.
     struct Seen {
         std::size_t first = 0, taps = 0, at = 0;
     };
@@ -44,8 +45,8 @@ private:
     std::size_t pitch() const { return lined_up_.width * lined_up_.channels; }
 
     ConvolutionTerms t_;
-    Image out_, lined_up_{};                 // lined_up_: the output gradient with the zero padding that taps reach
-    std::size_t before_;                     // zeros before the gradient, in each direction
+    Image out_, lined_up_{};                 // lined_up_: the output gradient with its zero padding
+    std::size_t before_;                     // zeros before the gradient, along each axis
     std::size_t in_lanes_;                   // channels, rounded up to whole vectors
     bool by_outputs_;                        // weight gradient: lanes over output channels, not over a kernel row
     std::vector<std::size_t> place_of_tap_;  // in a row of flipped_: taps of one phase are contiguous

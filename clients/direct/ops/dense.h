@@ -1,4 +1,4 @@
-// Products of rows with a layer's weights, y = x · wᵀ + b, and their gradients: linear layers and attention's projections.
+// The products y = x · wᵀ + b of rows x with a layer's weights, and their gradients, for linear layers and attention's projections.
 // Weights are in PyTorch's order [out][in].
 #pragma once
 
@@ -15,20 +15,23 @@ public:
     std::size_t in() const { return in_; }
     std::size_t out() const { return out_; }
 
-    /// y [rows][out] by dot products: for few rows, each weight is read once.
+    /// y [rows][out] = x · wᵀ + b by dot products, which read each weight once; for few rows.
     void forward(const Pass& pass, const float* x, float* y, std::size_t rows) const;
 
-    /// The same for many rows, by Gemm, from weights that begin() has transposed. Other bits than forward().
+    /// Called once per batch: transposes the weights for forward_many().
     void begin(const Pass& pass);
-    /// bias: [out], in place of the layer's; null: that one
+    /// y [rows][out] = x · wᵀ + b by Gemm, for many rows. Its bits differ from forward()'s. bias: [out], in place of the layer's; null: the
+    /// layer's.
     void forward_many(const Pass& pass, const float* x, float* y, std::size_t rows, const float* bias = nullptr) const;
 
-    /// y: masks y_gradient by a ReLU in place; null: there is none. Writes the bias's gradient; the rows are the whole batch's.
+    /// Writes the bias's gradient, the sum of y_gradient over all rows of the batch. With a ReLU, whose output is y, y_gradient is first
+    /// masked in place; null y: no ReLU.
     void finish_gradient(const Pass& pass, const float* y, float* y_gradient, std::size_t rows);
 
     void input_gradient(const Pass& pass, const float* y_gradient, float* x_gradient, std::size_t rows) const;
 
-    /// Writes the weights' gradient, or steps them if the pass has a descent; after input_gradient(). Nothing for frozen ones.
+    /// Writes the weights' gradient, or steps the weights if the pass has a descent. To be called after input_gradient(). Does nothing for
+    /// frozen weights.
     void weight_gradient(const Pass& pass, const float* x, const float* y_gradient, std::size_t rows);
 
     /// Appends the parameters that weight_gradient() updates itself.

@@ -1,11 +1,11 @@
-// Forward pass of a convolution with its 2 × 2 max pool, in three forms with the same bits but for Winograd's.
+// Forward pass of a convolution with its 2 × 2 max pool, in three forms. Two of them give the same bits; Winograd's differ.
 #pragma once
 
 #include "clients/direct/ops/convolution.h"
 
 namespace fedhive::clients::direct {
 
-/// Some images before and after the pool.
+/// Images at the convolution's input and at the pool's output.
 struct PooledImages {
     const float* x = nullptr;  // [count][in]
     const float* bias = nullptr;
@@ -26,7 +26,7 @@ public:
     PooledForward& operator=(const PooledForward&) = delete;
     virtual ~PooledForward() = default;
 
-    /// Once per batch.
+    /// Called once per batch.
     virtual void begin(const Kernels&, const ForwardWeights&) {}
     virtual void run(const Kernels& kernels, const ForwardWeights& weights, const PooledImages& images) = 0;
 };
@@ -37,11 +37,11 @@ std::unique_ptr<PooledForward> pooled_by_lines(const ConvolutionTerms& terms);
 /// SIMD lanes over pixels. Precondition: stride 1.
 std::unique_ptr<PooledForward> pooled_by_pixels(const ConvolutionTerms& terms);
 
-/// Whether lanes over pixels take at most 4/5 of the vectors that lanes over channels take; a fifth pays for bringing the image
-/// into planes. False for another stride than 1.
+/// Whether SIMD lanes over pixels need at most 4/5 of the vectors that lanes over channels need. The fifth that they save is the price of
+/// storing the image channel by channel. False for another stride than 1.
 bool fills_pixels(const ConvolutionTerms& terms);
 
-/// Winograd; a tile's outputs are one window. Precondition: uses_winograd(terms).
+/// Winograd; the outputs of a tile are one window of the pool. Precondition: uses_winograd(terms).
 std::unique_ptr<PooledForward> pooled_by_winograd(const ConvolutionTerms& terms);
 
 }  // namespace fedhive::clients::direct

@@ -12,17 +12,17 @@ public:
     PooledWeightGradient& operator=(const PooledWeightGradient&) = delete;
     virtual ~PooledWeightGradient() = default;
 
-    /// For groups of at most `images` images.
+    /// Allocates for groups of at most `images` images.
     virtual void reserve([[maybe_unused]] std::size_t images) {}
 
-    /// Once per batch: the sums become 0.
+    /// Called once per batch: the sums become 0.
     virtual void begin();
 
-    /// Image r of a group, x of its first. gradient, argmax: image r's, [out pixels][out channels].
+    /// Adds image r of a group. x: the group's first image; gradient, argmax: of image r, [out pixels][out channels].
     virtual void take(const Kernels& kernels, const float* x, const float* gradient, const std::uint8_t* argmax,
                       std::size_t r) = 0;
 
-    /// After a group's last image.
+    /// Called after a group's last image.
     virtual void end_group(const Kernels&, [[maybe_unused]] const float* x) {}
 
     /// Writes the weights' gradient, [out][in][kernel][kernel].
@@ -33,10 +33,10 @@ protected:
     Floats bias_sums_;  // [out]
 };
 
-/// Channel by channel over lists of the group's nonzeros. SIMD lanes over a kernel row's inputs.
+/// Sums channel by channel over lists of the group's nonzero gradients. SIMD lanes over a kernel row's inputs.
 std::unique_ptr<PooledWeightGradient> sparse_weight_gradient(const ConvolutionTerms& terms);
 
-/// SIMD lanes over output channels, image by image: a kernel row of a single-channel image has only `kernel` inputs.
+/// Sums image by image, with SIMD lanes over output channels, since a kernel row of a single-channel image has only `kernel` inputs.
 /// Precondition: fits_single_channel(terms).
 std::unique_ptr<PooledWeightGradient> single_channel_weight_gradient(const ConvolutionTerms& terms);
 bool fits_single_channel(const ConvolutionTerms& terms);

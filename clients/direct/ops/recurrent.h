@@ -1,4 +1,4 @@
-// Recurrent layers along a sequence, layers on layers, in one direction or in both: what LSTM and GRU share.
+// The parts that LSTM and GRU share: recurrent layers along a sequence, stacked, in one direction or in both.
 #pragma once
 
 #include "clients/direct/ops/dense.h"
@@ -18,11 +18,11 @@ struct RecurrentTerms {
     bool backwards = false;  // from the last position to the first
     RecurrentPlace place{};
 
-    /// The position of a step, and of the step before it; the first step, 0, has none before it.
+    /// The position that a step computes, and the position of the step before it; step 0 has none before it.
     std::size_t at(std::size_t step) const { return backwards ? positions - 1 - step : step; }
 };
 
-/// [positions][in] to [positions][hidden].
+/// One layer in one direction, from [positions][in] to [positions][hidden].
 class RecurrentLayer {
 public:
     RecurrentLayer() = default;
@@ -36,28 +36,28 @@ public:
     /// x: [examples][positions][in]. Writes states().
     virtual void forward(const Pass& pass, const float* x, std::size_t examples) = 0;
 
-    /// h, [examples][positions][hidden], until the next forward().
+    /// The hidden states h, [examples][positions][hidden], valid until the next forward().
     virtual const float* states() const = 0;
 
-    /// y_gradient: of h. x_gradient: null: not wanted.
+    /// y_gradient: the gradient of h. x_gradient: written; null: not needed.
     virtual void backward(const Pass& pass, const Op* op, const float* x, const float* y_gradient, float* x_gradient,
                           std::size_t examples) = 0;
 
     virtual void fused_parameters(std::vector<ParameterRange>& ranges) const = 0;
 };
 
-/// out[r] += h[r] · transposed of the step before, for all examples: transposed is [hidden][columns], out [examples][positions]
-/// [columns].
+/// out[r] at the step += h[r] of the step before · transposed, for all examples r. transposed: [hidden][columns]; out:
+/// [examples][positions][columns].
 void add_of_state(const Pass& pass, const RecurrentTerms& terms, std::size_t step, const float* states, const float* transposed,
                   std::size_t columns, float* out, std::size_t examples);
 
-/// to[r] (+)= gradient[r] · W_hh at a step: to [examples][hidden], gradient [examples][positions][columns].
+/// to[r] (+)= gradient[r] at the step · W_hh. to: [examples][hidden]; gradient: [examples][positions][columns].
 void give_to_state(const Pass& pass, const RecurrentTerms& terms, std::size_t step, const float* gradient, std::size_t columns,
                    float* to, std::size_t examples, bool add);
 
-/// Gradients of a layer from those of its gates, [examples][positions][columns]: of_input of what W_ih x + b_ih gives, of_state of what
-/// W_hh h + b_hh gives. Writes those of x (null: not wanted) and of the four parameters; W_hh's is Σ_r Σ_steps but the first gradient · h
-/// of the step before.
+/// Writes the gradients of a layer's input x (null: not needed) and of its four parameters, from those of its gates, both
+/// [examples][positions][columns]: of_input is the gradient of W_ih x + b_ih, of_state that of W_hh h + b_hh. The gradient of W_hh is the sum
+/// of of_state · h of the step before, over examples and all steps but the first.
 void write_gradients(const Pass& pass, const Op* op, const RecurrentTerms& terms, Dense& input, const float* x,
                      float* x_gradient, float* of_input, const float* of_state, const float* states, std::size_t columns,
                      std::size_t examples);

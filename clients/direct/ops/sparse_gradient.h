@@ -1,4 +1,4 @@
-// The nonzeros of the gradient that a 2 × 2 max pool passes back to a convolution, at most one in four of all.
+// The gradient that a 2 × 2 max pool passes back to a convolution, as lists of its nonzeros, which are at most a quarter of all values.
 #pragma once
 
 #include "clients/direct/ops/convolution.h"
@@ -27,8 +27,8 @@ struct SparseGradient {
     float* values_of(std::size_t list) { return values.data() + list * room; }
 };
 
-/// Offsets in the padded image of the input under the kernel's first tap: of a pooled pixel's window, and of a place in a
-/// window, added to it.
+/// The offset in the padded image of the input under the kernel's first tap is the sum of two: one for the window of a pooled pixel, one
+/// for the place in the window.
 struct WindowOffsets {
     explicit WindowOffsets(const ConvolutionTerms& terms);
 
@@ -41,7 +41,7 @@ class SparseInputGradient {
 public:
     explicit SparseInputGradient(const ConvolutionTerms& terms);
 
-    /// Once per batch. weights: [out][in][kernel][kernel], PyTorch's order.
+    /// Called once per batch: stores the weights, [out][in][kernel][kernel] in PyTorch's order.
     void take_weights(const float* weights);
 
     /// Writes an image's x_gradient. gradient, argmax: [out pixels][out channels].

@@ -1,6 +1,6 @@
-// Winograd F(2 × 2, 3 × 3) of a stride-1 convolution (kernels/winograd.h): 16 matrix products with one row per tile, which is
-// 16 multiplications per 2 × 2 outputs and channel pair instead of 36. The transforms cost time per channel, the products per
-// pair of channels: it takes a multiple of sixteen channels on either side to pay.
+// A stride-1 convolution by Winograd F(2 × 2, 3 × 3) (kernels/winograd.h): 16 matrix products with one row per tile, which take 16
+// multiplications per 2 × 2 outputs and pair of channels instead of 36. The transforms take time per channel, the products save time per
+// pair of channels. So it pays with many channels only, and is used if both channel counts are multiples of sixteen.
 #pragma once
 
 #include "clients/direct/ops/convolution.h"
@@ -37,7 +37,7 @@ struct WinogradImages {
     std::size_t at_once() const { return std::max<std::size_t>(kTilesAtOnce / wide, 1); }
     static constexpr std::size_t kTilesAtOnce = 24;
 
-    /// work(first line, number of lines) for blocks of at most at_once() lines.
+    /// Calls work(first line, number of lines) for blocks of at most at_once() lines.
     template <typename Work>
     void for_each_block(std::size_t images, const Work& work) const {
         for (std::size_t first = 0; first < images * lines; first += at_once())
@@ -71,13 +71,13 @@ public:
           input_block_(from_.at_once() * from_.wide, from.channels),
           sums_(from_.at_once() * from_.wide, out.channels) {}
 
-    /// Once per batch: transforms the weights, taps [3][3][in][out].
+    /// Called once per batch: transforms the weights, taps [3][3][in][out].
     void take_weights(const Kernels& kernels, const float* taps) {
         kernels.winograd_weights(taps, weights_.data(), from_.image.channels * channels_);
     }
 
-    /// finish(image, line of tiles in it, sums) for each line; sums: [place][tile][out] before the output transform, places
-    /// sums_place() apart.
+    /// Calls finish(image, line of tiles in it, sums) for each line of tiles. sums: [place][tile][out] before the output transform; two
+    /// places are sums_place() floats apart.
     template <typename Finish>
     void for_each_line(const Kernels& kernels, const float* x, std::size_t images, const Finish& finish) {
         from_.for_each_block(images, [&](std::size_t first, std::size_t lines) {

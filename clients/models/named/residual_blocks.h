@@ -1,6 +1,6 @@
-// Residual networks of basic blocks (He et al. 2016, arXiv:1512.03385), in the form for small images: a 3 x 3 convolution,
-// stages of blocks of two 3 x 3 convolutions each, the mean of each channel, softmax. Names are those of torchvision's ResNet,
-// whose state_dict of such a network is the same.
+// Residual networks of basic blocks (He et al. 2016, arXiv:1512.03385), in the form for small images: a 3 x 3 convolution, stages of blocks
+// with two 3 x 3 convolutions each, the mean of each channel, softmax. Tensors have the names of torchvision's ResNet, so both have the
+// same state_dict.
 //
 //   block    conv1 bn1 relu conv2 bn2, plus the input, relu; the first block of a later stage halves the image and doubles the
 //            channels, and its input passes a 1 x 1 convolution of stride 2 and a norm ("option B" of

@@ -1,4 +1,4 @@
-// The misfit of images that are too small for a model's pools.
+// The message about images that are too small for a model's pools.
 #pragma once
 
 #include "clients/models/catalog.h"
@@ -7,7 +7,7 @@
 
 namespace fedhive::clients {
 
-/// The misfit text for images with fewer than `side` pixels on a side; otherwise empty.
+/// The text of NamedModel::misfit for images with fewer than `side` pixels on a side; else empty.
 inline std::string below(const char* model, std::int64_t side, const ExampleShape& input) {
     if (input.height >= side && input.width >= side) return "";
     return fmt::format(

@@ -8,8 +8,8 @@
 
 namespace fedhive::clients {
 
-/// losses[r] = weights[r] · loss(scores[r], classes[r]); scores[r] become its gradient. A row of weight 0 is not looked at: its
-/// loss and gradient are 0, whatever its class.
+/// losses[r] = weights[r] · loss(scores[r], classes[r]); scores[r] become its gradient. A row of weight 0 is not read: its loss and gradient
+/// are 0, whatever its class.
 ///
 /// Shapes   scores: [rows][num_classes]; classes, weights, losses: [rows]; all in one memory space, as the terms' class weights.
 /// Order    each row alone: the same bits on host and device.

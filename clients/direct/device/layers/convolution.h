@@ -6,7 +6,7 @@
 namespace fedhive::clients::direct::device {
 
 struct ConvolutionLayer : NoPasses {
-    /// The channels that a thread computes together read the same pixels.
+    /// A thread computes several channels together, since they read the same pixels.
     template <typename Threads>
     FEDHIVE_HOST_DEVICE static void forward(const Threads& threads, const Layer& layer, const RowGroup& group,
                                             const float* parameters) {

@@ -20,7 +20,7 @@ struct EmbeddingLayer : NoPasses {
         });
     }
 
-    /// One thread per feature, for all tokens: no two threads add to the same value.
+    /// One thread for each feature of all tokens, so that no two threads add to the same value.
     template <typename Threads>
     FEDHIVE_HOST_DEVICE static void parameter_gradient(const Threads& threads, const Layer& layer, const RowGroup& group,
                                                        const Gradients& to) {

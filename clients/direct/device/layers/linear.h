@@ -6,7 +6,7 @@
 namespace fedhive::clients::direct::device {
 
 struct LinearLayer : NoPasses {
-    /// Neighbouring threads take neighbouring rows: they read the same weight, and values in different banks.
+    /// Neighbouring threads compute neighbouring rows, so that they read the same weight, and values in different banks of shared memory.
     template <typename Threads>
     FEDHIVE_HOST_DEVICE static void forward(const Threads& threads, const Layer& layer, const RowGroup& group,
                                             const float* parameters) {
@@ -29,7 +29,7 @@ struct LinearLayer : NoPasses {
         });
     }
 
-    /// Neighbouring threads take neighbouring inputs, of the same outputs.
+    /// Neighbouring threads compute the gradients of neighbouring inputs, from the same outputs.
     template <typename Threads>
     FEDHIVE_HOST_DEVICE static void parameter_gradient(const Threads& threads, const Layer& layer, const RowGroup& group,
                                                        const Gradients& to) {

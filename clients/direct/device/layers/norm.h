@@ -6,8 +6,8 @@
 
 namespace fedhive::clients::direct::device {
 
-/// Floats kept per group: mean and inverse deviation from forward; from backward the gradient's mean and its component along
-/// the values.
+/// The four floats kept for group g: from forward, mean and 1 / deviation; from backward, the gradient's mean and its component along the
+/// values.
 FEDHIVE_HOST_DEVICE float* norm_figures(const Layer& layer, float* values, std::uint32_t g) {
     return values + layer.other_at + static_cast<std::size_t>(4) * g;
 }

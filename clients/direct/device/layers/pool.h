@@ -43,7 +43,7 @@ struct PoolLayer : NoPasses {
         });
     }
 
-    /// One thread per window; a second loop zeroes the gradient of the edge outside all windows.
+    /// One thread per window. A second loop sets the gradient of pixels outside all windows to 0.
     template <typename Threads>
     FEDHIVE_HOST_DEVICE static void input_gradient(const Threads& threads, const Layer& layer, const RowGroup& group,
                                                    const float*) {

@@ -1,11 +1,11 @@
-// The parts of a residual: where its paths begin, and their sum. C++17.
+// The parts of a residual connection, y = path(x) + x or path(x) + shortcut(x): where its paths begin, and their sum. C++17.
 #pragma once
 
 #include "clients/direct/device/layers.h"
 
 namespace fedhive::clients::direct::device {
 
-/// Its input is used twice: backward adds the input's gradient from the other path, at other_at.
+/// The begin of both paths. Backward adds the input's gradient from the second path, which is at other_at.
 struct ResidualBeginLayer : NoPasses {
     template <typename Threads>
     FEDHIVE_HOST_DEVICE static void input_gradient(const Threads& threads, const Layer& layer, const RowGroup& group,
@@ -16,7 +16,7 @@ struct ResidualBeginLayer : NoPasses {
     }
 };
 
-/// A copy of the residual's input; where the residual begins, its gradient is added.
+/// The begin of a shortcut with layers: a copy of the residual's input, whose gradient ResidualBeginLayer adds.
 struct ShortcutBeginLayer : NoPasses {
     template <typename Threads>
     FEDHIVE_HOST_DEVICE static void forward(const Threads& threads, const Layer& layer, const RowGroup& group, const float*) {

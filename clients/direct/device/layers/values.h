@@ -50,7 +50,7 @@ FEDHIVE_HOST_DEVICE float scaled(float value, float scale) { return scale == 0.0
 
 template <bool kWholeChannels>
 struct DropoutFunction {
-    /// The dropout factor of a value: 0 or 1 / (1 - p), 1 outside training. Numbered as in the host engine, which stores images
+    /// The dropout factor of a value: 0 or 1 / (1 - p), 1 outside training. Values are numbered as in the host engine, which stores images
     /// pixel by pixel.
     FEDHIVE_HOST_DEVICE static float kept(const Layer& layer, const RowGroup& group, std::uint32_t row, std::uint32_t at) {
         if (!group.training) return 1.0F;
