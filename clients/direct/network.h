@@ -32,7 +32,7 @@ struct Batch {
 
 class Network {
 public:
-    /// frozen: [F], the frozen parameters, which must outlive the network. Throws ConfigError for a model that misfit() names or that
+    /// frozen: [F], the frozen parameters, which must outlive the network and stay as they are. Throws ConfigError for a model that misfit() names or that
     /// does not fit its data, Fault for frozen parameters of another size.
     explicit Network(const ModelSpec& spec, const Kernels& kernels = direct::kernels(),
                      aggregation::ConstParamSpan frozen = {});

@@ -16,7 +16,7 @@ constexpr std::array kAtenOperations{std::to_array<std::string_view>({
     "any.default", "any.dim", "arange.default", "arange.start", "arange.start_step", "argmax.default", "argmin.default",
     "avg_pool1d.default", "avg_pool2d.default", "avg_pool3d.default", "baddbmm.default", "batch_norm.default",
     "bilinear.default", "bitwise_and.Tensor", "bitwise_not.default", "bitwise_or.Tensor", "bmm.default", "cat.default",
-    "ceil.default", "celu.default", "chunk.default", "clamp.default", "clamp_max.default", "clamp_min.default",
+    "ceil.default", "celu.default", "channel_shuffle.default", "chunk.default", "clamp.default", "clamp_max.default", "clamp_min.default",
     "clamp_min_.default", "clone.default", "concat.default", "constant_pad_nd.default", "contiguous.default",
     "conv1d.default", "conv1d.padding", "conv2d.default", "conv2d.padding", "conv3d.default", "conv3d.padding",
     "conv_transpose1d.default", "conv_transpose2d.input", "copy_.default", "cos.default", "cosine_similarity.default",

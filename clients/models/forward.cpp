@@ -31,13 +31,34 @@ using Tensors = std::span<const at::Tensor>;
 constexpr double kNormEpsilon = 1e-5;
 constexpr double kNewStatistics = 0.1;  // weight of a batch's statistics in the running ones
 
-at::Tensor linear(Tensors parameters, const at::Tensor& x, bool training) {
-    const at::Tensor &weight = parameters[0], &bias = parameters[1];
-    if (x.dim() == 3)  // positions are treated as rows
-        return linear(parameters, x.flatten(0, 1), training).view({x.size(0), x.size(1), -1});
+/// x Wᵀ + b of rows; bias: undefined: none.
+at::Tensor product(const at::Tensor& weight, const at::Tensor& bias, const at::Tensor& x) {
     // Batched: (W x^T)^T, so that the weights' gradient has the weights' own memory order instead of the transposed one.
-    if (at::functorch::isBatchedTensor(weight)) return at::matmul(weight, x.t()).t().add(bias);
-    return at::addmm(bias, x, weight.t());
+    if (at::functorch::isBatchedTensor(weight)) {
+        const at::Tensor y = at::matmul(weight, x.t()).t();
+        return bias.defined() ? y.add(bias) : y;
+    }
+    return bias.defined() ? at::addmm(bias, x, weight.t()) : at::mm(x, weight.t());
+}
+
+/// The same of rows or of each position, with low-rank factors unless `factors` is empty.
+at::Tensor project(const at::Tensor& weight, const at::Tensor& bias, Tensors factors, double scale, const at::Tensor& x) {
+    if (x.dim() == 3)  // positions are treated as rows
+        return project(weight, bias, factors, scale, x.flatten(0, 1)).view({x.size(0), x.size(1), -1});
+    const at::Tensor y = product(weight, bias, x);
+    return factors.empty() ? y : y.add(product(factors[1], {}, product(factors[0], {}, x).mul(scale)));
+}
+
+Forward linear(const Values& arguments, const Shape&) {
+    const LowRankTerms factors = low_rank_terms(arguments);
+    return [bias = arguments.flag("bias"), factors](Tensors parameters, const at::Tensor& x, bool) {
+        return project(parameters[0], bias ? parameters[1] : at::Tensor(), factors.rank > 0 ? parameters.last(2) : Tensors(),
+                       factors.scale, x);
+    };
+}
+
+Forward scaled(const Values& arguments, const Shape&) {
+    return [by = arguments.number("by")](Tensors, const at::Tensor& x, bool) { return x.mul(by); };
 }
 
 Forward conv2d(const Values& arguments, const Shape&) {
@@ -67,6 +88,13 @@ Forward avg_pool(const Values& arguments, const Shape&) {
     if (windows.size == 0) return [](Tensors, const at::Tensor& x, bool) { return x.mean({-2, -1}, /*keepdim=*/true); };
     return [windows](Tensors, const at::Tensor& x, bool) {
         return at::avg_pool2d(x, windows.size, windows.stride, windows.padding);  // padding counts in the mean
+    };
+}
+
+/// [B, groups · n, H, W]: channel j of group i becomes channel j · groups + i.
+Forward channel_shuffle(const Values& arguments, const Shape& in) {
+    return [groups = arguments.integer("groups"), in](Tensors, const at::Tensor& x, bool) {
+        return x.reshape({x.size(0), groups, in[0] / groups, in[1], in[2]}).transpose(1, 2).flatten(1, 2);
     };
 }
 
@@ -108,8 +136,12 @@ at::Tensor embedding(Tensors parameters, const at::Tensor& x, bool) {
 /// recorded, and repeats its bits on a GPU.
 Forward attention(const Values& arguments, const Shape& in) {
     return [heads = arguments.integer("heads"), causal = arguments.flag("causal"), p = arguments.number("dropout"),
-            positions = in[0]](Tensors parameters, const at::Tensor& x, bool training) {
-        std::vector<at::Tensor> parts = linear(parameters.first(2), x, training).chunk(3, -1);  // queries, keys, values
+            factors = low_rank_terms(arguments), positions = in[0]](Tensors parameters, const at::Tensor& x, bool training) {
+        const auto projected = [&](std::size_t which, const at::Tensor& from) {
+            return project(parameters[2 * which], parameters[2 * which + 1],
+                           factors.rank > 0 ? parameters.subspan(4 + 2 * which, 2) : Tensors(), factors.scale, from);
+        };
+        std::vector<at::Tensor> parts = projected(0, x).chunk(3, -1);  // queries, keys, values
         for (at::Tensor& part : parts) part = part.view({x.size(0), positions, heads, -1}).transpose(1, 2);
         const at::Tensor queries = parts[0].mul(std::sqrt(1.0 / static_cast<double>(parts[0].size(-1))));
         at::Tensor scores = at::matmul(queries, parts[1].transpose(-2, -1));  // [B, heads, T, T]
@@ -120,7 +152,7 @@ Forward attention(const Values& arguments, const Shape& in) {
         at::Tensor shares = scores.softmax(-1);
         if (p > 0.0) shares = at::dropout(shares, p, training);
         const at::Tensor seen = at::matmul(shares, parts[2]).transpose(1, 2).flatten(2);
-        return linear(parameters.subspan(2), seen, training);
+        return projected(1, seen);
     };
 }
 
@@ -142,13 +174,15 @@ struct LayerForward {
 
 const LayerTable<LayerForward>& forwards() {
     static const LayerTable<LayerForward> table{
-        {LayerKind::Linear, plainly(linear)},
+        {LayerKind::Linear, linear},
         {LayerKind::Conv2d, conv2d},
         {LayerKind::MaxPool, max_pool},
         {LayerKind::AvgPool, avg_pool},
+        {LayerKind::ChannelShuffle, channel_shuffle},
         {LayerKind::Relu, plainly([](Tensors, const at::Tensor& x, bool) { return x.relu(); })},
         {LayerKind::Tanh, plainly([](Tensors, const at::Tensor& x, bool) { return x.tanh(); })},
         {LayerKind::Gelu, plainly([](Tensors, const at::Tensor& x, bool) { return at::gelu(x); })},
+        {LayerKind::Scale, scaled},
         {LayerKind::Dropout, dropout},
         {LayerKind::Dropout2d, dropout2d},
         {LayerKind::Flatten, plainly([](Tensors, const at::Tensor& x, bool) { return x.flatten(1); })},

@@ -1,6 +1,7 @@
 #include "clients/models/graph_readers.h"
 
 #include "clients/exported/operations.h"
+#include "clients/models/graph_views.h"
 
 #include <fmt/format.h>
 
@@ -37,13 +38,15 @@ void read_conv2d(GraphValues& values, GraphCall& call) {
 void read_linear(GraphValues& values, GraphCall& call) {
     const std::string weight = call.tensor("weight"), bias = call.tensor("bias");
     const std::vector<std::int64_t>& sizes = values.tensor(call, weight, "weight").sizes;
-    if (bias.empty()) call.refuse("has no bias, but layer linear has one");
     if (sizes.size() != 2) call.refuse("has a weight that is not a matrix");
-    values.keep(call, "input", {{LayerKind::Linear, {{"out", std::optional(sizes[0])}}}}, {{"weight", weight}, {"bias", bias}});
+    std::map<std::string, std::string> called{{"weight", weight}};
+    if (!bias.empty()) called["bias"] = bias;
+    values.keep(call, "input", {{LayerKind::Linear, {{"out", std::optional(sizes[0])}, {"bias", !bias.empty()}}}}, called);
 }
 
 void read_transposed(GraphValues& values, GraphCall& call) {
     const std::string matrix = call.tensor("self");
+    if (const GraphValues::Grouped* grouped = values.grouped(matrix)) return read_turned(values, call, *grouped);
     const auto dims = call.integers("dims");
     const auto from_front = [](std::int64_t dim) { return dim < 0 ? dim + 2 : dim; };
     Shape swapped{from_front(call.integer("dim0", 0)), from_front(call.integer("dim1", 1))};
@@ -118,6 +121,10 @@ void read_tanh(GraphValues& values, GraphCall& call) { values.keep(call, "self",
 void read_gelu(GraphValues& values, GraphCall& call) {
     if (call.word("approximate", "none") != "none") call.refuse("is an approximation, but the layer is exact");
     values.keep(call, "self", {{LayerKind::Gelu, {}}});
+}
+
+void read_scale(GraphValues& values, GraphCall& call) {
+    values.keep(call, "self", {{LayerKind::Scale, {{"by", call.real("other", 1.0)}}}});
 }
 
 void drop(GraphValues& values, GraphCall& call, LayerKind kind) {
@@ -233,6 +240,7 @@ void read_slice(GraphValues& values, GraphCall& call) {
 
 void read_same(GraphValues& values, GraphCall& call) {
     call.ignore("memory_format");
+    if (const GraphValues::Grouped* grouped = values.grouped(call.tensor("self"))) return values.keep_grouped(call, *grouped);
     values.keep(call, "self", {});
 }
 
@@ -244,39 +252,6 @@ void read_mean(GraphValues& values, GraphCall& call) {
         call.refuse("is not a mean over each channel of an image");
     if (call.flag("keepdim", false)) return values.keep(call, "self", {{LayerKind::AvgPool, {}}});
     values.keep(call, "self", {{LayerKind::AvgPool, {}}, {LayerKind::Flatten, {}}});
-}
-
-void view(GraphValues& values, GraphCall& call, bool in_a_row) {
-    const bool already = values.operand(call, "self").shape.size() == 1;
-    values.keep(
-        call, "self",
-        in_a_row && !already ? std::vector<GraphValues::Layer>{{LayerKind::Flatten, {}}} : std::vector<GraphValues::Layer>{});
-}
-
-void read_flatten(GraphValues& values, GraphCall& call) {
-    const auto rank = static_cast<std::int64_t>(values.operand(call, "self").shape.size()) + 1;
-    const auto from_front = [&](std::int64_t dim) { return dim < 0 ? dim + rank : dim; };
-    const std::int64_t first = from_front(call.integer("start_dim", 0)), last = from_front(call.integer("end_dim", -1));
-    if (first == 0 && last > 0) call.refuse("mixes examples");
-    if (first != last && (first != 1 || last != rank - 1)) call.refuse("flattens only a part of an example's sizes");
-    view(values, call, first != last);
-}
-
-void read_view(GraphValues& values, GraphCall& call) {
-    const Shape& shape = values.operand(call, "self").shape;
-    const Argument* to = call.sizes(call.node().input("shape") != nullptr ? "shape" : "size");
-    if (to == nullptr || to->ints.size() < 2) call.refuse("does not give examples with several values");
-    const std::string batch = to->names.empty() ? "" : to->names.front();
-    const auto size = static_cast<std::int64_t>(num_values(shape));
-    Shape wanted(to->ints.begin() + 1, to->ints.end());
-    for (std::size_t i = 1; i < to->names.size(); ++i)
-        if (!to->names[i].empty()) call.refuse("gives examples of a computed size");
-    const bool rest = std::ranges::count(wanted, -1) == 1;
-    const bool keeps_batch = batch.empty() ? to->ints.front() == -1 && !rest : values.is_batch_size(batch);
-    if (wanted == Shape{-1}) wanted = {size};
-    if (!keeps_batch || num_values(wanted) != num_values(shape)) call.refuse("mixes examples");
-    if (wanted != shape && wanted.size() != 1) call.refuse("changes the shape of examples");
-    view(values, call, wanted != shape);
 }
 
 void read_size(GraphValues& values, GraphCall& call) {
@@ -315,10 +290,12 @@ constexpr auto kReaders = std::to_array<ReadOperation>({{"conv2d.default", read_
                                                         {"tanh.default", read_tanh},
                                                         {"tanh_.default", read_tanh},
                                                         {"gelu.default", read_gelu},
+                                                        {"mul.Tensor", read_scale},
                                                         {"dropout.default", read_dropout},
                                                         {"dropout_.default", read_dropout},
                                                         {"feature_dropout.default", read_dropout2d},
                                                         {"feature_dropout_.default", read_dropout2d},
+                                                        {"channel_shuffle.default", read_channel_shuffle},
                                                         {"max_pool2d.default", read_max_pool},
                                                         {"avg_pool2d.default", read_avg_pool},
                                                         {"adaptive_avg_pool2d.default", read_adaptive_pool},

@@ -108,6 +108,7 @@ void GraphValues::read(const Node& node) {
 const GraphValues::Value& GraphValues::operand(GraphCall& call, const char* name) const {
     const std::string value = call.tensor(name);
     const auto found = values_.find(value);
+    if (grouped(value) != nullptr) call.refuse("takes channels in groups, which only a channel shuffle does");
     if (found == values_.end()) call.refuse(fmt::format("takes as {} a value that does not depend on the examples", name));
     return found->second;
 }
@@ -173,11 +174,29 @@ GraphValues::Made GraphValues::made(GraphCall& call, const std::string& operand,
 void GraphValues::keep(GraphCall& call, const char* operand, const std::vector<Layer>& layers,
                        const std::map<std::string, std::string>& called) {
     const Value value = this->operand(call, operand);
-    Made result = made(call, call.tensor(operand), value, layers, called);
+    keep_made(call, made(call, call.tensor(operand), value, layers, called));
+}
+
+void GraphValues::keep_made(const GraphCall& call, Made made) {
     const std::string& name = call.node().outputs.front().text;
-    result.value.shared = uses_[name] > 1 || result.value.shared;
-    values_[name] = result.value;
-    steps_[name] = std::move(result.step);
+    made.value.shared = uses_[name] > 1 || made.value.shared;
+    values_[name] = made.value;
+    steps_[name] = std::move(made.step);
+}
+
+void GraphValues::keep_grouped(const GraphCall& call, const Grouped& grouped) {
+    grouped_[call.node().outputs.front().text] = grouped;
+}
+
+const GraphValues::Grouped* GraphValues::grouped(const std::string& value) const {
+    const auto found = grouped_.find(value);
+    return found == grouped_.end() ? nullptr : &found->second;
+}
+
+void GraphValues::keep_shuffle(GraphCall& call, const Grouped& grouped) {
+    if (!grouped.turned) call.refuse("groups channels and leaves them in their order");
+    keep_made(call, made(call, grouped.from, values_.at(grouped.from),
+                         {{LayerKind::ChannelShuffle, {{"groups", grouped.groups}}}}, {}));
 }
 
 void GraphValues::keep_sum(GraphCall& call, const char* operand, const char* other) {

@@ -61,6 +61,8 @@ public:
     /// The value of an operand. Refuses an operand that is not computed from the examples.
     const Value& operand(GraphCall& call, const char* name) const;
 
+    const Shape& shape_of(const std::string& value) const { return values_.at(value).shape; }
+
     /// The parameter or buffer `value`. Refuses any other value.
     const exported::StoredTensor& tensor(GraphCall& call, const std::string& value, const char* name) const;
 
@@ -100,6 +102,19 @@ public:
     /// Records that the operation adds two values of the graph.
     void keep_sum(GraphCall& call, const char* operand, const char* other);
 
+    /// A view of an image's channels as [groups][channels / groups], or with these two exchanged.
+    struct Grouped {
+        std::string from;  // the image
+        std::int64_t groups = 0;
+        bool turned = false;
+    };
+    /// Records that the operation gives such a view; null for a value that is none.
+    void keep_grouped(const GraphCall& call, const Grouped& grouped);
+    const Grouped* grouped(const std::string& value) const;
+
+    /// Records that the operation gives an image again. Refuses channels in their first order.
+    void keep_shuffle(GraphCall& call, const Grouped& grouped);
+
     /// keep_transposed() records that the operation transposes the parameter `matrix`; the second function returns the parameter of such a
     /// value, else an empty name.
     void keep_transposed(const GraphCall& call, const std::string& matrix);
@@ -121,6 +136,8 @@ private:
     Made made(GraphCall& call, const std::string& operand, Value value, const std::vector<Layer>& layers,
               const std::map<std::string, std::string>& called);
 
+    void keep_made(const GraphCall& call, Made made);
+
     /// The module of the tensors `called`, by the layer's names for them. Refuses tensors with other names in the module, and a tensor that
     /// another layer uses.
     std::string take(GraphCall& call, const std::map<std::string, std::string>& called, std::size_t& first);
@@ -133,6 +150,7 @@ private:
     std::map<std::string, std::string> transposed_;  // transposed value → the parameter
     std::map<std::string, std::string> rows_;        // rows of a parameter for each position → the parameter
     std::map<std::string, std::int64_t> counted_;
+    std::map<std::string, Grouped> grouped_;
     std::set<std::string> batch_sizes_, zeros_;
     /// The last states of a recurrent layer, one for each stacked layer.
     struct LastStates {

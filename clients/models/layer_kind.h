@@ -19,9 +19,11 @@ enum class LayerKind : std::uint8_t {
     Conv2d,
     MaxPool,
     AvgPool,
+    ChannelShuffle,
     Relu,
     Tanh,
     Gelu,
+    Scale,
     Dropout,
     Dropout2d,
     Flatten,
@@ -39,9 +41,9 @@ enum class LayerKind : std::uint8_t {
 
 /// The kinds' names in a config.
 inline constexpr auto kLayerNames = std::to_array<std::string_view>(
-    {"linear",    "conv2d",    "max_pool", "avg_pool",   "relu",       "tanh",         "gelu",
-     "dropout",   "dropout2d", "flatten",  "batch_norm", "group_norm", "layer_norm",   "residual",
-     "embedding", "lstm",      "gru",      "position",   "attention",  "last_position"});
+    {"linear",    "conv2d",  "max_pool",  "avg_pool", "channel_shuffle", "relu",         "tanh",       "gelu",
+     "scale",     "dropout", "dropout2d", "flatten",  "batch_norm",      "group_norm",   "layer_norm", "residual",
+     "embedding", "lstm",    "gru",       "position", "attention",       "last_position"});
 inline constexpr std::size_t kNumLayerKinds = kLayerNames.size();
 static_assert(kNumLayerKinds == static_cast<std::size_t>(LayerKind::LastPosition) + 1);
 
@@ -70,6 +72,7 @@ struct Parameter {
     Initial initial = Initial::Zeros;
     double fan_in = 0.0;  // inputs of one output
     bool frozen = false;  // not trained, and not part of what travels
+    bool factor = false;  // of key `lora`
 };
 
 /// A layer's output and tensors for a known input shape.
@@ -112,7 +115,22 @@ struct PoolWindows {
 };
 PoolWindows windows_of(const Values& arguments);
 
+/// Low-rank factors beside a weight W [out, in], whose product is W + scale · B A (Hu et al. 2022, arXiv:2106.09685).
+struct LowRankTerms {
+    std::int64_t rank = 0;  // 0: none
+    double scale = 1.0;     // alpha / rank
+};
+LowRankTerms low_rank_terms(const Values& arguments);
+
 // Helpers that kinds share.
+
+/// The keys `lora` and `alpha`.
+std::vector<KeySpec> low_rank_keys(std::string beside);
+
+/// Adds the factors "A" and "B" of a weight [out, in] that acts on `rows` vectors of an example, after `prefix`. Nothing without
+/// a rank. Throws ConfigError for an alpha without it.
+void add_low_rank(LayerFit& fit, const Values& arguments, const std::string& prefix, std::int64_t in, std::int64_t out,
+                  double rows);
 
 /// The key of a required integer >= `low`; the second overload has a default.
 KeySpec integer_key(std::string name, double low, std::string doc);

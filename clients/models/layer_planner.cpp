@@ -98,7 +98,7 @@ private:
                 values.set(key.name, std::optional(rows_of(layer, place, integer)));
             else if (integer > 0)
                 values.set(key.name, std::optional(integer));
-            else if (layer.kind != LayerKind::Linear)
+            else if (layer.kind != LayerKind::Linear || key.name != "out")
                 values.set(key.name, key.default_value);
             else if (next_ == entries_.size())
                 values.set(key.name, std::optional(answers_.back()));

@@ -97,6 +97,14 @@ Activations activations_of(const ModelSpec& spec) {
     return sum;
 }
 
+std::set<std::string> low_rank_factors(const ModelSpec& spec) {
+    std::set<std::string> names;
+    for_each_of(&LayerFit::parameters, plan_model(spec), [&](const std::string& name, const Parameter& tensor) {
+        if (tensor.factor) names.insert(name);
+    });
+    return names;
+}
+
 const PlannedLayer* layer_with_buffers(const std::vector<PlannedLayer>& layers) {
     for (const PlannedLayer& layer : layers) {
         if (!layer.fit.buffers.empty()) return &layer;

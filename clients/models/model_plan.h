@@ -7,6 +7,8 @@
 #include "clients/models/catalog.h"
 #include "clients/models/layer_kind.h"
 
+#include <set>
+
 namespace fedhive::clients {
 
 struct PlannedLayer {
@@ -96,6 +98,9 @@ exported::Program program_of(const ModelSpec& spec);
 
 /// Tensors of a graph's state_dict that are not in whole_layout(); none for a list of layers.
 std::vector<exported::OtherTensor> other_tensors(const ModelSpec& spec);
+
+/// Names of the parameters that key `lora` adds, which a model without it lacks.
+std::set<std::string> low_rank_factors(const ModelSpec& spec);
 
 /// The first layer with buffers, also inside residuals; null if there is none.
 const PlannedLayer* layer_with_buffers(const std::vector<PlannedLayer>& layers);

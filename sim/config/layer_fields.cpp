@@ -145,20 +145,24 @@ private:
     bool full_ = false;
 };
 
-/// "relu", "{max_pool: 2}", "{conv2d: {out: 10, kernel: 5, …}}"; left out are integers that the user left out, and a single argument
-/// that is a flag and false.
+/// "relu", "{max_pool: 2}", "{conv2d: {out: 10, kernel: 5, …}}"; left out are integers that the user left out, and flags with their
+/// default where all other arguments may be left out.
 std::string text_of_entry(const clients::ListedLayer& layer, const LayerSpec& kind) {
     std::vector<std::string> values, texts;  // texts: with their keys
+    const auto is_optional = [](const KeySpec& key) {
+        return std::holds_alternative<std::optional<std::int64_t>>(key.default_value);
+    };
+    const auto is_flag = [](const KeySpec& key) { return std::holds_alternative<bool>(key.default_value); };
+    const bool may_leave_flags_out =
+        std::ranges::all_of(kind.keys, [&](const KeySpec& key) { return is_optional(key) || is_flag(key); });
     for (std::size_t i = 0; i < kind.keys.size(); ++i) {
-        const KeyValue& standard = kind.keys[i].default_value;
-        const bool left_out = std::holds_alternative<std::optional<std::int64_t>>(standard) ||
-                              (kind.keys.size() == 1 && std::holds_alternative<bool>(standard));
-        if (left_out && layer.arguments[i] == 0.0F) continue;
-        const std::string value = std::holds_alternative<bool>(kind.keys[i].default_value)
-                                      ? fmt::format("{}", layer.arguments[i] > 0.0F)
-                                      : fmt::format("{}", layer.arguments[i]);
+        const KeySpec& key = kind.keys[i];
+        const bool may_be_left_out = is_optional(key) || (may_leave_flags_out && is_flag(key));
+        if (may_be_left_out && layer.arguments[i] == clients::default_argument(key)) continue;
+        const std::string value =
+            is_flag(key) ? fmt::format("{}", layer.arguments[i] > 0.0F) : fmt::format("{}", layer.arguments[i]);
         values.push_back(value);
-        texts.push_back(fmt::format("{}: {}", kind.keys[i].name, value));
+        texts.push_back(fmt::format("{}: {}", key.name, value));
     }
     if (texts.empty()) return kind.name;
     if (texts.size() == 1 && texts.front().starts_with(kind.keys.front().name + ":"))

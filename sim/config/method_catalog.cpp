@@ -138,11 +138,14 @@ void add_combinations(Entries& entries) {
         "FedBN: Li et al. 2021 (arXiv:2102.07623): batch norm stays with each client");
     add("fedsim", Family::Personal, "model.local", R"(model: {local: ["fc*"]})",
         "FedSim: Pillutla et al. 2022 (arXiv:2204.03809): local and shared part are trained at once");
-    add("fedit", Family::Personal, "model.file", R"(model: {file: lora.pt2, frozen: ["base*"]})",
-        "FedIT: Zhang et al. 2023 (arXiv:2305.05644): low-rank factors beside frozen layers, in an exported network");
-    add("ffa_lora", Family::Personal, "model.file", R"(model: {file: lora.pt2, frozen: ["base*", "*A"]})",
+    add("fedit", Family::Personal, "model.layers",
+        R"(model: {layers: [flatten, {linear: {out: 50, lora: 8}}, relu, {linear: {lora: 8}}], frozen: ["*.weight", "*.bias"]})",
+        "FedIT: Zhang et al. 2023 (arXiv:2305.05644): low-rank factors beside frozen layers");
+    add("ffa_lora", Family::Personal, "model.layers",
+        R"(model: {layers: [flatten, {linear: {out: 50, lora: 8}}, relu, {linear: {lora: 8}}], frozen: ["*.weight", "*.bias", "*.A"]})",
         "FFA-LoRA: Sun et al. 2024 (arXiv:2403.12313): as FedIT, with one factor frozen");
-    add("fedsa_lora", Family::Personal, "model.file", R"(model: {file: lora.pt2, frozen: ["base*"], local: ["*B"]})",
+    add("fedsa_lora", Family::Personal, "model.layers",
+        R"(model: {layers: [flatten, {linear: {out: 50, lora: 8}}, relu, {linear: {lora: 8}}], frozen: ["*.weight", "*.bias"], local: ["*.B"]})",
         "FedSA-LoRA: Guo et al. 2024 (arXiv:2410.01463): as FedIT, with one factor that stays with each client");
     add("fedpara", Family::Compression, "model.file", "model: {file: fedpara.pt2}",
         "FedPara: Hyeon-Woo et al. 2022 (arXiv:2108.06098): low-rank Hadamard layers in an exported network");

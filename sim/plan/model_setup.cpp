@@ -178,14 +178,17 @@ FirstModel ModelSetup::first(const LoadedConfig& loaded) const {
     const auto drawn = [&](std::uint64_t seed) {
         std::vector<float> values(whole.num_floats(), 0.0F);
         clients::initial_parameters(spec, whole, seed, values);
-        return parted(spec, values);
+        return values;
     };
     std::uint64_t seed = loaded.run.all_seeds().model;
-    FirstModel model = init.empty() ? drawn(seed) : parted(spec, blame(loaded, "model.init", [&] {
-                                                               return read_model(init, whole, clients::other_tensors(spec));
-                                                           }));
+    const auto read = [&] {
+        Spare spare{clients::low_rank_factors(spec), {}};
+        if (!spare.names.empty()) spare.model = drawn(seed);
+        return read_model(init, whole, clients::other_tensors(spec), spare);
+    };
+    FirstModel model = parted(spec, init.empty() ? drawn(seed) : blame(loaded, "model.init", read));
     for (const aggregation::Memory& memory : memories.all())
-        if (memory.first == aggregation::FirstValue::Drawn) model.drawn.push_back(drawn(++seed).parameters);
+        if (memory.first == aggregation::FirstValue::Drawn) model.drawn.push_back(parted(spec, drawn(++seed)).parameters);
     return model;
 }
 

@@ -64,7 +64,8 @@ Tensor tensor_of(const clients::exported::OtherTensor& other, std::initializer_l
 }
 
 /// Checks that the file's names are the layout's, in any order, apart from PyTorch's counters and a graph's other tensors.
-void check_names(const std::filesystem::path& file, const StateFile& state, const Layout& layout, const OtherTensors& others) {
+void check_names(const std::filesystem::path& file, const StateFile& state, const Layout& layout, const OtherTensors& others,
+                 const Spare& spare) {
     std::set<std::string> wanted;
     for (const LayoutEntry& entry : layout.entries()) wanted.insert(entry.name);
     std::vector<std::string> missing, extra;
@@ -75,7 +76,7 @@ void check_names(const std::filesystem::path& file, const StateFile& state, cons
         if (wanted.erase(tensor.name) == 0 && !counts_batches(tensor, layout) && !is_other(tensor.name))
             extra.push_back(tensor.name);
     for (const LayoutEntry& entry : layout.entries())
-        if (wanted.contains(entry.name)) missing.push_back(entry.name);
+        if (wanted.contains(entry.name) && !spare.names.contains(entry.name)) missing.push_back(entry.name);
     if (!missing.empty())
         refuse(file,
                fmt::format("has no tensor {}, which the model needs{}", listed(missing),
@@ -96,13 +97,16 @@ void write_model(const std::filesystem::path& file, std::initializer_list<LaidOu
     write_file(file, encode_state(tensors, metadata));
 }
 
-std::vector<float> read_model(const std::filesystem::path& file, const Layout& layout, const OtherTensors& others) {
+std::vector<float> read_model(const std::filesystem::path& file, const Layout& layout, const OtherTensors& others,
+                              const Spare& spare) {
     const StateFile state = read_model_file(file);
-    check_names(file, state, layout, others);
-    std::vector<float> model(layout.num_floats());
+    check_names(file, state, layout, others, spare);
+    std::vector<float> model = spare.names.empty() ? std::vector<float>(layout.num_floats()) : spare.model;
     for (const LayoutEntry& entry : layout.entries()) {
         const Tensor wanted = tensor_of(entry, nullptr);
-        const Tensor& tensor = *state.find(entry.name);
+        const Tensor* found = state.find(entry.name);
+        if (found == nullptr) continue;  // a spare one
+        const Tensor& tensor = *found;
         if (tensor.dtype != wanted.dtype || tensor.shape != wanted.shape)
             refuse(file, fmt::format("tensor '{}' is {}, but the model needs {}", shown(tensor.name),
                                      type_and_shape(tensor.dtype, tensor.shape), type_and_shape(wanted.dtype, wanted.shape)));

@@ -9,6 +9,7 @@
 
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,10 +29,16 @@ struct LaidOut {
 void write_model(const std::filesystem::path& file, std::initializer_list<LaidOut> parts,
                  const std::map<std::string, std::string>& metadata, const OtherTensors& others = {});
 
+/// Tensors that a file may lack, and a model that has them.
+struct Spare {
+    std::set<std::string> names;
+    std::vector<float> model;  // as the layout; empty without names
+};
+
 /// Reads a file whose tensors are exactly those of the layout; `others` may be present and are ignored. Throws ConfigError
 /// naming the file and each mismatch between the file and the model.
 std::vector<float> read_model(const std::filesystem::path& file, const aggregation::Layout& layout,
-                              const OtherTensors& others = {});
+                              const OtherTensors& others = {}, const Spare& spare = {});
 
 /// SHA-256, in hex, of the parameter and buffer bytes in layout order, without padding.
 std::string model_sha256(const aggregation::Layout& layout, aggregation::ConstParamSpan model);

@@ -71,7 +71,7 @@ def run_section(title, fedhive, data, examples, labels):
     loss = test_loss()
     assert abs(loss - wanted["test_loss"]) < 1e-5 * wanted["test_loss"] < 0.1 * abs(loss - before), (before, loss, wanted)
     manifest = json.loads((out / "manifest.json").read_text())
-    assert manifest["model_form"] == ("layers" if title in ("## A file as layers", OF_TOKENS) else "graph"), manifest
+    assert manifest["model_form"] == ("layers" if title in SECTIONS[1:] + [OF_TOKENS] else "graph"), manifest
     kept = sum(value.numel() for trained, value in first.values() if not trained)
     assert manifest.get("num_frozen", 0) == kept, (manifest, kept)
     print(f"{title[3:]}: test loss {before:.5f} before; after it {loss:.5f} in PyTorch, {wanted['test_loss']:.5f} of the run; {kept} values stayed")

@@ -99,6 +99,39 @@ TEST_SUITE("FrozenRun") {
         }
     }
 
+    TEST_CASE("LowRankFactorsAreTrainedBesideAModelThatHasNone") {
+        FedhiveRun first(small_config(), set({"model={layers: [flatten, {linear: 32}, relu, linear]}"}));
+        REQUIRE(first.end() == "exited with status 0");
+        const auto before = first.out() / "model.safetensors";
+        const std::string model = fmt::format(
+            "model={{init: {}, layers: [flatten, {{linear: {{out: 32, lora: 4}}}}, relu, {{linear: {{lora: 2, alpha: 4}}}}], "
+            "frozen: [\"*.weight\", \"*.bias\"]",
+            before.string());
+        Finished direct(set({model + "}", "training.engine=direct"})), libtorch(set({model + "}", "training.engine=libtorch"}));
+        CHECK(direct.manifest()["num_parameters"] == 4 * (16 + 32) + 2 * (32 + 5));
+        const auto after = direct.out() / "model.safetensors";
+        for (const char* stays : {"1.weight", "1.bias", "3.weight", "3.bias"})
+            CHECK(tensors_of(after, stays) == tensors_of(before, stays));
+        for (const char* begins_as_0 : {"1.B", "3.B"}) {
+            const std::string values = tensors_of(after, begins_as_0);
+            CHECK(values.size() > 0);
+            CHECK(values != std::string(values.size(), '\0'));
+        }
+        const auto here = read_csv(direct.out() / "rounds.csv"), there = read_csv(libtorch.out() / "rounds.csv");
+        for (std::size_t row = 0; row < here.size(); ++row)
+            CHECK(std::abs(std::stod(here[row].at("test_loss")) - std::stod(there[row].at("test_loss"))) < 1e-5);
+        // FedSA-LoRA: each client keeps its own B.
+        Finished own(set({model + ", local: [\"*.B\"]}", "evaluation.clients={every: 1}", "data.partition.holdout=0.25"}));
+        const std::string shared = tensors_of(own.out() / "model.safetensors", "1.B");
+        CHECK(shared == std::string(4 * 32 * 4, '\0'));
+        // A factor may be missing in the file, but nothing else.
+        refused({model + "}", "model.layers=[flatten, {linear: {out: 32, bias: false, lora: 4}}, relu, linear]"},
+                {"has the tensor '1.bias', which the model does not have"});
+        refused({fmt::format("model={{init: {}, layers: [flatten, {{linear: 32}}, relu, {{linear: 32}}, linear]}}",
+                             before.string())},
+                {"has no tensor '4.weight', '4.bias'"});
+    }
+
     TEST_CASE("GraphsParametersAreFrozenByTheirNamesOrByPyTorch") {
         const std::string file = fmt::format("file: {}", golden_file("kept.pt2").string());
         const Options graph{

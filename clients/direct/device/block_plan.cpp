@@ -191,7 +191,11 @@ std::string_view pool_lacks(const PlannedLayer& layer) {
     return windows.size == 0 && layer.in[1] != layer.in[2] ? "avg_pool over a whole image that is not square" : "";
 }
 
-std::string_view linear_lacks(const PlannedLayer& layer) { return layer.in.size() == 2 ? "linear at each position" : ""; }
+std::string_view linear_lacks(const PlannedLayer& layer) {
+    if (layer.in.size() == 2) return "linear at each position";
+    if (low_rank_terms(layer.arguments).rank > 0) return "linear with lora";
+    return layer.arguments.flag("bias") ? "" : "linear without bias";
+}
 
 std::string_view layer_norm_lacks(const PlannedLayer& layer) {
     return layer.arguments.flag("each_position") ? "layer_norm of each position" : "";

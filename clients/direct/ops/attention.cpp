@@ -3,8 +3,9 @@
 //   q, k, v = x · inᵀ + b         [positions][features] each, a head has features / heads of them, d
 //   p       = softmax(q · kᵀ / sqrt(d)), over earlier positions alone if causal
 //   y       = (dropout(p) · v) · outᵀ + b
-#include "clients/direct/ops/dense.h"
-#include "clients/direct/planner.h"
+//
+// Both products may have low-rank factors.
+#include "clients/direct/ops/low_rank.h"
 
 #include <algorithm>
 #include <cmath>
@@ -13,10 +14,40 @@ namespace fedhive::clients::direct {
 
 namespace {
 
+/// A product with its factors, of rows of the whole batch.
+struct Projection {
+    Dense dense;
+    std::optional<LowRank> factors;
+
+    void reserve(std::size_t rows) {
+        if (factors) factors->reserve(rows);
+    }
+    void begin(const Pass& pass) {
+        dense.begin(pass);
+        if (factors) factors->begin(pass);
+    }
+    void forward(const Pass& pass, const float* x, float* y, std::size_t rows) {
+        dense.forward_many(pass, x, y, rows);
+        if (factors) factors->forward(pass, x, y, rows);
+    }
+    /// x_gradient: null: not wanted
+    void backward(const Pass& pass, const Op* op, const float* x, float* y_gradient, float* x_gradient, std::size_t rows) {
+        dense.finish_gradient(pass, nullptr, y_gradient, rows);
+        if (x_gradient != nullptr) dense.input_gradient(pass, y_gradient, x_gradient, rows);
+        if (factors) factors->backward(pass, op, x, y_gradient, x_gradient, rows);
+        const ProfileScope scope(pass, op, StepPhase::WeightGradient);
+        dense.weight_gradient(pass, x, y_gradient, rows);
+    }
+    void fused_parameters(std::vector<ParameterRange>& ranges) const {
+        dense.fused_parameters(ranges);
+        if (factors) factors->fused_parameters(ranges);
+    }
+};
+
 class Attention final : public Op {
 public:
-    Attention(std::size_t positions, std::size_t features, std::size_t heads, bool causal, Drop drop, TensorOffsets in,
-              TensorOffsets out)
+    Attention(std::size_t positions, std::size_t features, std::size_t heads, bool causal, Drop drop, Projection in,
+              Projection out)
         : Op(positions * features, positions * features),
           positions_(positions),
           features_(features),
@@ -25,14 +56,16 @@ public:
           causal_(causal),
           drop_(drop),
           scale_(static_cast<float>(std::sqrt(1.0 / static_cast<double>(width_)))),
-          in_(features, 3 * features, in),
-          out_(features, features, out),
+          in_(std::move(in)),
+          out_(std::move(out)),
           turned_(width_ * positions),
           scores_gradient_(positions * positions),
           dropped_(drop.p > 0.0 ? positions * positions : 0) {}
 
     bool has_parameters() const override { return true; }
     void reserve(std::size_t examples, std::size_t group) override {
+        in_.reserve(examples * positions_);
+        out_.reserve(examples * positions_);
         projected_.resize(examples * 3 * inputs());
         shares_.resize(examples * heads_ * positions_ * positions_);
         seen_.resize(examples * inputs());
@@ -46,7 +79,7 @@ public:
 
     void forward(const Pass& pass, const float* x, float* y, ExampleRange rows) override {
         float *projected = projected_.data() + rows.first * 3 * inputs(), *seen = seen_.data() + rows.first * inputs();
-        in_.forward_many(pass, x, projected, rows.count * positions_);
+        in_.forward(pass, x, projected, rows.count * positions_);
         for_each_head(rows, [&](std::size_t r, std::size_t head, float* shares) {
             const float *queries = part(projected, r, head, 0), *keys = part(projected, r, head, 1);
             multiply_turned(pass, queries, 3 * features_, keys, shares);
@@ -55,18 +88,13 @@ public:
             multiply(pass, dropped(pass, shares), positions_, 1, part(projected, r, head, 2), 3 * features_,
                      seen + r * inputs() + head * width_, features_);
         });
-        out_.forward_many(pass, seen, y, rows.count * positions_);
+        out_.forward(pass, seen, y, rows.count * positions_);
     }
 
     void backward(const Pass& pass, const Flow& flow, ExampleRange rows) override {
         const std::size_t count = rows.count * positions_;
         float *projected = projected_.data() + rows.first * 3 * inputs(), *seen = seen_.data() + rows.first * inputs();
-        out_.finish_gradient(pass, nullptr, flow.y_gradient, count);
-        out_.input_gradient(pass, flow.y_gradient, seen_gradient_.data(), count);
-        {
-            const ProfileScope scope(pass, this, StepPhase::WeightGradient);
-            out_.weight_gradient(pass, seen, flow.y_gradient, count);
-        }
+        out_.backward(pass, this, seen, flow.y_gradient, seen_gradient_.data(), count);
         for_each_head(rows, [&](std::size_t r, std::size_t head, const float* shares) {
             float* to = projected_gradient_.data();
             const float* gradient = seen_gradient_.data() + r * inputs() + head * width_;
@@ -85,10 +113,7 @@ public:
             multiply(pass, scores_gradient_.data(), positions_, 1, keys, 3 * features_, part(to, r, head, 0), 3 * features_);
             multiply(pass, scores_gradient_.data(), 1, positions_, queries, 3 * features_, part(to, r, head, 1), 3 * features_);
         });
-        in_.finish_gradient(pass, nullptr, projected_gradient_.data(), count);
-        if (flow.x_gradient != nullptr) in_.input_gradient(pass, projected_gradient_.data(), flow.x_gradient, count);
-        const ProfileScope scope(pass, this, StepPhase::WeightGradient);
-        in_.weight_gradient(pass, flow.x, projected_gradient_.data(), count);
+        in_.backward(pass, this, flow.x, projected_gradient_.data(), flow.x_gradient, count);
     }
 
     void fused_parameters(std::vector<ParameterRange>& ranges) const override {
@@ -161,7 +186,7 @@ private:
     bool causal_;
     Drop drop_;  // of shares
     float scale_;
-    Dense in_, out_;
+    Projection in_, out_;
     Floats projected_;                           // queries, keys, values: [examples][positions][3 · features]
     Floats shares_;                              // [examples][heads][positions][positions]
     Floats seen_;                                // weighted values: [examples][positions][features]
@@ -173,13 +198,17 @@ private:
 
 LayerOp attention_op() {
     return {.kind = LayerKind::Attention, .make = [](const Making& m) {
-                const auto place = [&](const char* weight, const char* bias) {
-                    return TensorOffsets{m.planner.place_of(m.layer, weight), m.planner.place_of(m.layer, bias)};
+                const auto features = static_cast<std::size_t>(m.layer.in[1]);
+                const auto projection = [&](const char* weight, const char* bias, const char* factors, std::size_t out) {
+                    return Projection{
+                        Dense(features, out, {m.planner.place_of(m.layer, weight), m.planner.place_of(m.layer, bias)}),
+                        low_rank_of(m, factors, features, out)};
                 };
-                return Made{std::make_unique<Attention>(
-                    static_cast<std::size_t>(m.layer.in[0]), static_cast<std::size_t>(m.layer.in[1]),
-                    argument(m.layer, "heads"), m.layer.arguments.flag("causal"), m.planner.inner_drop(m.layer),
-                    place("in_proj_weight", "in_proj_bias"), place("out_proj.weight", "out_proj.bias"))};
+                return Made{std::make_unique<Attention>(static_cast<std::size_t>(m.layer.in[0]), features,
+                                                        argument(m.layer, "heads"), m.layer.arguments.flag("causal"),
+                                                        m.planner.inner_drop(m.layer),
+                                                        projection("in_proj_weight", "in_proj_bias", "in_proj.", 3 * features),
+                                                        projection("out_proj.weight", "out_proj.bias", "out_proj.", features))};
             }};
 }
 

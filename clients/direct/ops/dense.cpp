@@ -9,7 +9,7 @@ void Dense::forward(const Pass& pass, const float* x, float* y, std::size_t rows
                        .x_row = stride_of(in_),
                        .w = pass.values(place_.weight),
                        .w_row = stride_of(in_),
-                       .bias = pass.values(place_.bias),
+                       .bias = bias_of(pass),
                        .y = y,
                        .y_row = stride_of(out_),
                        .rows = rows,
@@ -25,13 +25,18 @@ void transpose(const float* from, std::size_t rows, std::size_t columns, float* 
 }
 
 void Dense::begin(const Pass& pass) {
+    if (!transposed_.empty() && is_frozen(place_.weight)) return;
     transposed_.resize(in_ * out_);
     transpose(pass.values(place_.weight), out_, in_, transposed_.data());
 }
 
 void Dense::forward_many(const Pass& pass, const float* x, float* y, std::size_t rows, const float* bias) const {
-    if (bias == nullptr) bias = pass.values(place_.bias);
+    if (bias == nullptr) bias = bias_of(pass);
     for (std::size_t r = 0; r < rows; ++r) std::copy_n(bias, out_, y + r * out_);
+    add_many(pass, x, y, rows);
+}
+
+void Dense::add_many(const Pass& pass, const float* x, float* y, std::size_t rows) const {
     pass.kernels->gemm({.a = x,
                         .a_row = stride_of(in_),
                         .a_inner = 1,
@@ -62,7 +67,7 @@ void Dense::finish_gradient(const Pass& pass, const float* y, float* y_gradient,
                                       .channels = out_});
 }
 
-void Dense::input_gradient(const Pass& pass, const float* y_gradient, float* x_gradient, std::size_t rows) const {
+void Dense::input_gradient(const Pass& pass, const float* y_gradient, float* x_gradient, std::size_t rows, bool add) const {
     pass.kernels->gemm({.a = y_gradient,
                         .a_row = stride_of(out_),
                         .a_inner = 1,
@@ -73,7 +78,8 @@ void Dense::input_gradient(const Pass& pass, const float* y_gradient, float* x_g
                         .rows = rows,
                         .columns = in_,
                         .outer = 1,
-                        .inner = out_});
+                        .inner = out_,
+                        .add = add});
 }
 
 void Dense::weight_gradient(const Pass& pass, const float* x, const float* y_gradient, std::size_t rows) {

@@ -45,6 +45,21 @@ public:
     }
 };
 
+class Scale final : public Op {
+public:
+    Scale(std::size_t size, double by) : Op(size, size), by_(static_cast<float>(by)) {}
+    void forward(const Pass&, const float* x, float* y, ExampleRange rows) override { multiply(x, y, rows); }
+    void backward(const Pass&, const Flow& flow, ExampleRange rows) override {
+        if (flow.x_gradient != nullptr) multiply(flow.y_gradient, flow.x_gradient, rows);
+    }
+
+private:
+    void multiply(const float* x, float* y, ExampleRange rows) const {
+        for (std::size_t i = 0; i < rows.count * inputs(); ++i) y[i] = x[i] * by_;
+    }
+    float by_;
+};
+
 class Dropout final : public Op {
 public:
     Dropout(std::size_t size, Drop drop) : Op(size, size), drop_(drop) {}
@@ -108,6 +123,12 @@ LayerOp tanh_op() {
 
 LayerOp gelu_op() {
     return {.kind = LayerKind::Gelu, .make = [](const Making& m) { return Made{std::make_unique<Gelu>(size_of(m.layer.in))}; }};
+}
+
+LayerOp scale_op() {
+    return {.kind = LayerKind::Scale, .make = [](const Making& m) {
+                return Made{std::make_unique<Scale>(size_of(m.layer.in), m.layer.arguments.number("by"))};
+            }};
 }
 
 LayerOp dropout_op() {

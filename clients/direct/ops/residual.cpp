@@ -1,5 +1,5 @@
 // Residual block: y = chain(x) + shortcut(x), then a ReLU if one is fused. An empty chain or shortcut is the identity.
-#include "clients/direct/planner.h"
+#include "clients/direct/ops/linear.h"
 
 #include <algorithm>
 #include <array>
@@ -60,6 +60,24 @@ private:
     Floats y_beside_, x_beside_;  // gradients of the shortcut's output and input, [group][…]
 };
 
+/// A linear layer, and on the other path two without bias, perhaps scaled: the first with low-rank factors. Null for other paths.
+std::unique_ptr<Op> as_linear(const Making& m, std::span<const PlannedLayer> path, std::span<const PlannedLayer> factors,
+                              bool relu) {
+    const auto is_linear = [](const PlannedLayer& layer, bool plain) {
+        return layer.kind == LayerKind::Linear && low_rank_terms(layer.arguments).rank == 0 &&
+               !(plain && layer.arguments.flag("bias"));
+    };
+    const bool scaled = factors.size() == 3 && factors[2].kind == LayerKind::Scale;
+    if (path.size() != 1 || !is_linear(path[0], false) || (factors.size() != 2 && !scaled) || !is_linear(factors[0], true) ||
+        !is_linear(factors[1], true))
+        return nullptr;
+    const auto last = [](const Shape& shape) { return static_cast<std::size_t>(shape.back()); };
+    return make_linear(m.planner, path[0], relu,
+                       LowRank(last(m.layer.in), last(m.layer.fit.out), last(factors[0].fit.out),
+                               scaled ? factors[2].arguments.number("by") : 1.0, m.planner.place_of(factors[0], "weight"),
+                               m.planner.place_of(factors[1], "weight")));
+}
+
 }  // namespace
 
 LayerOp residual_op() {
@@ -70,10 +88,13 @@ LayerOp residual_op() {
             .make =
                 [](const Making& m) {
                     const std::size_t inputs = size_of(m.layer.in), outputs = size_of(m.layer.fit.out);
+                    const bool relu = m.is_relu_next();
+                    for (const auto& [path, factors] :
+                         {std::pair(&m.layer.residual, &m.layer.shortcut), std::pair(&m.layer.shortcut, &m.layer.residual)})
+                        if (auto linear = as_linear(m, *path, *factors, relu)) return Made{std::move(linear), relu ? 1U : 0U};
                     Chain within(inputs), beside(inputs);
                     m.planner.append(within, m.layer.residual, m.pixels);
                     m.planner.append(beside, m.layer.shortcut, m.pixels);
-                    const bool relu = m.is_relu_next();
                     return Made{std::make_unique<Residual>(inputs, outputs, std::move(within), std::move(beside), relu),
                                 relu ? 1U : 0U};
                 }};

@@ -22,4 +22,14 @@ LayerSpec gelu_layer() {
             .fit = fit_each_value};
 }
 
+LayerSpec scale_layer() {
+    return {
+        .kind = LayerKind::Scale,
+        .torch = "",
+        .summary = "Multiplies each value by a constant.",
+        .keys =
+            {{.name = "by", .default_value = 1.0, .range = between(-kWide, kWide), .required = true, .doc = "The constant."}},
+        .fit = fit_each_value};
+}
+
 }  // namespace fedhive::clients

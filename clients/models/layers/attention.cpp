@@ -32,6 +32,8 @@ LayerFit fit_attention(const Values& arguments, const Shape& in) {
     // Four projections, the scaling of queries, the scores and the weighted sum of values; for each score an exponential, an
     // addition and a division.
     fit.flops = 8.0 * t * d * d + t * d + 4.0 * t * t * d + 3.0 * static_cast<double>(heads) * t * t;
+    add_low_rank(fit, arguments, "in_proj.", dim, 3 * dim, t);
+    add_low_rank(fit, arguments, "out_proj.", dim, dim, t);
     return fit;
 }
 
@@ -51,19 +53,22 @@ LayerSpec position_layer() {
 }
 
 LayerSpec attention_layer() {
+    std::vector<KeySpec> keys{
+        integer_key("heads", 1, "Number of heads; it must divide the features."),
+        {.name = "causal",
+         .default_value = false,
+         .doc = "true: a position does not attend to later ones, as needed for predicting the next token."},
+        {.name = "dropout",
+         .default_value = 0.0,
+         .range = fraction_below_one(),
+         .doc = "Probability of dropping the share that a position has in another, in training."}};
+    for (KeySpec& key : low_rank_keys("in_proj_weight, and likewise to out_proj.weight")) keys.push_back(std::move(key));
     return {.kind = LayerKind::Attention,
             .torch = "MultiheadAttention",
             .summary =
                 "Multi-head scaled dot-product self-attention over the positions of a sequence (arXiv:1706.03762); the shape "
                 "stays the same.",
-            .keys = {integer_key("heads", 1, "Number of heads; it must divide the features."),
-                     {.name = "causal",
-                      .default_value = false,
-                      .doc = "true: a position does not attend to later ones, as needed for predicting the next token."},
-                     {.name = "dropout",
-                      .default_value = 0.0,
-                      .range = fraction_below_one(),
-                      .doc = "Probability of dropping the share that a position has in another, in training."}},
+            .keys = keys,
             .fit = fit_attention};
 }
 

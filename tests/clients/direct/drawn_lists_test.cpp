@@ -17,7 +17,7 @@ using fedhive::testing::kResidual;
 
 namespace {
 
-constexpr std::uint64_t kLists = 2000;
+constexpr std::uint64_t kLists = 3000;
 
 testing::DrawnStep draw_step(std::uint64_t seed) {
     Stream stream(seed, Purpose::Sampling);
@@ -27,7 +27,7 @@ testing::DrawnStep draw_step(std::uint64_t seed) {
 }
 
 using Kinds = std::set<std::string>;
-const Kinds kOfImages{"conv2d", "max_pool", "avg_pool", "group_norm", "dropout2d"};
+const Kinds kOfImages{"conv2d", "max_pool", "avg_pool", "group_norm", "dropout2d", "channel_shuffle"};
 const Kinds kOfRows{"linear", "layer_norm"};  // both take sequences, too
 const Kinds kOfSequences{"position", "attention", "last_position", "lstm", "gru"};
 const Kinds kMakesSequences{"embedding", "position", "attention"};
@@ -66,9 +66,9 @@ TEST_SUITE("DrawnLists") {
         MESSAGE(compared << " lists, and " << near_edge << " too near an edge; the largest difference is " << worst);
     }
 
-    TEST_CASE("NetworksWithGroupsPoolsAndSequencesAreTheReferencesUpToRounding") {
+    TEST_CASE("NetworksWithGroupsPoolsSequencesAndFactorsAreTheReferencesUpToRounding") {
         std::vector<clients::ModelSpec> all = testing::grouped_networks();
-        for (const auto& more : {testing::pool_networks(), testing::sequence_networks()})
+        for (const auto& more : {testing::pool_networks(), testing::sequence_networks(), testing::low_rank_networks()})
             all.insert(all.end(), more.begin(), more.end());
         for (const clients::ModelSpec& spec : all) {
             CAPTURE(testing::text_of(spec));

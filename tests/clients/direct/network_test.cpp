@@ -283,6 +283,8 @@ TEST_SUITE("DirectNetwork") {
         CHECK(lacking({table, {"layer_norm", {}}}).empty());
         CHECK(lacking({table, {"layer_norm", {1}}}) == "layer_norm of each position on a GPU (layer 1)");
         CHECK(lacking({table, {"linear", {4}}}) == "linear at each position on a GPU (layer 1)");
+        CHECK(lacking({table, {"flatten", {}}, {"linear", {4, 1, 2}}}) == "linear with lora on a GPU (layer 2)");
+        CHECK(lacking({table, {"flatten", {}}, {"linear", {4, 0}}}) == "linear without bias on a GPU (layer 2)");
         for (const char* kind : {"gelu", "position"})
             CHECK(lacking({table, {kind, {}}}) == fmt::format("{} on a GPU (layer 1)", kind));
         CHECK(lacking({table, {"lstm", {4, 1, 1}}}) == "lstm on a GPU (layer 1)");

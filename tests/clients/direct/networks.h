@@ -133,7 +133,7 @@ inline std::vector<clients::ModelSpec> sequence_networks() {
 }
 
 /// Convolutions in groups: depth-wise ones of one and of several outputs a channel, strided and not, with and without bias, ReLU and
-/// padding; dense and Winograd ones, before a pool, too.
+/// padding; dense and Winograd ones, before a pool, too; channels shuffled between them.
 inline std::vector<clients::ModelSpec> grouped_networks() {
     clients::LayerList depthwise, multiplied, groups, tiled;
     depthwise.add("conv2d", {18, 1, 1, 0, 1, 0}).add("batch_norm").add("tanh").add("conv2d", {18, 3, 2, 1, 18, 0});
@@ -145,8 +145,12 @@ inline std::vector<clients::ModelSpec> grouped_networks() {
     groups.add("flatten").add("linear");
     tiled.add("conv2d", {32, 3, 1, 1, 2}).add("relu").add("conv2d", {32, 3, 1, 1, 2}).add("tanh").add("avg_pool");
     tiled.add("flatten").add("linear");
-    return {listed_model(depthwise, kInput, 5), listed_model(multiplied, kInput, 5), listed_model(groups, kInput, 5),
-            listed_model(tiled, {2, 6, 5}, 5)};
+    clients::LayerList shuffled;
+    shuffled.add("conv2d", {12, 1}).add("channel_shuffle", {3}).add("conv2d", {12, 3, 1, 1, 12}).add("relu").add("residual");
+    shuffled.add("conv2d", {12, 1, 1, 0, 2}).add("channel_shuffle", {2}).end().add("channel_shuffle", {4}).add("flatten");
+    shuffled.add("linear");
+    return {listed_model(shuffled, kInput, 5), listed_model(depthwise, kInput, 5), listed_model(multiplied, kInput, 5),
+            listed_model(groups, kInput, 5), listed_model(tiled, {2, 6, 5}, 5)};
 }
 
 /// Pools whose windows overlap, leave gaps or exceed the image, and of whole images that are not square.
@@ -160,6 +164,36 @@ inline std::vector<clients::ModelSpec> pool_networks() {
     return {listed_model(overlapping, kInput, 5), listed_model(apart, kInput, 5), listed_model(whole, kInput, 5)};
 }
 
+/// Low-rank factors beside linear layers and attention, by key and as the other path of a residual, scaled and not, before a ReLU,
+/// first and last; layers without bias; constants.
+inline std::vector<clients::ModelSpec> low_rank_networks() {
+    clients::LayerList rows, paths, sequence;
+    rows.add("flatten").add("linear", {17, 1, 3, 6}).add("relu").add("scale", {0.5F}).add("linear", {16, 0, 18}).add("tanh");
+    rows.add("linear", {0, 1, 2});
+    paths.add("flatten").add("residual").add("linear", {20}).shortcut().add("linear", {4, 0}).add("linear", {20, 0});
+    paths.add("scale", {-2}).end().add("relu").add("residual").add("linear", {3, 0}).add("linear", {7, 0}).shortcut();
+    paths.add("linear", {7, 0}).end().add("tanh").add("residual").add("linear", {7}).shortcut().add("linear", {4, 0});
+    paths.add("linear", {7})
+        .end()
+        .add("residual")
+        .add("linear", {5})
+        .shortcut()
+        .add("linear", {2, 0})
+        .add("linear", {5, 0})
+        .end();
+    sequence.add("embedding", {6, 0}).add("residual").add("attention", {2, 1, 0, 3, 4}).end().add("residual");
+    sequence.add("linear", {18, 1, 4})
+        .add("gelu")
+        .add("linear", {6, 0, 2, 5})
+        .end()
+        .add("residual")
+        .add("linear", {5})
+        .shortcut();
+    sequence.add("linear", {2, 0}).add("linear", {5, 0}).end().add("relu").add("last_position").add("linear");
+    return {listed_model(rows, kInput, 5), listed_regression(rows, kInput, 3), listed_model(paths, kInput, 5),
+            listed_model(sequence, kTokens, 5)};
+}
+
 /// All networks above.
 inline std::vector<clients::ModelSpec> all_networks() {
     std::vector<clients::ModelSpec> all = block_networks();
@@ -167,6 +201,7 @@ inline std::vector<clients::ModelSpec> all_networks() {
     for (clients::ModelSpec& spec : sequence_networks()) all.push_back(std::move(spec));
     for (clients::ModelSpec& spec : grouped_networks()) all.push_back(std::move(spec));
     for (clients::ModelSpec& spec : pool_networks()) all.push_back(std::move(spec));
+    for (clients::ModelSpec& spec : low_rank_networks()) all.push_back(std::move(spec));
     return all;
 }
 

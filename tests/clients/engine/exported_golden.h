@@ -28,13 +28,32 @@ inline constexpr std::int64_t kClasses = 4;
 inline const std::map<std::string, DataShape>& networks() {
     static const DataShape image{kExample, kClasses}, tokens{kTokens, kClasses}, next{kTokens, kTokens.vocabulary},
         each{kTokens, kTokens.vocabulary, {TargetKind::ClassEach, static_cast<std::uint32_t>(kTokens.channels)}};
-    static const std::map<std::string, DataShape> all{
-        {"cnn", image},         {"bn_cnn", image},        {"residual", image},       {"lstm", image},
-        {"transformer", image}, {"tied", image},          {"kept", image},           {"gru", image},
-        {"gated", image},       {"resnet18", image},      {"token_lstm", tokens},    {"causal", each},
-        {"token_tied", next},   {"bag", tokens},          {"group_resnet", image},   {"written", image},
-        {"token_mlp", tokens},  {"mixed", image},         {"projected", image},      {"cells", image},
-        {"eval_norms", image},  {"token_reader", tokens}, {"token_encoder", tokens}, {"token_decoder", tokens}};
+    static const std::map<std::string, DataShape> all{{"cnn", image},
+                                                      {"bn_cnn", image},
+                                                      {"residual", image},
+                                                      {"lstm", image},
+                                                      {"transformer", image},
+                                                      {"tied", image},
+                                                      {"kept", image},
+                                                      {"gru", image},
+                                                      {"gated", image},
+                                                      {"resnet18", image},
+                                                      {"token_lstm", tokens},
+                                                      {"causal", each},
+                                                      {"token_tied", next},
+                                                      {"bag", tokens},
+                                                      {"group_resnet", image},
+                                                      {"written", image},
+                                                      {"token_mlp", tokens},
+                                                      {"mixed", image},
+                                                      {"projected", image},
+                                                      {"cells", image},
+                                                      {"eval_norms", image},
+                                                      {"token_reader", tokens},
+                                                      {"token_encoder", tokens},
+                                                      {"token_decoder", tokens},
+                                                      {"token_adapted", tokens},
+                                                      {"shuffled", image}};
     return all;
 }
 

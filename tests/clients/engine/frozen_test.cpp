@@ -32,20 +32,29 @@ struct Frozen {
 };
 
 struct Case {
-    std::string name;
+    ModelSpec spec;
     std::vector<std::string> patterns;
 };
-const std::vector<Case> kCases{
-    {"mnist_cnn", {"conv*"}}, {"mnist_cnn", {"conv2.weight", "fc1.*"}}, {"mlp", {"fc3.weight"}}, {"cnn_m", {"*.bias"}}};
+
+std::vector<Case> cases() {
+    const auto named = [](const char* name) { return fedhive::testing::small_model(name, {1, 28, 28}, 10, false); };
+    LayerList factors;
+    factors.add("flatten").add("linear", {16, 1, 3, 6}).add("relu").add("linear", {0, 1, 2});
+    return {{named("mnist_cnn"), {"conv*"}},
+            {named("mnist_cnn"), {"conv2.weight", "fc1.*"}},
+            {named("mlp"), {"fc3.weight"}},
+            {named("cnn_m"), {"*.bias"}},
+            {fedhive::testing::listed_model(factors, {1, 28, 28}), {"*.weight", "*.bias"}}};
+}
 
 }  // namespace
 
 TEST_SUITE("Frozen") {
     TEST_CASE("WhatIsLeftStepsAsInTheWholeModelAndWhatIsFrozenStays") {
-        for (const Case& one : kCases) {
-            CAPTURE(one.name);
+        for (const Case& one : cases()) {
+            CAPTURE(one.spec.name.get());
             CAPTURE(one.patterns.front());
-            Clients whole(one.name);
+            Clients whole(one.spec);
             const Frozen part(whole.spec, one.patterns);
             const Floats before = part.frozen;
             FlatModel model(part.spec, MemorySpace::Host, part.frozen);
@@ -70,10 +79,10 @@ TEST_SUITE("Frozen") {
     }
 
     TEST_CASE("RowsThatAreTrainedAtOnceShareWhatIsFrozen") {
-        for (const Case& one : kCases) {
-            CAPTURE(one.name);
+        for (const Case& one : cases()) {
+            CAPTURE(one.spec.name.get());
             CAPTURE(one.patterns.front());
-            Clients whole(one.name);
+            Clients whole(one.spec);
             const Frozen part(whole.spec, one.patterns);
             const auto clients = whole.clients({9, 6});
             FlatModel model(part.spec, MemorySpace::Host, part.frozen);

@@ -16,8 +16,9 @@ using fedhive::testing::Figures;
 
 namespace {
 
-const std::vector<std::string> kBecomeLayers{"cnn",       "bn_cnn",       "group_resnet",  "resnet18",     "written",
-                                             "token_mlp", "token_reader", "token_encoder", "token_decoder"};
+const std::vector<std::string> kBecomeLayers{"cnn",           "bn_cnn",        "group_resnet", "resnet18",
+                                             "written",       "token_mlp",     "token_reader", "token_encoder",
+                                             "token_decoder", "token_adapted", "shuffled"};
 
 Exported as_layers(const std::string& name) {
     Exported exported(name);
@@ -111,21 +112,22 @@ TEST_SUITE("GraphAsLayers") {
             const testing::TemporaryFolder folder;
             std::ofstream(folder.path() / "model.pt2", std::ios::binary) << without_dropout(name);
             const exported::SharedModelFile file(folder.path() / "model.pt2");
-            ModelSpec spec = Exported(name).spec;
+            const Exported exported(name);
+            ModelSpec spec = exported.spec;
             spec.exported = file.handle();
-            FlatModel graph(spec, aggregation::MemorySpace::Host);
+            FlatModel graph(spec, aggregation::MemorySpace::Host, exported.frozen);
             initial_parameters(spec, graph.layout(), 1, graph.parameters());
             const aggregation::ConstParamSpan before = graph.parameters();
             std::vector<float> moved(before.data, before.data + before.size);
             const Figures figures(name);
             const double loss = train(graph, figures);
             spec.as_layers = true;
-            FlatModel layers(spec, aggregation::MemorySpace::Host);
+            FlatModel layers(spec, aggregation::MemorySpace::Host, exported.frozen);
             initial_parameters(spec, layers.layout(), 1, layers.parameters());
             CHECK(std::abs(train(layers, figures) - loss) < 1e-5);
             check_near(layers.gradient(), graph.gradient(), name + " by LibTorch");
             REQUIRE(direct::misfit(spec).empty());
-            direct::Network network(spec);
+            direct::Network network(spec, direct::kernels(), exported.frozen);
             const at::Tensor examples = figures.examples().contiguous(), labels = figures.tensor("y");
             const direct::Batch batch{examples.const_data_ptr<float>(), labels.const_data_ptr<std::int64_t>(),
                                       static_cast<std::size_t>(examples.size(0))};

@@ -65,7 +65,12 @@ std::vector<LayerList> kinds_of_networks() {
     plain.add("flatten").add("linear", {16}).add("relu").add("residual").add("linear", {16}).add("gelu").end().add("linear");
     LayerList mobile;
     mobile.add("conv2d", {6, 3, 2, 1}).add("max_pool", {3, 2, 1}).add("conv2d", {6, 3, 1, 1, 6, 0}).add("relu");
-    mobile.add("conv2d", {12, 5, 2, 2, 6}).add("tanh").add("avg_pool", {3, 1, 1}).add("flatten").add("linear");
+    mobile.add("conv2d", {12, 5, 2, 2, 6})
+        .add("channel_shuffle", {3})
+        .add("tanh")
+        .add("avg_pool", {3, 1, 1})
+        .add("flatten")
+        .add("linear");
     LayerList sequences;
     sequences.add("embedding", {5, 9}).add("lstm", {6, 2, 1}).add("residual").add("tanh").add("lstm", {6, 1, 1}).end();
     sequences.add("lstm", {8}).add("linear");
@@ -82,8 +87,19 @@ std::vector<LayerList> kinds_of_networks() {
     shortcuts.add("conv2d", {6, 1, 2, 0, 1, 0}).add("group_norm", {3}).end().add("relu").add("avg_pool").add("flatten");
     shortcuts.add("residual").add("linear", {9}).add("relu").shortcut().add("linear", {9}).end().add("linear");
     LayerList attentions;
-    attentions.add("embedding", {6}).add("position").add("residual").add("layer_norm", {1}).add("attention", {2, 1}).end();
-    attentions.add("residual").add("linear", {9}).add("gelu").add("linear", {6}).end().add("attention", {3});
+    attentions.add("embedding", {6})
+        .add("position")
+        .add("residual")
+        .add("layer_norm", {1})
+        .add("attention", {2, 1, 0, 3, 6})
+        .end();
+    attentions.add("residual")
+        .add("linear", {9, 1, 2})
+        .add("gelu")
+        .add("linear", {6, 0, 4, 2})
+        .add("scale", {0.5F})
+        .end()
+        .add("attention", {3});
     attentions.add("last_position").add("linear");
     return {convolutions, norms, residuals, plain, mobile, sequences, gated, shortcuts, attentions};
 }

@@ -88,6 +88,13 @@ TEST_SUITE("GraphLayers") {
               "embedding=table flatten layer_norm=norm linear=head ");
         CHECK(described(layers_of_graph(program_in(golden_bytes("token_reader.pt2")), {6})) ==
               "embedding=table gru=gru lstm=lstm last_position linear=head ");
+        CHECK(described(layers_of_graph(program_in(golden_bytes("shuffled.pt2")), {1, 12, 12})) ==
+              "conv2d=stem relu channel_shuffle conv2d=groups channel_shuffle conv2d=depth relu channel_shuffle avg_pool "
+              "flatten linear=head ");
+        CHECK(described(layers_of_graph(program_in(golden_bytes("token_adapted.pt2")), {6})) ==
+              "embedding=table residual=widen linear=widen.layer shortcut linear=widen.down linear=widen.up scale end relu "
+              "last_position "
+              "residual=head linear=head.layer shortcut linear=head.down linear=head.up scale end ");
         const auto block = [](const std::string& name, bool norm_first) {
             const std::string attend = "attention=" + name + ".self_attn dropout ", one = "layer_norm=" + name + ".norm1 ",
                               feed = "linear=" + name + ".linear1 " + (norm_first ? "gelu" : "relu") +
@@ -186,7 +193,7 @@ TEST_SUITE("GraphLayers") {
         check_argument_kept("cnn", "max_pool2d", "dilation", ints({2, 2}), "has a dilation");
         check_argument_kept("cnn", "flatten", "start_dim", integer(0), "mixes examples");
         check_argument_kept("cnn", "flatten", "start_dim", integer(2), "");
-        check_argument_kept("cnn", "linear", "bias", kNone, "has no bias");
+        check_argument_kept("cnn", "linear", "bias", kNone, "'head.bias' belongs to no layer");
         check_argument_kept("bn_cnn", "batch_norm", "eps", real(1e-3), "has a momentum or eps");
         check_argument_kept("bn_cnn", "batch_norm", "momentum", real(0.5), "has a momentum or eps");
         check_argument_kept("bn_cnn", "batch_norm", "weight", kNone, "");
@@ -221,6 +228,13 @@ TEST_SUITE("GraphLayers") {
         };
         between("gelu.default", {{"approximate", {{"as_string", "tanh"}}}}, "is an approximation");
         between("add.Tensor", {{"other", tensor("x")}}, "adds values of different shapes");
+        check_argument_kept("shuffled", "transpose", "dim1", integer(3), "does not exchange groups of channels");
+        check_argument_kept("shuffled", "permute", "dims", ints({0, 1, 2, 4, 3}), "does not exchange groups of channels");
+        check_argument_kept("shuffled", "flatten", "end_dim", integer(3), "flattens other sizes than groups");
+        check_argument_kept("shuffled", "aten.view.default", "size", ints({-1, 3, 4, 25}), "changes the shape of examples");
+        check_kept(
+            "token_adapted", "takes as other a value that is not a number",
+            [](ExportedFile& file) { file.argument("mul", "other", tensor("relu")); }, token_spec());
     }
 
     TEST_CASE("RecurrentLayersThatDifferKeepTheGraph") {

@@ -52,11 +52,38 @@ TEST_SUITE("ModelPlan") {
         CHECK(fit_of("flatten").out == Shape{8 * 9 * 7});
         CHECK(fit_of("group_norm", {4}).parameters[0].shape == Shape{8});
         CHECK(fit_of("layer_norm").parameters[1].shape == Shape{8, 9, 7});
-        for (const char* kind : {"relu", "tanh", "gelu", "dropout", "dropout2d"}) {
+        for (const char* kind : {"relu", "tanh", "gelu", "dropout", "dropout2d", "scale", "channel_shuffle"}) {
             CAPTURE(kind);
-            CHECK(fit_of(kind).out == Shape{8, 9, 7});
-            CHECK(fit_of(kind).parameters.empty());
+            const std::vector<float> two{kind == std::string("channel_shuffle") ? std::vector{2.0F} : std::vector<float>{}};
+            CHECK(fit_of(kind, two).out == Shape{8, 9, 7});
+            CHECK(fit_of(kind, two).parameters.empty());
         }
+    }
+
+    TEST_CASE("LowRankFactorsStandBehindTheWeightsAndBeginWithAProductOf0") {
+        LayerList layers;
+        layers.add("embedding", {6})
+            .add("attention", {2, 1, 0, 3})
+            .add("linear", {5, 0, 2, 4})
+            .add("last_position")
+            .add("linear");
+        const auto plan = plan_model(testing::listed_model(layers, kTokens));
+        const auto& attention = plan[1].fit.parameters;
+        REQUIRE(attention.size() == 8);
+        CHECK(attention[4].name == "in_proj.A");
+        CHECK(attention[5].shape == Shape{18, 3});
+        CHECK(attention[7].name == "out_proj.B");
+        const LayerFit& linear = plan[2].fit;
+        REQUIRE(linear.parameters.size() == 3);
+        CHECK(linear.parameters[1].name == "A");
+        CHECK(linear.parameters[1].shape == Shape{2, 6});
+        CHECK(linear.parameters[1].initial == Initial::Kaiming);
+        CHECK(linear.parameters[1].fan_in == 6.0);
+        CHECK(linear.parameters[2].shape == Shape{5, 2});
+        CHECK(linear.parameters[2].initial == Initial::Zeros);
+        CHECK(linear.flops == 12.0 * (2 * 6 * 5 - 5 + 2 * 2 * 6 + 2 * 2 * 5));
+        CHECK(low_rank_terms(plan[2].arguments).scale == 2.0);
+        CHECK(low_rank_terms(plan[1].arguments).scale == 1.0);
     }
 
     TEST_CASE("OperationsAreCountedByHand") {
@@ -252,6 +279,8 @@ TEST_SUITE("ModelPlan") {
         refused(ending(LayerList().add("conv2d", {6, 3}).add("group_norm", {4})), "[1]");
         refused(ending(LayerList().add("conv2d", {6, 28}).add("group_norm", {6})), "[1]");
         refused(ending(LayerList().add("flatten").add("dropout2d")), "[1]");
+        refused(LayerList().add("flatten").add("linear", {0, 1, 0, 4}), "[1]");
+        refused(ending(LayerList().add("conv2d", {6, 3}).add("channel_shuffle", {4})), "[1]");
         refused(ending(LayerList().add("conv2d", {1e6F, 1, 1, 1e6F}).add("conv2d", {1e6F, 1, 1, 1e6F})), "[0]");
     }
 

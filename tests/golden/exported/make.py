@@ -15,6 +15,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from layer_networks import Adapted, Shuffled
 from rare_networks import Cells, EvalNorms, Projected
 from token_networks import Encoder, TokenReader, token_decoder, token_encoder
 
@@ -284,9 +285,9 @@ class Bag(nn.Module):
 
 NETWORKS = {"cnn": Cnn, "bn_cnn": bn_cnn, "residual": Residual, "lstm": Lstm, "transformer": Transformer, "tied": Tied, "kept": Kept,
             "gru": Gru, "gated": Gated, "resnet18": ResNet18, "group_resnet": GroupResNet, "written": Written, "mixed": Mixed,
-            "projected": Projected, "cells": Cells, "eval_norms": EvalNorms}
+            "projected": Projected, "cells": Cells, "eval_norms": EvalNorms, "shuffled": Shuffled}
 OF_TOKENS = {"token_lstm": TokenLstm, "causal": Causal, "token_tied": TokenTied, "bag": Bag, "token_mlp": TokenMlp,
-             "token_reader": TokenReader, "token_encoder": token_encoder, "token_decoder": token_decoder}
+             "token_reader": TokenReader, "token_encoder": token_encoder, "token_decoder": token_decoder, "token_adapted": Adapted}
 
 
 def save_tensors(file, tensors, metadata):

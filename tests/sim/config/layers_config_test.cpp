@@ -89,6 +89,14 @@ TEST_CASE("LayersAreWrittenWithEveryArgument") {
                                "{max_pool: {size: 2}}]")),
              pools);
     CHECK_EQ(text_of(layers_of(pools)), pools);
+    const std::string factors =
+        "[{linear: {out: 5, bias: false, lora: 2}}, {scale: 0.5}, {linear: {lora: 3, alpha: 6}}, {attention: {heads: 2, "
+        "causal: "
+        "false, dropout: 0, lora: 4}}, {channel_shuffle: 2}]";
+    CHECK_EQ(text_of(layers_of("[{linear: {out: 5, lora: 2, bias: false}}, {scale: 0.5}, {linear: {bias: true, alpha: 6, lora: "
+                               "3}}, {attention: {heads: 2, lora: 4}}, {channel_shuffle: {groups: 2}}]")),
+             factors);
+    CHECK_EQ(text_of(layers_of(factors)), factors);
     CHECK_EQ(values_below(from_yaml(config_with("layers: " + text), "c.yaml"), "model"),
              std::map<std::string, std::string>{{"model.layers", text}});
 }

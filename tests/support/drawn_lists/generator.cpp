@@ -82,7 +82,7 @@ private:
             else if (std::holds_alternative<std::int64_t>(key.default_value))
                 values.set(key.name, integer);
             else
-                values.set(key.name, std::optional(integer));
+                values.set(key.name, found.takes_tokens || integer > 0 ? std::optional(integer) : std::nullopt);
         }
         try {
             const clients::LayerFit fit = found.fit(values, shape_);
@@ -112,13 +112,14 @@ private:
         if (kind == "flatten" && keeps && !is_row()) return false;
         if (kind == "batch_norm") return of_host_ && add(kind);
         if (kind == "linear")
-            return (is_row() || (is_sequence() && of_host_)) && add(kind, {keeps ? features() : some({1, 2, 5, 16, 17, 40})});
+            return (is_row() || (is_sequence() && of_host_)) && add_linear(keeps ? features() : some({1, 2, 5, 16, 17, 40}));
         if (kind == "layer_norm")
             return !is_image() && add(kind, {is_row() || !of_host_ ? 0.0F : some({0, 1})});  // of images: LibTorch alone
         if (kind == "gelu") return of_host_ && add(kind);
+        if (kind == "scale") return of_host_ && add(kind, {some({0.5F, -2, 1})});
         if (kind == "attention")
             return of_host_ && is_sequence() &&
-                   add(kind, {some({1, 2, 3, features()}), some({0, 1}), dropout_ ? some({0, 0.3F}) : 0.0F});
+                   add(kind, {some({1, 2, 3, features()}), some({0, 1}), dropout_ ? some({0, 0.3F}) : 0.0F, some({0, 0, 3})});
         if (kind == "lstm" || kind == "gru") {
             const bool both_ways = some({0, 0, 1}) > 0 && (!keeps || shape_.back() % 2 == 0);
             const float hidden = !keeps ? some({1, 5, 16, 17}) : both_ways ? features() / 2 : features();
@@ -129,6 +130,7 @@ private:
         if (kind == "position") return of_host_ && is_sequence() && add(kind);
         if (kind == "last_position") return of_host_ && is_sequence() && !keeps && add(kind);
         if (kind == "dropout" || kind == "dropout2d") return add(kind, {dropout_ ? some({0, 0.25, 0.5}) : 0.0F});
+        if (kind == "channel_shuffle") return of_host_ && is_image() && add(kind, {some({1, 2, 3, channels()})});
         if (kind == "group_norm") return is_image() && add(kind, {some({1, 2, 3, channels()})});
         if (kind == "max_pool") return add_pool(kind, keeps ? some({1, 3}) : some({2, 1, 2, 3}), keeps);
         if (kind == "avg_pool") {
@@ -142,6 +144,13 @@ private:
         const float out = groups == 1.0F ? some({1, 2, 3, 5, 8, 16, 17, 32}) : groups * some({1, 1, 2, 3});
         return add(kind, {out, kernel, some({1, 1, 2, 3}), static_cast<float>(choose_(static_cast<std::uint64_t>(kernel))),
                           groups, some({1, 0})});
+    }
+
+    /// On the host some without bias, and some with low-rank factors.
+    bool add_linear(float out) {
+        const bool factors = of_host_ && some({0, 0, 1}) > 0;
+        return add("linear",
+                   {out, of_host_ ? some({1, 1, 0}) : 1.0F, factors ? some({1, 3, 17}) : 0.0F, factors ? some({0, 4}) : 0.0F});
     }
 
     /// Pools whose windows abut; on the host also others, of size 3 those that keep the shape.
@@ -197,12 +206,13 @@ private:
         return false;
     }
 
-    const Kinds any_{"flatten",    "relu",      "tanh",       "conv2d",     "linear",        "max_pool", "avg_pool",
-                     "dropout",    "dropout2d", "group_norm", "layer_norm", "residual",      "residual", "conv2d",
-                     "batch_norm", "gelu",      "position",   "attention",  "last_position", "lstm",     "gru"};
-    const Kinds keeping_{"flatten",    "relu",    "tanh",      "conv2d",     "linear",     "max_pool",
-                         "avg_pool",   "dropout", "dropout2d", "group_norm", "layer_norm", "residual",
-                         "batch_norm", "gelu",    "position",  "attention",  "lstm",       "gru"};
+    const Kinds any_{"flatten",       "relu",    "tanh",       "conv2d",     "linear",         "max_pool",
+                     "avg_pool",      "dropout", "dropout2d",  "group_norm", "layer_norm",     "residual",
+                     "residual",      "conv2d",  "batch_norm", "gelu",       "position",       "attention",
+                     "last_position", "lstm",    "gru",        "scale",      "channel_shuffle"};
+    const Kinds keeping_{"flatten",  "relu",      "tanh",       "conv2d",     "linear",   "max_pool",       "avg_pool",
+                         "dropout",  "dropout2d", "group_norm", "layer_norm", "residual", "batch_norm",     "gelu",
+                         "position", "attention", "lstm",       "gru",        "scale",    "channel_shuffle"};
     const Choose& choose_;
     bool dropout_;
     bool of_host_ = false;  // kinds that thread blocks have not, too

@@ -10,6 +10,9 @@ namespace fedhive::testing {
 
 namespace {
 
+/// Variance of a batch's values below which they are alike up to a few hundred of a float's rounding errors, which batch norm magnifies.
+constexpr double kAlike = 1e-9;
+
 std::size_t size(std::int64_t value) { return static_cast<std::size_t>(value); }
 
 std::size_t argument(const clients::PlannedLayer& layer, const char* key) { return size(layer.arguments.integer(key)); }
@@ -107,6 +110,7 @@ Reference::Numbers Reference::of_example(const Layer& layer, const Numbers& x) {
     if (kind == "linear") return linear(layer, x);
     if (kind == "conv2d") return convolution(layer, x);
     if (kind == "max_pool" || kind == "avg_pool") return pool(layer, x, kind == "max_pool");
+    if (kind == "channel_shuffle") return shuffled(layer, x);
     if (kind == "group_norm") return norm(layer, x, argument(layer, "groups"), x.size() / size(layer.in[0]));
     if (kind == "layer_norm")
         return layer.arguments.flag("each_position") ? norm(layer, x, size(layer.in[0]), 0) : norm(layer, x, 1, 1);
@@ -114,6 +118,7 @@ Reference::Numbers Reference::of_example(const Layer& layer, const Numbers& x) {
         kind == "gru")
         return of_sequence(layer, x);
     if (kind == "embedding") return embedding(layer, x);
+    if (kind == "scale") return scaled(x, layer.arguments.number("by"));
     if (kind == "dropout" || kind == "dropout2d") return dropout(layer, x, kind == "dropout2d");
     if (kind == "tanh")
         return each(
@@ -160,8 +165,20 @@ Reference::Numbers Reference::sum(const Numbers& a, const Numbers& b) {
     return y;
 }
 
+/// Stored channel by channel.
+Reference::Numbers Reference::shuffled(const Layer& layer, const Numbers& x) {
+    const std::size_t groups = argument(layer, "groups"), channels = size(layer.in[0]), pixels = x.size() / channels;
+    Numbers y;
+    for (std::size_t c = 0; c < channels; ++c) {
+        const auto from = x.begin() + static_cast<std::ptrdiff_t>((c % groups * (channels / groups) + c / groups) * pixels);
+        y.insert(y.end(), from, from + static_cast<std::ptrdiff_t>(pixels));
+    }
+    return y;
+}
+
 Reference::Numbers Reference::linear(const Layer& layer, const Numbers& x) {
-    return project(x, size(layer.in.back()), size(layer.fit.out.back()), weight_of(layer), *bias_of(layer));
+    const std::size_t in = size(layer.in.back());
+    return with_low_rank(layer, "", x, in, project(x, in, size(layer.fit.out.back()), weight_of(layer), bias_of(layer)));
 }
 
 Reference::Numbers Reference::convolution(const Layer& layer, const Numbers& x) {
@@ -278,6 +295,9 @@ Reference::Batch Reference::batch_norm(const Layer& layer, const Batch& x) {
             mean = variance = 0.0;
             for (const Number value : values) mean += share * tape_[value];
             for (const Number value : values) variance += share * std::pow(tape_[value] - mean, 2);
+            double largest = 0.0;
+            for (const Number value : values) largest = std::max(largest, std::abs(tape_[value]));
+            if (variance < kAlike && largest > 0.0) edge_ = 0.0;
             moved_[of_mean + c] = 0.9 * moved_[of_mean + c] + 0.1 * mean;
             moved_[of_variance + c] =
                 0.9 * moved_[of_variance + c] + 0.1 * variance * static_cast<double>(count) / static_cast<double>(count - 1);

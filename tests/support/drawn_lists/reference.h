@@ -82,7 +82,7 @@ public:
         std::vector<double> gradient;       // [P], 0 for buffers
         std::vector<double> sizes;          // [P]: the gradient without cancellation between its terms
         std::vector<double> moved;          // [P]: the buffers after the pass; parameters as they were
-        /// Smallest distance of a value from a jump in slope: a ReLU's 0, or a tie of a pool's two largest. Below the rounding
+        /// Smallest distance of a value from a jump in slope: a ReLU's 0, or a tie of a pool's two largest; 0 where batch norm divides by rounding errors. Below the rounding
         /// of a float, engines may differ and still be right.
         double edge = std::numeric_limits<double>::infinity();
     };
@@ -104,7 +104,10 @@ private:
     Batch batch_norm(const Layer& layer, const Batch& x);
     Numbers linear(const Layer& layer, const Numbers& x);
     /// Rows of `in` numbers times weights [out][in].
-    Numbers project(const Numbers& x, std::size_t in, std::size_t out, std::size_t weight, std::size_t bias);
+    Numbers project(const Numbers& x, std::size_t in, std::size_t out, std::size_t weight, std::optional<std::size_t> bias);
+    /// y + scale · B A of rows of `in` numbers, with the layer's factors after `prefix`; y if it has none.
+    Numbers with_low_rank(const Layer& layer, const std::string& prefix, const Numbers& x, std::size_t in, const Numbers& y);
+    Numbers scaled(const Numbers& x, double by);
     Numbers of_sequence(const Layer& layer, const Numbers& x);
     Numbers attention(const Layer& layer, const Numbers& x);
     Numbers recurrent(const Layer& layer, const Numbers& x);
@@ -119,6 +122,7 @@ private:
     Numbers product_of_each(const Numbers& a, const Numbers& b);
     Numbers softmax(const Numbers& scores);
     Numbers convolution(const Layer& layer, const Numbers& x);
+    Numbers shuffled(const Layer& layer, const Numbers& x);
     Numbers pool(const Layer& layer, const Numbers& x, bool largest);
     Number largest_of(const Numbers& square);
     Numbers norm(const Layer& layer, const Numbers& x, std::size_t groups, std::size_t of_scale);

@@ -30,14 +30,35 @@ std::vector<Tape::Number> reversed(const std::vector<Tape::Number>& x, std::size
 
 }  // namespace
 
-Reference::Numbers Reference::project(const Numbers& x, std::size_t in, std::size_t out, std::size_t weight, std::size_t bias) {
+Reference::Numbers Reference::project(const Numbers& x, std::size_t in, std::size_t out, std::size_t weight,
+                                      std::optional<std::size_t> bias) {
     Numbers y;
     for (std::size_t row = 0; row < x.size(); row += in)
         for (std::size_t o = 0; o < out; ++o) {
-            Product product(tape_, bias + o);
+            Product product(tape_, bias ? std::optional(*bias + o) : std::nullopt);
             for (std::size_t i = 0; i < in; ++i) product.add(x[row + i], weight + o * in + i);
             y.push_back(product.made());
         }
+    return y;
+}
+
+Reference::Numbers Reference::with_low_rank(const Layer& layer, const std::string& prefix, const Numbers& x, std::size_t in,
+                                            const Numbers& y) {
+    const auto rank = static_cast<std::size_t>(layer.arguments.optional_integer("lora").value_or(0));
+    if (rank == 0) return y;
+    const std::int64_t alpha = layer.arguments.optional_integer("alpha").value_or(static_cast<std::int64_t>(rank));
+    const Numbers inner = project(x, in, rank, place_of(layer, prefix + "A"), std::nullopt);
+    const std::size_t out = y.size() / (x.size() / in);
+    const Numbers beside = project(inner, rank, out, place_of(layer, prefix + "B"), std::nullopt);
+    return sum(y, scaled(beside, static_cast<double>(alpha) / static_cast<double>(rank)));
+}
+
+Reference::Numbers Reference::scaled(const Numbers& x, double by) {
+    Numbers y;
+    for (const Number number : x) {
+        y.push_back(tape_.add(by * tape_[number]));
+        tape_.depends(number, by);
+    }
     return y;
 }
 
@@ -184,7 +205,9 @@ Reference::Numbers Reference::attention(const Layer& layer, const Numbers& x) {
     const auto heads = static_cast<std::size_t>(layer.arguments.integer("heads"));
     const std::size_t width = features / heads;
     const double scale = 1.0 / std::sqrt(static_cast<double>(width));
-    const Numbers all = project(x, features, 3 * features, place_of(layer, "in_proj_weight"), place_of(layer, "in_proj_bias"));
+    const Numbers all =
+        with_low_rank(layer, "in_proj.", x, features,
+                      project(x, features, 3 * features, place_of(layer, "in_proj_weight"), place_of(layer, "in_proj_bias")));
     // which: 0: query, 1: key, 2: value
     const auto number = [&](std::size_t position, std::size_t which, std::size_t feature) {
         return all[position * 3 * features + which * features + feature];
@@ -215,7 +238,9 @@ Reference::Numbers Reference::attention(const Layer& layer, const Numbers& x) {
                 }
             }
         }
-    return project(seen, features, features, place_of(layer, "out_proj.weight"), place_of(layer, "out_proj.bias"));
+    return with_low_rank(
+        layer, "out_proj.", seen, features,
+        project(seen, features, features, place_of(layer, "out_proj.weight"), place_of(layer, "out_proj.bias")));
 }
 
 }  // namespace fedhive::testing
