@@ -1,5 +1,5 @@
-// The CUDA side of the rules in this folder. Functions without a comment are those of vector_ops.h under a shorter name (sgd is sgd_step,
-// proximal is add_proximal_gradient). Pointers are device pointers to `size` floats unless a comment says otherwise; C++17.
+// The CUDA side of the rules in this folder. Functions without a comment are those of vector_ops.h under a shorter name (sgd is sgd_step).
+// Pointers are device pointers to `size` floats unless a comment says otherwise; C++17.
 //
 // Work runs on the legacy default stream unless set_stream() chooses another; no atomics, so that every sum has a fixed order. Callers go
 // through dispatch.h and have checked the sizes.

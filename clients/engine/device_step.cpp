@@ -38,7 +38,7 @@ DeviceStep::DeviceStep(const DeviceNetwork& network, const ExamplesView& train, 
 void DeviceStep::begin(const ClientStart& start) {
     start_ = start;
     aggregation::copy(local_, start.global);
-    optimizer_.begin(start.optimizer_state, start.objective.lr_factor);
+    optimizer_.begin(start.optimizer_state, start.rate.lr_factor);
     steps_ = 0;
     const double none = 0.0;
     loss_.write({&none, 1});

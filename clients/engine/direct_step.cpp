@@ -47,7 +47,7 @@ void DirectStep::begin(const ClientStart& start) {
     start_ = start;
     network_.set_global(start.global.data);
     is_global_ = true;
-    optimizer_.begin(start.optimizer_state, start.objective.lr_factor);
+    optimizer_.begin(start.optimizer_state, start.rate.lr_factor);
     pass_.begin();
     steps_ = 0;
     loss_ = 0.0;

@@ -1,5 +1,5 @@
 // The features that a run may need of its local steps, and the features that each way of training supports. sim/plan/engine_choice.cpp
-// derives a run's features from its config, objective, targets and model. A way of training never gets a run that needs a feature
+// derives a run's features from its config, targets and model. A way of training never gets a run that needs a feature
 // outside its list: another engine trains that run, or the run is refused.
 #pragma once
 

@@ -55,7 +55,7 @@ void LibtorchStep::begin_untranslated(const ClientStart& start) {
     start_ = start;
     if (!model_.module().is_training()) model_.module().train();
     aggregation::copy(model_.parameters(), start.global);
-    optimizer_.begin(start.optimizer_state, start.objective.lr_factor);
+    optimizer_.begin(start.optimizer_state, start.rate.lr_factor);
     model_.drop_gradient();
     losses_.reset();
     seed_generator(model_.device(), start.dropout_seed);

@@ -27,7 +27,7 @@ ModelHalf::ModelHalf(aggregation::ParamSpan parameters, aggregation::ParamSpan g
 
 void ModelHalf::begin(const ClientStart& start) {
     aggregation::copy(parameters_, start.global);
-    optimizer_.begin({}, start.objective.lr_factor);
+    optimizer_.begin({}, start.rate.lr_factor);
 }
 
 void ModelHalf::descend() {

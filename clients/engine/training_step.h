@@ -30,7 +30,7 @@ namespace fedhive::clients {
 struct ClientStart {
     std::size_t rows = 1;                // number of clients, at most num_rows()
     aggregation::ConstParamSpan global;  // [P], unchanged until the clients' last step unless it is `shared`
-    Objective objective;                 // an engine reads the rate only
+    RoundRate rate;                      // an engine reads the rate only
     bool whole_gradients = false;        // no clipping by training.clip_norm
     std::uint64_t dropout_seed = 0;      // of all that is random in the forward passes of all rows
     // For engines with one row:

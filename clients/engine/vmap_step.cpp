@@ -93,7 +93,7 @@ void VmapStep::for_each_piece(const std::function<void(const GradientPiece&)>& w
 }
 
 void VmapStep::apply_gradients() {
-    const aggregation::SgdOptions optimizer = aggregation::at_rate(optimizer_, start_.objective.lr_factor);
+    const aggregation::SgdOptions optimizer = aggregation::at_rate(optimizer_, start_.rate.lr_factor);
     const aggregation::ConstParamSpan counts{batches_.counts.data_ptr<float>(),
                                              static_cast<std::size_t>(batches_.counts.size(0)), model_.parameters(0).space};
     std::size_t tensor = 0;

@@ -12,7 +12,7 @@
 namespace fedhive::clients {
 
 /// What a round changes of a client's training.
-struct Objective {
+struct RoundRate {
     float lr_factor = 1.0F;  // > 0; factor on the plan's client rate, for the round in which the client was sent out
 };
 
@@ -79,7 +79,7 @@ struct Task {
     std::uint32_t histories = 0;       // Products: 1: of each update plus the sum of its client's earlier updates
     std::uint64_t row_first = 0;       // Products: offset in a slot of column 0
     double deadline_s = 0.0;           // time limit of one member, or of the chunk
-    Objective objective{};
+    RoundRate rate{};
 };
 
 /// A cohort member: a client and its weight.

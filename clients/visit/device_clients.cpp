@@ -55,7 +55,7 @@ void DeviceClients::begin_formulas(FormulaVisit& formulas) {
     num_formula_ranges_ = static_cast<std::uint32_t>(formulas.ranges().size());
 }
 
-void DeviceClients::train(const LocalTraining& plan, const Objective& objective, std::uint32_t round,
+void DeviceClients::train(const LocalTraining& plan, const RoundRate& rate, std::uint32_t round,
                           std::span<const RowClient> clients, aggregation::ConstParamSpan global,
                           std::span<ClientResult> results) {
     FEDHIVE_CHECK(clients.size() <= num_rows(), "{} clients at once, of at most {}", clients.size(), num_rows());
@@ -78,7 +78,7 @@ void DeviceClients::train(const LocalTraining& plan, const Objective& objective,
     if (!looks_.empty()) device_looks_.write(looks_);
     device_steps_.write(steps_);
     device_clients_.write(clients_);
-    const aggregation::SgdOptions now = aggregation::at_rate(optimizer_, objective.lr_factor);
+    const aggregation::SgdOptions now = aggregation::at_rate(optimizer_, rate.lr_factor);
     device::kernels::Training training;
     training.global = global.data;
     training.steps = device_steps_.data();

@@ -21,7 +21,7 @@ public:
     std::size_t num_rows() const override { return rows_at_once(stride_); }
     bool rows_share_steps() const override { return false; }
     void begin_formulas(FormulaVisit& formulas) override;
-    void train(const LocalTraining& plan, const Objective& objective, std::uint32_t round, std::span<const RowClient> clients,
+    void train(const LocalTraining& plan, const RoundRate& rate, std::uint32_t round, std::span<const RowClient> clients,
                aggregation::ConstParamSpan global, std::span<ClientResult> results) override;
     aggregation::ParamSpan parameters_of(std::size_t row) override {
         return local_.span().part(row * stride_, network_.num_floats());

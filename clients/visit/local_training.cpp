@@ -69,11 +69,11 @@ std::vector<std::size_t> places_of_rows(const LocalTraining& plan, std::span<con
     return places;
 }
 
-void enqueue_clients(TrainingStep& step, const LocalTraining& plan, const Objective& objective, std::uint32_t round,
+void enqueue_clients(TrainingStep& step, const LocalTraining& plan, const RoundRate& rate, std::uint32_t round,
                      std::span<const RowClient> clients, aggregation::ConstParamSpan global, std::span<ClientResult> results) {
     ClientStart start;
     start.global = global;
-    start.objective = objective;
+    start.rate = rate;
     const std::vector<double> seen = run_steps(step, plan, start, round, clients, results);
     for (std::size_t row = 0; row < clients.size(); ++row) {
         step.loss_into(clients[row].figures->loss_sum, row);
@@ -81,14 +81,14 @@ void enqueue_clients(TrainingStep& step, const LocalTraining& plan, const Object
     }
 }
 
-void mean_gradient(TrainingStep& step, const LocalTraining& plan, const Objective& objective, std::uint32_t round,
+void mean_gradient(TrainingStep& step, const LocalTraining& plan, const RoundRate& rate, std::uint32_t round,
                    std::uint32_t client_id, std::span<const std::uint32_t> shard, aggregation::ConstParamSpan global,
                    aggregation::ParamSpan mean) {
     Stream dropout(plan.seed, Purpose::Dropout, round, client_id);
     dropout.next_u64();  // skips the local steps' seed
     ClientStart start;
     start.global = global;
-    start.objective = objective;
+    start.rate = rate;
     start.whole_gradients = true;
     start.dropout_seed = dropout.next_u64();
     step.begin(start);
@@ -132,14 +132,14 @@ void deal_out_time(std::span<ClientResult> results, double update_s) {
     }
 }
 
-ClientResult train_client(TrainingStep& step, const LocalTraining& plan, const Objective& objective, std::uint32_t round,
+ClientResult train_client(TrainingStep& step, const LocalTraining& plan, const RoundRate& rate, std::uint32_t round,
                           std::uint32_t client_id, std::span<const std::uint32_t> shard, aggregation::ConstParamSpan global,
                           aggregation::ParamSpan update) {
     aggregation::PinnedArray<ClientFigures> figures(update.space);
     figures.reserve(1);
     const RowClient client{client_id, shard, &figures[0]};
     ClientResult result;
-    enqueue_clients(step, plan, objective, round, {&client, 1}, global, {&result, 1});
+    enqueue_clients(step, plan, rate, round, {&client, 1}, global, {&result, 1});
     const std::int64_t trained_ns = now_ns();
     aggregation::write_update(update, step.parameters(), global, figures[0].update);
     const double update_s = update.space == aggregation::MemorySpace::Host ? seconds_between(trained_ns, now_ns()) : 0.0;
@@ -154,7 +154,7 @@ ClientResult train_hogwild(TrainingStep& step, const LocalTraining& plan, std::u
     ClientStart start;
     start.global = shared;
     start.shared = RacyModel(shared);
-    start.objective.lr_factor = lr_factor;
+    start.rate.lr_factor = lr_factor;
     const RowClient client{client_id, shard};
     ClientResult result;
     const std::vector<double> seen = run_steps(step, plan, start, round, {&client, 1}, {&result, 1});

@@ -78,7 +78,7 @@ std::vector<std::size_t> places_of_rows(const LocalTraining& plan, std::span<con
 /// Order    every random draw is keyed by (seed, purpose, round, client_id): same bits in any worker, at any time. With many
 ///          clients, dropout uses the first one's key, and last bits may differ from those of a client alone.
 /// Source   McMahan et al. 2017 (arXiv:1602.05629), Algorithm 1, ClientUpdate.
-void enqueue_clients(TrainingStep& step, const LocalTraining& plan, const Objective& objective, std::uint32_t round,
+void enqueue_clients(TrainingStep& step, const LocalTraining& plan, const RoundRate& rate, std::uint32_t round,
                      std::span<const RowClient> clients, aggregation::ConstParamSpan global, std::span<ClientResult> results);
 
 /// mean = Σ_b n_b / n · g_b over the batches b of one pass: g_b is the gradient at the global model after the step's rules, never clipped,
@@ -86,7 +86,7 @@ void enqueue_clients(TrainingStep& step, const LocalTraining& plan, const Object
 ///
 /// Shapes   shard: at least one example; global: [P], in the step's memory space; mean: [trainable], or longer, with zeros at the end.
 /// Order    the shard's; dropout by (seed, round, client_id), with other draws than the local steps.
-void mean_gradient(TrainingStep& step, const LocalTraining& plan, const Objective& objective, std::uint32_t round,
+void mean_gradient(TrainingStep& step, const LocalTraining& plan, const RoundRate& rate, std::uint32_t round,
                    std::uint32_t client_id, std::span<const std::uint32_t> shard, aggregation::ConstParamSpan global,
                    aggregation::ParamSpan mean);
 
@@ -101,7 +101,7 @@ void finish(ClientResult& result, const ClientFigures& figures);
 void deal_out_time(std::span<ClientResult> results, double update_s = 0.0);
 
 /// Trains one client, waits for the device, and writes update = local - global and the complete result.
-ClientResult train_client(TrainingStep& step, const LocalTraining& plan, const Objective& objective, std::uint32_t round,
+ClientResult train_client(TrainingStep& step, const LocalTraining& plan, const RoundRate& rate, std::uint32_t round,
                           std::uint32_t client_id, std::span<const std::uint32_t> shard, aggregation::ConstParamSpan global,
                           aggregation::ParamSpan update);
 

@@ -170,7 +170,7 @@ std::uint64_t PythonClients::write_order(const LocalTraining& plan, std::uint32_
     return written;
 }
 
-void PythonClients::train(const LocalTraining& plan, const Objective& objective, std::uint32_t round,
+void PythonClients::train(const LocalTraining& plan, const RoundRate& rate, std::uint32_t round,
                           std::span<const RowClient> clients, ConstParamSpan global, std::span<ClientResult> results) {
     FEDHIVE_CHECK_EQ(clients.size(), 1U);
     FEDHIVE_CHECK_EQ(global.size, layout_.num_floats());
@@ -193,7 +193,7 @@ void PythonClients::train(const LocalTraining& plan, const Objective& objective,
     const std::uint64_t order = write_order(plan, round, client);
     Stream key(plan.seed, Purpose::Dropout, round, client.client_id);  // of all draws in the steps but the order
     const std::uint64_t low = key.next_u64(), high = key.next_u64();
-    const double lr = aggregation::client_rate(visits_.optimizer) * static_cast<double>(objective.lr_factor);
+    const double lr = aggregation::client_rate(visits_.optimizer) * static_cast<double>(rate.lr_factor);
     const json answer = json::parse(ask(json{
         {"do", "visit"},
         {"client", client.client_id},

@@ -76,7 +76,7 @@ public:
 
     /// Throws TaskFailed with FILE:LINE and the error if the function raises an exception or returns a wrong value, or if its process ends; also
     /// throws what while_waiting throws. If the process has ended, the next client starts a new one.
-    void train(const LocalTraining& plan, const Objective& objective, std::uint32_t round, std::span<const RowClient> clients,
+    void train(const LocalTraining& plan, const RoundRate& rate, std::uint32_t round, std::span<const RowClient> clients,
                aggregation::ConstParamSpan global, std::span<ClientResult> results) override;
 
     aggregation::ParamSpan parameters_of(std::size_t row) override;

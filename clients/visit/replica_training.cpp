@@ -17,7 +17,7 @@ ClientResult train_replica(TrainingStep& step, const SumOverRanks& sum_over_rank
     ClientStart start;
     start.global = global;
     start.dropout_seed = Stream(plan.seed, Purpose::Dropout, round, rank.index).next_u64();
-    start.objective.lr_factor = lr_factor;
+    start.rate.lr_factor = lr_factor;
     start.optimizer_state = velocity;
     OneRow& only = *step.one_row();
     double seen = 0.0;

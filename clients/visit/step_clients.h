@@ -17,10 +17,10 @@ public:
 
     std::size_t num_rows() const override { return at_once_; }
     bool rows_share_steps() const override { return at_once_ > 1; }
-    void train(const LocalTraining& plan, const Objective& objective, std::uint32_t round, std::span<const RowClient> clients,
+    void train(const LocalTraining& plan, const RoundRate& rate, std::uint32_t round, std::span<const RowClient> clients,
                aggregation::ConstParamSpan global, std::span<ClientResult> results) override {
         step_ = clients.size() > 1 ? &many_rows_() : &one_row_;
-        enqueue_clients(*step_, plan, objective, round, clients, global, results);
+        enqueue_clients(*step_, plan, rate, round, clients, global, results);
     }
     aggregation::ParamSpan parameters_of(std::size_t row) override { return step_->parameters_of(row); }
 

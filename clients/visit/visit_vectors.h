@@ -26,8 +26,8 @@ struct VisitFacts {
     double lr = 0.0;  // client rate of this round
 
     static VisitFacts of(std::uint32_t round, std::size_t num_examples, std::uint64_t steps,
-                         const aggregation::OptimizerOptions& optimizer, const Objective& objective) {
-        return {round, num_examples, steps, aggregation::client_rate(optimizer) * static_cast<double>(objective.lr_factor)};
+                         const aggregation::OptimizerOptions& optimizer, const RoundRate& rate) {
+        return {round, num_examples, steps, aggregation::client_rate(optimizer) * static_cast<double>(rate.lr_factor)};
     }
 };
 

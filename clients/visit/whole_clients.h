@@ -44,7 +44,7 @@ public:
     ///
     /// Shapes   clients: at most num_rows(); results: one for each; global: [P], in the trainer's memory space.
     /// Order    unless rows_share_steps(), a client's bits are those of the trainer's step, independent of the other clients.
-    virtual void train(const LocalTraining& plan, const Objective& objective, std::uint32_t round,
+    virtual void train(const LocalTraining& plan, const RoundRate& rate, std::uint32_t round,
                        std::span<const RowClient> clients, aggregation::ConstParamSpan global,
                        std::span<ClientResult> results) = 0;
 

@@ -89,7 +89,7 @@ void EvaluationTasks::evaluate_clients(const Task& task) {
 
 VisitFacts EvaluationTasks::facts_of(const Task& task, std::uint32_t client_id) const {
     const std::size_t examples = worker_.dataset.shard(client_id).size();
-    return VisitFacts::of(task.round, examples, worker_.training.steps_of(examples), worker_.plan.optimizer, task.objective);
+    return VisitFacts::of(task.round, examples, worker_.training.steps_of(examples), worker_.plan.optimizer, task.rate);
 }
 
 /// The client's own model, made of `start`: by the method's judge, else by a local epoch.
@@ -100,7 +100,7 @@ aggregation::ConstParamSpan EvaluationTasks::own_model(const Task& task, std::ui
     figures_.reserve(1);
     const RowClient row{client_id, shard, &figures_[0]};
     ClientResult of_nobody;
-    enqueue_clients(step, one_epoch(worker_.training), task.objective, task.round, {&row, 1}, start, {&of_nobody, 1});
+    enqueue_clients(step, one_epoch(worker_.training), task.rate, task.round, {&row, 1}, start, {&of_nobody, 1});
     return step.parameters();
 }
 

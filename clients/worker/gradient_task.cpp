@@ -23,7 +23,7 @@ void GradientTask::run(const Task& task) {
     RowBatch batch = batch_of(task, client_id);
     ClientStart start;
     start.global = worker_.arena.global(task.global_index);
-    start.objective = task.objective;
+    start.rate = task.rate;
     start.dropout_seed =
         Stream(batch.augmentation_key.seed, Purpose::Dropout, static_cast<std::uint32_t>(task.step)).next_u64();
     batch.augmentation_key = {start.dropout_seed, 0};

@@ -58,7 +58,7 @@ void ReplicaTask::run(TaskCell& cell) {
     worker_.accept(task.first,
                    clients::train_replica(worker_.step, sum_over_ranks, worker_.training, task.round,
                                           {task.slot, task.num_ranks}, worker_.dataset.map().num_train,
-                                          worker_.arena.global(task.global_index), slot, velocity_, task.objective.lr_factor));
+                                          worker_.arena.global(task.global_index), slot, velocity_, task.rate.lr_factor));
     worker_.supervision.update_written(0, worker_.step.parameters());
     // Slot 0 holds the model, slot 1 the momentum that goes with it.
     if (task.slot == 1 % task.num_ranks) aggregation::copy(worker_.arena.slot(1).first(velocity_.span().size), velocity_);
@@ -92,15 +92,14 @@ void train_half(WorkerContext& worker, TaskCell& cell, Half half) {
                          worker.plan.reports, worker.arena.space());
         formulas->begin(
             worker.memories_of(task, client_id), worker.global_model(task),
-            VisitFacts::of(task.round, examples, worker.training.steps_of(examples), worker.plan.optimizer, task.objective));
+            VisitFacts::of(task.round, examples, worker.training.steps_of(examples), worker.plan.optimizer, task.rate));
         formulas->add_to(local, upper ? worker.plan.cut.offset : 0);
     }
     SupervisedStep step(local, worker.supervision);
     const aggregation::ParamSpan slot = worker.arena.slot(task.slot);
     if (!upper) worker.supervision.expect(worker.block.members()[task.first].fault);
-    ClientResult result =
-        train_client(step, worker.training, task.objective, task.round, client_id, worker.dataset.shard(client_id),
-                     part(aggregation::ConstParamSpan(worker.arena.global(task.global_index))), part(slot));
+    ClientResult result = train_client(step, worker.training, task.rate, task.round, client_id, worker.dataset.shard(client_id),
+                                       part(aggregation::ConstParamSpan(worker.arena.global(task.global_index))), part(slot));
     aggregation::synchronize(slot.space);
     if (upper) return channel.send_loss(result.train_loss);
     result.train_loss = channel.receive_loss();

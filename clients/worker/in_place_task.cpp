@@ -18,7 +18,7 @@ void train_in_place(WorkerContext& worker, const Task& task) {
     }
     worker.supervision.expect(worker.block.members()[task.first].fault);
     worker.accept(task.first, train_hogwild(worker.step, worker.training, task.round, client_id, examples,
-                                            worker.arena.global(task.global_index), task.objective.lr_factor));
+                                            worker.arena.global(task.global_index), task.rate.lr_factor));
     aggregation::synchronize(worker.arena.space());
     worker.supervision.update_written(0, worker.step.parameters());
 }

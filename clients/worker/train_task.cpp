@@ -175,7 +175,7 @@ void TrainTask::train_rows(TaskCell& cell, const LocalTraining& training, aggreg
     const aggregation::ConstParamSpan began = formulas_ ? begin_formulas(task, training, start) : start;
     supervision.expect(rows_.faults, rows_.row_of(blamed), [&](std::size_t row) { blame(cell, rows_.places[row]); });
     if (python_) python_->begin(worker_.memories_of(task, rows_.clients.front().client_id));
-    clients_.train(training, task.objective, task.round, rows_.clients, began, rows_.results);
+    clients_.train(training, task.rate, task.round, rows_.clients, began, rows_.results);
     for (std::size_t row = 0; measure_ && row < rows_.results.size(); ++row) {
         rows_.results[row].reports = rows_.measured[row];
         rows_.results[row].start_ns = began_ns;
@@ -191,7 +191,7 @@ aggregation::ConstParamSpan TrainTask::begin_formulas(const Task& task, const Lo
         formulas_->take_gradient(worker_.bare_step, training, {task.round, first.client_id, first.shard}, sent);
     const std::size_t examples = first.shard.size();
     const VisitFacts facts =
-        VisitFacts::of(task.round, examples, training.steps_of(examples), worker_.plan.optimizer, task.objective);
+        VisitFacts::of(task.round, examples, training.steps_of(examples), worker_.plan.optimizer, task.rate);
     const auto loss_of = [&](aggregation::ConstParamSpan model) {
         const auto after_piece = [&] {
             worker_.supervision.beat();

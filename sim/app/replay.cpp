@@ -204,7 +204,7 @@ clients::ClientResult train_recorded(const Experiment& run, const std::vector<Re
     const auto trainer = clients::make_trainer(run.worker_plan, run.data.dataset, run.resources.arena->frozen());
     const clients::ReportValues measured = measured_again(run, *trainer, global, round, id);
     clients::LocalStep local(rows.size() > 1 ? trainer->step_at_once() : trainer->step(), run.worker_plan.clip_norm);
-    const clients::Objective objective = run.server.strategy.objective_in(round);
+    const clients::RoundRate rate = run.server.strategy.rate_in(round);
     aggregation::ConstParamSpan began = global;
     std::optional<clients::FormulaVisit> formulas;
     if (!run.worker_plan.method.empty()) {
@@ -215,7 +215,7 @@ clients::ClientResult train_recorded(const Experiment& run, const std::vector<Re
             formulas->take_gradient(trainer->step(), training, {round, id, rows[row].shard}, global);
         const std::size_t examples = rows[row].shard.size();
         const auto facts =
-            clients::VisitFacts::of(round, examples, training.steps_of(examples), run.worker_plan.optimizer, objective);
+            clients::VisitFacts::of(round, examples, training.steps_of(examples), run.worker_plan.optimizer, rate);
         began = formulas->begin(memories, global, facts, [&](aggregation::ConstParamSpan model) {
             return clients::mean_loss_of_model(trainer->evaluation(), measure_options(run, global.space), model,
                                                rows[row].shard, [] { clients::throw_if_interrupted(); });
@@ -235,9 +235,9 @@ clients::ClientResult train_recorded(const Experiment& run, const std::vector<Re
     const std::unique_ptr<clients::PythonClients> python = python_clients(run);
     if (python) {
         python->begin(memories);
-        python->train(training, objective, round, rows, began, results);
+        python->train(training, rate, round, rows, began, results);
     } else {
-        clients::enqueue_clients(step, training, objective, round, rows, began, results);
+        clients::enqueue_clients(step, training, rate, round, rows, began, results);
     }
     const aggregation::ParamSpan trained = python ? python->parameters_of(row) : step.parameters_of(row);
     if (formulas && formulas->tables().measures())

@@ -131,14 +131,14 @@ std::vector<clients::EvaluationSums> ChunkWork::evaluate_clients(const ServerSta
 
 std::vector<clients::EvaluationSums> ChunkWork::evaluate_personalized(const ServerState& server,
                                                                       const clients::DatasetMap& data,
-                                                                      const clients::Objective& objective, double deadline_s,
+                                                                      const clients::RoundRate& rate, double deadline_s,
                                                                       std::uint64_t most_steps) {
     const std::uint64_t size = one_per_chunk(options_.evaluated_clients.size());
     Task task;
     task.kind = TaskKind::EvaluatePersonalized;
     task.round = told_round(server.round);
     task.global_index = server.global_index;
-    task.objective = objective;
+    task.rate = rate;
     task.deadline_s = deadline_s * static_cast<double>(size);
     place(options_.evaluated_clients);
     const Part part = clients_part(options_.evaluated_clients, data, size);

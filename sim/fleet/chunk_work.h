@@ -46,11 +46,11 @@ public:
     std::vector<clients::EvaluationSums> evaluate(const ServerState& server, std::uint64_t first, std::uint64_t count);
 
     /// The sums over the held-out examples of each of options.evaluated_clients, in their order: of the global model, or of the
-    /// model that a local epoch under `objective` of at most `most_steps` steps makes of it. Each client may take `deadline_s`.
+    /// model that a local epoch at `rate` of at most `most_steps` steps makes of it. Each client may take `deadline_s`.
     /// Throws as Fleet::evaluate.
     std::vector<clients::EvaluationSums> evaluate_clients(const ServerState& server, const clients::DatasetMap& data);
     std::vector<clients::EvaluationSums> evaluate_personalized(const ServerState& server, const clients::DatasetMap& data,
-                                                               const clients::Objective& objective, double deadline_s,
+                                                               const clients::RoundRate& rate, double deadline_s,
                                                                std::uint64_t most_steps);
 
     /// The sampler's measure of the global model on each of these clients (ascending ids, at most options.most_measured), in their

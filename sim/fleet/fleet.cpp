@@ -173,12 +173,11 @@ aggregation::Aggregator& Fleet::over_ranks(aggregation::Aggregator& rule, bool w
     return ranked_.emplace(*options_.ranks, rule, owner, local, [this] { return reports_.patience(1, 1); });
 }
 
-std::vector<clients::EvaluationSums> Fleet::evaluate_personalized(const ServerState& server,
-                                                                  const clients::Objective& objective) {
+std::vector<clients::EvaluationSums> Fleet::evaluate_personalized(const ServerState& server, const clients::RoundRate& rate) {
     std::uint64_t steps = 1;
     for (const std::uint32_t client : options_.evaluated_clients)
         steps = std::max(steps, plan_.training.steps_of_epoch(workload_.num_examples(client)));
-    return chunk_work_.evaluate_personalized(server, dataset_.map(), objective, deadlines_.of_client(steps), steps);
+    return chunk_work_.evaluate_personalized(server, dataset_.map(), rate, deadlines_.of_client(steps), steps);
 }
 
 std::vector<std::optional<double>> Fleet::measure(ServerState& server, const Cohort& clients) {

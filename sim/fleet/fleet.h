@@ -118,12 +118,12 @@ public:
     }
 
     /// The global model's sums over the held-out examples of each of FleetOptions::evaluated_clients, in their order.
-    /// Personalized: of the model that a local epoch under `objective` on the client's own examples makes of it. Waits, and
+    /// Personalized: of the model that a local epoch at `rate` on the client's own examples makes of it. Waits, and
     /// throws, as evaluate().
     std::vector<clients::EvaluationSums> evaluate_clients(const ServerState& server) {
         return chunk_work_.evaluate_clients(server, dataset_.map());
     }
-    std::vector<clients::EvaluationSums> evaluate_personalized(const ServerState& server, const clients::Objective& objective);
+    std::vector<clients::EvaluationSums> evaluate_personalized(const ServerState& server, const clients::RoundRate& rate);
 
     /// The sampler's measure (SamplerSpec::measure) of the published global model on the training examples of each of these clients, at
     /// most FleetOptions::most_measured, in their order (ascending ids); empty if it is not finite. Simulated time advances

@@ -48,7 +48,7 @@ Flight Flights::new_flight(const ServerState& server, const Strategy& strategy) 
     Flight flight;
     flight.sent_round = server.round;
     flight.version = server.version;
-    flight.task.objective = strategy.objective_in(server.round);
+    flight.task.rate = strategy.rate_in(server.round);
     flight.task.global_index = server.sent_index();
     flight.task.clip_norm = server.clip_norm;
     return flight;
@@ -74,7 +74,7 @@ void Flights::take_up(const InFlight& client, ServerState& server, const Strateg
     flight.task.first = client.slot;
     flight.task.repeat = client.repeat;
     flight.task.num_together = options_.mode.num_together(1);  // a client that is taken up joins a later round
-    flight.task.objective = strategy.objective_in(client.sent_round);
+    flight.task.rate = strategy.rate_in(client.sent_round);
     flight.task.global_index = client.global_index;
     flight.rank = rank_of(client.slot, client.client_id, 0, 1);
     send(client.slot, flight, server);

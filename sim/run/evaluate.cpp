@@ -53,8 +53,8 @@ ClientsTest evaluate_clients(Fleet& fleet, const Experiment& run) {
     test.global = qualities(run, fleet.evaluate_clients(run.server.state));
     if (run.config.evaluation.clients.personalized)
         test.personalized = qualities(
-            run, fleet.evaluate_personalized(
-                     run.server.state, run.server.strategy.objective_in(static_cast<std::uint64_t>(run.server.state.round))));
+            run, fleet.evaluate_personalized(run.server.state,
+                                             run.server.strategy.rate_in(static_cast<std::uint64_t>(run.server.state.round))));
     return test;
 }
 

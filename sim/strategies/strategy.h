@@ -49,7 +49,7 @@ struct Strategy {
     std::shared_ptr<aggregation::formulas::CohortNumbers> cohort_numbers;  // with a method
 
     /// What the round, from 0, changes of the training of the clients that are sent in it.
-    clients::Objective objective_in(std::uint64_t round) const { return {.lr_factor = lr_schedule.factor(round)}; }
+    clients::RoundRate rate_in(std::uint64_t round) const { return {.lr_factor = lr_schedule.factor(round)}; }
 
     /// w_k, before normalisation.
     double weight(std::uint64_t num_examples) const {

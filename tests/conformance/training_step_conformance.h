@@ -196,7 +196,7 @@ inline void rate_is_the_starts_part_of_the_optimizers(const StepUnderTest& way) 
         const auto step = way.make(optimizer);
         clients::ClientStart start;
         start.global = way.start;
-        start.objective.lr_factor = 0.5F;
+        start.rate.lr_factor = 0.5F;
         start.dropout_seed = 5;
         step->begin(start);
         Epoch(*step).is(expected);

@@ -19,7 +19,7 @@ public:
     /// y [rows][out] = x · wᵀ + b by dot products, which read each weight once; for few rows.
     void forward(const Pass& pass, const float* x, float* y, std::size_t rows) const;
 
-    /// As forward() for many rows, by Gemm, with weights that begin() has transposed; frozen ones are transposed once. Other bits than forward().
+    /// Transposes the weights for forward_many(): once a batch, frozen ones once.
     void begin(const Pass& pass);
     /// y [rows][out] = x · wᵀ + b by Gemm, for many rows. Its bits differ from forward()'s. bias: [out], in place of the layer's; null: the
     /// layer's.

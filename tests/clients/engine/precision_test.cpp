@@ -74,7 +74,7 @@ TEST_SUITE("Precision") {
                     return nullptr;
                 }));
             const auto clients = all.clients({3, 2});
-            testing::train_rows(step, all.plan, Objective{}, all.round, clients, all.global);
+            testing::train_rows(step, all.plan, RoundRate{}, all.round, clients, all.global);
             at::removeCallback(seen);
             CHECK_FALSE(at::globalContext().allowTF32CuBLAS());
             return with;

@@ -29,14 +29,14 @@ using aggregation::testing::Floats;
 
 /// Trains clients at once; afterwards row k of the step holds client k's update.
 inline std::vector<clients::ClientResult> train_rows(clients::TrainingStep& step, const clients::LocalTraining& plan,
-                                                     const clients::Objective& objective, std::uint32_t round,
+                                                     const clients::RoundRate& rate, std::uint32_t round,
                                                      std::vector<clients::RowClient> clients,
                                                      aggregation::ConstParamSpan global) {
     aggregation::PinnedArray<clients::ClientFigures> figures(global.space);
     figures.reserve(clients.size());
     for (std::size_t row = 0; row < clients.size(); ++row) clients[row].figures = &figures[row];
     std::vector<clients::ClientResult> results(clients.size());
-    clients::enqueue_clients(step, plan, objective, round, clients, global, results);
+    clients::enqueue_clients(step, plan, rate, round, clients, global, results);
     for (std::size_t row = 0; row < clients.size(); ++row) {
         const aggregation::ParamSpan local = step.parameters_of(row);
         aggregation::write_update(local, local, global, figures[row].update);

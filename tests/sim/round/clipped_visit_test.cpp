@@ -78,7 +78,7 @@ struct Visit {
         }
         clients::ClientStart start;
         start.global = aggregation::ConstParamSpan(region).part(0, kFloats);
-        start.objective = strategy.objective_in(0);
+        start.rate = strategy.rate_in(0);
         step.begin(start);
         const std::vector<std::uint32_t> batch = {0};
         for (int k = 0; k < steps; ++k) step.step(batch);
@@ -129,7 +129,7 @@ TEST_SUITE("ClippedVisit") {
         clients::LocalStep step(engine, 0.05);
         std::vector<float> mean(kFloats);
         const std::vector<std::uint32_t> shard = {0, 1, 2, 3, 4};
-        clients::mean_gradient(step, {.batch_size = 2}, visit.strategy.objective_in(0), 0, 0, shard,
+        clients::mean_gradient(step, {.batch_size = 2}, visit.strategy.rate_in(0), 0, 0, shard,
                                aggregation::ConstParamSpan(visit.region).part(0, kFloats), mean);
         for (std::size_t i = 0; i < kFloats; ++i)
             CHECK(static_cast<double>(mean[i]) == doctest::Approx(Bowl::slope(i, 0.0)).epsilon(1e-5));

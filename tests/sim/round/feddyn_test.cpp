@@ -68,7 +68,7 @@ struct Two {
             .all = &memories, .region = model, .record = state, .slot = slot, .beside = written};
         clients::ClientStart start;
         start.global = formulas.begin(of_visit, model, {.steps = 2, .lr = 1.0});
-        start.objective = strategy.objective_in(0);
+        start.rate = strategy.rate_in(0);
         step.begin(start);
         const std::vector<std::uint32_t> batch = {0};
         step.step(batch);

@@ -79,8 +79,8 @@ TEST_SUITE("EvaluateClients") {
             CHECK(run.data.dataset.held_out(client).size() == 9);
             check_same(found.global[client], by_hand(run, *trainer, run.server.state.model(), client));
             testing::ProximalStep step(trainer->step(), 0.1F, run.model.layout.num_trainable(), run.server.state.model());
-            clients::train_client(step.step, epoch, run.server.strategy.objective_in(1), 1, client,
-                                  run.data.dataset.shard(client), run.server.state.model(), update);
+            clients::train_client(step.step, epoch, run.server.strategy.rate_in(1), 1, client, run.data.dataset.shard(client),
+                                  run.server.state.model(), update);
             const aggregation::ConstParamSpan local(trainer->step().parameters());
             const std::vector<float> own(local.host().begin(), local.host().end());
             check_same(found.personalized[client], by_hand(run, *trainer, own, client));

@@ -74,7 +74,7 @@ PlainStep::PlainStep(Network& network, const PlainExamples& train, const aggrega
 void PlainStep::begin(const clients::ClientStart& start) {
     start_ = start;
     aggregation::copy(local_, start.global);
-    optimizer_.begin(start.optimizer_state, start.objective.lr_factor);
+    optimizer_.begin(start.optimizer_state, start.rate.lr_factor);
     loss_ = 0.0;
 }
 
@@ -151,7 +151,7 @@ PlainHalf::PlainHalf(Network& network, const PlainExamples& train, const aggrega
 
 void PlainHalf::begin(const clients::ClientStart& start) {
     aggregation::copy(parameters(), start.global);
-    optimizer_.begin({}, start.objective.lr_factor);
+    optimizer_.begin({}, start.rate.lr_factor);
     loss_ = 0.0;
 }
 

@@ -104,8 +104,8 @@ TEST_SUITE("DeviceSteps") {
             LocalTraining plan;
             plan.batch_size = 8;
             plan.local_epochs = name == "mnist_cnn" ? 1 : 2;
-            Objective objective;
-            objective.lr_factor = 0.5F;
+            RoundRate rate;
+            rate.lr_factor = 0.5F;
             testing::ProximalStep step_with(on.step, mu, on.network.trainable(), global);
             if (mu != 0.0F) whole.begin_formulas(*step_with.term.visit);
             aggregation::PinnedArray<ClientFigures> figures(MemorySpace::Cuda);
@@ -116,12 +116,12 @@ TEST_SUITE("DeviceSteps") {
                 for (const std::uint32_t id : {0U, 2U})
                     clients.push_back({id, on.dataset.shard(id).first(13 + id), &figures[id]});
                 std::vector<ClientResult> results(2);
-                whole.train(plan, objective, round, clients, global, results);
+                whole.train(plan, rate, round, clients, global, results);
                 for (std::size_t row = 0; row < 2; ++row) {
                     LocalStep& step = step_with.step;
                     const RowClient alone{clients[row].client_id, clients[row].shard, &figures[3]};
                     ClientResult expected;
-                    enqueue_clients(step, plan, objective, round, {&alone, 1}, global, {&expected, 1});
+                    enqueue_clients(step, plan, rate, round, {&alone, 1}, global, {&expected, 1});
                     CHECK(conformance::same_bits(conformance::download(whole.parameters_of(row)),
                                                  conformance::download(step.parameters())));
                     CHECK(clients[row].figures->loss_sum == figures[3].loss_sum);

@@ -208,7 +208,7 @@ TEST_SUITE("ClientScreen") {
         std::iota(all.begin(), all.end(), 0U);
         std::vector<RowClient> clients{
             {7, std::span(all).first(50)}, {8, std::span(all).subspan(50, 20)}, {9, std::span(all).subspan(70, 3)}};
-        const Objective objective{0.5F};
+        const RoundRate rate{0.5F};
         for (const std::uint64_t local_steps : {0U, 5U}) {
             const LocalTraining plan{.seed = 5, .local_epochs = 3, .batch_size = 16, .local_steps = local_steps};
             testing::PlainRows engine(*plain.network, plain.train, plain.optimizer, 4);
@@ -216,7 +216,7 @@ TEST_SUITE("ClientScreen") {
             std::vector<ClientFigures> figures(clients.size());
             std::vector<ClientResult> together(clients.size());
             for (std::size_t row = 0; row < clients.size(); ++row) clients[row].figures = &figures[row];
-            enqueue_clients(rows, plan, objective, 1, clients, plain.global, together);
+            enqueue_clients(rows, plan, rate, 1, clients, plain.global, together);
             for (std::size_t row = 0; row < clients.size(); ++row) {
                 const aggregation::ParamSpan local = rows.parameters_of(row);
                 aggregation::write_update(local, local, plain.global, figures[row].update);
@@ -225,7 +225,7 @@ TEST_SUITE("ClientScreen") {
                 LocalStep step(engine_alone);
                 std::vector<float> update(plain.global.size());
                 const ClientResult alone =
-                    train_client(step, plan, objective, 1, clients[row].client_id, clients[row].shard, plain.global, update);
+                    train_client(step, plan, rate, 1, clients[row].client_id, clients[row].shard, plain.global, update);
                 CHECK(std::vector<float>(local.host().begin(), local.host().end()) == update);
                 CHECK(together[row].steps == alone.steps);
                 CHECK(together[row].train_loss == alone.train_loss);
