@@ -6,6 +6,7 @@
 // repeatability, no fault handling.
 //
 //   ideal_loop PROCESSES WORKLOAD.json        prints {"round_s": seconds} after every round; docs/speed.md describes the file
+//   ideal_loop size WORKLOAD.json             prints how many floats of its model travel
 #include "clients/data/formats/idx.h"
 #include "tests/bench/ideal_models.h"
 
@@ -31,12 +32,12 @@ using Seconds = std::chrono::duration<double>;
 struct Workload {
     std::string model, data, root;
     std::vector<std::int64_t> shape, examples;
-    std::int64_t classes = 0, clients = 0, cohort = 0, rounds = 0, batch_size = 0, local_epochs = 0;
+    std::int64_t classes = 0, clients = 0, cohort = 0, rounds = 0, batch_size = 0, local_epochs = 0, vocabulary = 0;
     double lr = 0.0, momentum = 0.0;
     bool dropout = false;
 };
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Workload, model, data, root, shape, examples, classes, clients, cohort, rounds,
-                                                batch_size, local_epochs, lr, momentum, dropout)
+                                                batch_size, local_epochs, vocabulary, lr, momentum, dropout)
 
 struct Shared {
     pthread_barrier_t barrier{};
@@ -72,7 +73,7 @@ void train_client(Model& model, const at::Tensor& x, const at::Tensor& y, std::i
     for (std::int64_t epoch = 0; epoch < work.local_epochs; ++epoch) {
         for (std::int64_t start = 0; start < num_examples; start += work.batch_size) {
             const std::int64_t count = std::min(work.batch_size, num_examples - start);
-            at::cross_entropy_loss(model.parts.forward(model.parameters, x.narrow(0, first + start, count), work.dropout),
+            at::cross_entropy_loss(model.parts.forward(model.tensors, x.narrow(0, first + start, count), work.dropout),
                                    y.narrow(0, first + start, count))
                 .backward();
             step(model, velocity, work);
@@ -110,7 +111,7 @@ Resident load(const Workload& work, bool flat) {
         read_mnist(work, data);
         return data;
     }
-    data.x = at::randn(shape);
+    data.x = work.vocabulary > 0 ? at::randint(work.vocabulary, shape, at::kLong) : at::randn(shape);
     data.y = at::randint(0, work.classes, {data.offsets.back()}, at::kLong);
     return data;
 }
@@ -153,7 +154,7 @@ int run(int processes, const Workload& work) {
     mallopt(M_TRIM_THRESHOLD, 1 << 30);
     mallopt(M_TOP_PAD, 16 << 20);
     at::set_num_threads(1);
-    Model model(work.model, work.shape, work.classes);
+    Model model(work.model, work.shape, work.classes, work.vocabulary);
     const Resident data = load(work, model.parts.flat);
     const std::int64_t size = model.flat.size(0);
     const std::size_t bytes = 4096 + static_cast<std::size_t>((1 + processes) * size) * sizeof(float);
@@ -164,7 +165,7 @@ int run(int processes, const Workload& work) {
     pthread_barrierattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
     pthread_barrier_init(&shared->barrier, &attributes, static_cast<unsigned>(processes));
     auto* floats = reinterpret_cast<float*>(static_cast<char*>(memory) + 4096);
-    at::Tensor server = at::from_blob(floats, {size}).uniform_(-0.05, 0.05);
+    at::Tensor server = at::from_blob(floats, {size}).copy_(model.flat.detach());
     at::Tensor sums = at::from_blob(floats + size, {processes, size});
     // With one thread LibTorch has started no other thread, so a plain fork is safe.
     int rank = 0;
@@ -180,14 +181,19 @@ int run(int processes, const Workload& work) {
 }  // namespace
 
 int main(int argc, char** argv) {
+    const bool asks_size = argc == 3 && std::string(argv[1]) == "size";
     const int processes = argc == 3 ? std::atoi(argv[1]) : 0;
-    if (processes < 1) {
-        std::fprintf(stderr, "usage: ideal_loop PROCESSES WORKLOAD.json\n");
+    if (processes < 1 && !asks_size) {
+        std::fprintf(stderr, "usage: ideal_loop PROCESSES|size WORKLOAD.json\n");
         return 2;
     }
     try {
         std::ifstream file(argv[2]);
-        return run(processes, nlohmann::json::parse(file).get<Workload>());
+        const auto work = nlohmann::json::parse(file).get<Workload>();
+        if (!asks_size) return run(processes, work);
+        std::printf("%lld\n",
+                    static_cast<long long>(Model(work.model, work.shape, work.classes, work.vocabulary).flat.size(0)));
+        return 0;
     } catch (const std::exception& error) {
         std::fprintf(stderr, "ideal_loop: %s: %s\n", argv[2], error.what());
         return 2;

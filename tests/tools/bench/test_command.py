@@ -136,7 +136,7 @@ class Command(support.TemporaryFolder):
             self.assertEqual([*map(list, map(json.loads, done.stdout.splitlines()))], [["round_s"]] * 4)
 
     def test_wrong_usage_ends_with_two_before_anything_is_built(self):
-        for arguments, said in ((("W7",), "no workload w7; known: w1, w2"), (("--repeats", "0"), "--repeats: 0 is out of range"), (("--nope",), "--nope")):
+        for arguments, said in ((("W9",), "no workload w9; known: w1, w2"), (("--repeats", "0"), "--repeats: 0 is out of range"), (("--nope",), "--nope")):
             done = subprocess.run([support.ROOT / "tools/bench", *arguments], capture_output=True, text=True, timeout=60, check=False)
             self.assertEqual(done.returncode, 2, arguments)
             self.assertIn(said, done.stderr)

@@ -47,6 +47,22 @@ class Workloads(support.TemporaryFolder):
             self.assertEqual(sizes, work["examples"])
             self.assertEqual(json.loads((run / "manifest.json").read_text())["num_parameters"], workloads.parameters(work))
 
+    def test_both_sides_train_the_same_deeper_networks(self):
+        for work in workloads.training(support.ROOT):
+            if not work["network"]:
+                continue
+            work = {**work, "clients": 1, "examples": [80], "cohort": 1, "rounds": 1, "batch_size": 80}
+            config, file, run = self.folder / "c.yaml", self.folder / "c.json", self.folder / work["id"]
+            config.write_text(workloads.to_yaml(work))
+            file.write_text(json.dumps(work))
+            workloads.write_data(work, self.folder)
+            with self.subTest(work["id"]):
+                done = self.fedhive("run", config, "--out", run, "--quiet")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                manifest = json.loads((run / "manifest.json").read_text())
+                size = subprocess.run([support.BUILD / "ideal_loop", "size", file], capture_output=True, text=True, check=True).stdout
+                self.assertEqual((manifest["engine"], manifest["num_parameters"]), ("direct", int(size)))
+
     def test_keys_a_program_does_not_know_are_found_out(self):
         reference = self.fedhive("reference").stdout
         found = {side.name: side for side in sides.make_sides(support.BUILD, False, [])[0]}

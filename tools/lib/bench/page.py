@@ -8,6 +8,7 @@ TITLES = {
     "w4": "W4: 1,000 clients of 50 images of 3 x 32 x 32, 50 a round, 5 steps of batch 10, CNN-C with dropout",
     "w5": "W5: aggregation alone, K updates of P floats, against a copy of as many bytes",
     "w6": "W6: the barrier alone, a round of one empty task a worker",
+    "w7": "W7: deeper networks, 20 clients of 40 examples: images of 3 x 32 x 32, 4 clients a round, batch 20; tokens, 8 a round, batch 10",
 }
 HOW = """**Speed** is the reference's seconds a round divided by the side's: 1 is as fast as the reference, 2 twice as fast. Sides run in turn; a repeat
 gives one ratio of median rounds (the first one left out), the table the median of the ratios and, in brackets, the lowest and the highest.
@@ -30,7 +31,8 @@ def _machine(manifest):
 
 def _training(found, reference):
     work = found["workload"]
-    yield (f"{work['model']}, {workloads.parameters(work):,} parameters, {work['rounds']} rounds, {_counted(len(found['repeats']), 'repeat')}, "
+    size = workloads.parameters(work)
+    yield (f"{work['model']}, {f'{size:,} parameters, ' if size else ''}{work['rounds']} rounds, {_counted(len(found['repeats']), 'repeat')}, "
            + (f"workers: {work['processes']}." if "eager" not in reference else "workers: auto."))
     yield tables.sides_table(found, reference)
     if split := tables.phases_table(found):

@@ -45,6 +45,7 @@ class Fedhive:
         with tempfile.TemporaryDirectory() as folder:
             config, out = Path(folder, "workload.yaml"), Path(folder, "run")
             config.write_text(workloads.to_yaml(workload, self.device, self.settings_for(workload)))
+            workloads.write_data(workload, Path(folder))
             _, whole_s, peak_mib = measure.run([self.program, "run", config, "--out", out, "--quiet"], None, watch_memory)
             with open(out / "rounds.csv", newline="") as file:
                 rows = [{key: float(value or "nan") for key, value in row.items()} for row in csv.DictReader(file)]
@@ -120,5 +121,5 @@ def make_sides(build, gpu, peers):
     else:
         for processes, name in ((1, "ideal loop, 1 process"), (2, "ideal loop, 2 processes")):
             sides.append(Program(name, lambda file, processes=processes: [build / "ideal_loop", processes, file]))
-    sides += [Program(peer.name, peer.command, peer.environment(), peer.supports) for peer in peers]
+    sides += [Program(peer.name, peer.command, peer.environment(), lambda workload, peer=peer: not workload["network"] and peer.supports(workload)) for peer in peers]
     return sides, "ideal loop, eager" if gpu else "ideal loop, 2 processes"
