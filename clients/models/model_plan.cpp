@@ -99,6 +99,7 @@ Activations activations_of(const ModelSpec& spec) {
 
 std::set<std::string> low_rank_factors(const ModelSpec& spec) {
     std::set<std::string> names;
+    if (spec.is_graph()) return names;
     for_each_of(&LayerFit::parameters, plan_model(spec), [&](const std::string& name, const Parameter& tensor) {
         if (tensor.factor) names.insert(name);
     });

@@ -44,6 +44,8 @@ MODELS = {
                         {"residual": [{"conv2d": {"out": 6, "kernel": 3, "padding": 1, "stride": 2}}],
                          "shortcut": [{"conv2d": {"out": 6, "kernel": 1, "stride": 2}}]},
                         {"avg_pool": 0}, "flatten", "layer_norm", {"linear": 12}, "batch_norm", "gelu", "linear"],
+    "low-rank factors": [{"conv2d": {"out": 4, "kernel": 3, "stride": 2}}, {"channel_shuffle": 2}, "relu", {"scale": 0.5}, "flatten",
+                         {"linear": {"out": 12, "lora": 2, "alpha": 4}}, "relu", {"linear": {"bias": False, "lora": 3}}],
 }
 
 
@@ -76,8 +78,9 @@ class Visits(InFolder):
 
     def test_tokens(self):
         Path("text.txt").write_text("to be or not to be, that is the question. " * 40, encoding="utf-8")
-        for model in ({"name": "char_transformer", "width": 8, "heads": 2, "blocks": 1}, {"name": "char_lstm", "units": 8, "lstm_layers": 2}):
-            with self.subTest(model["name"]):
+        factors = [{"embedding": 8}, "position", {"attention": {"heads": 2, "lora": 2, "alpha": 4}}, "last_position", {"linear": {"lora": 2}}]
+        for model in ({"name": "char_transformer", "width": 8, "heads": 2, "blocks": 1}, {"name": "char_lstm", "units": 8, "lstm_layers": 2}, {"layers": factors}):
+            with self.subTest(model.get("name", "factors")):
                 self.both({**CONFIG, "model": model,
                            "data": {"format": "text", "train": str(Path("text.txt").absolute()), "sequence": 12, "step": 12, "owners": "blocks", "partition": {"clients": 4}}})
 

@@ -49,17 +49,48 @@ class _Gru(_Recurrent, nn.GRU):
     pass
 
 
-class _Attention(nn.MultiheadAttention):
-    """Attention of a sequence to itself."""
+def _add_factors(module, features, out, lora):
+    module.A, module.B = nn.Parameter(torch.zeros(lora, features)), nn.Parameter(torch.zeros(out, lora))
 
-    def __init__(self, features, heads, causal, dropout):
+
+class _Linear(nn.Linear):
+    """x W^T + b, with the low-rank factors alpha / lora * x A^T B^T beside it if there are any."""
+
+    def __init__(self, features, out, bias=True, lora=None, alpha=None):
+        super().__init__(features, out, bias=bias)
+        self.strength = (alpha or lora) / lora if lora else 0.0
+        if lora:
+            _add_factors(self, features, out, lora)
+
+    def forward(self, x):
+        """x: [..., features]. Returns [..., out]."""
+        y = super().forward(x)
+        return y + self.strength * nn.functional.linear(nn.functional.linear(x, self.A), self.B) if self.strength else y
+
+
+class _Attention(nn.MultiheadAttention):
+    """Attention of a sequence to itself, with low-rank factors beside both projections if there are any."""
+
+    def __init__(self, features, heads, causal, dropout, lora=None, alpha=None):
         super().__init__(features, heads, batch_first=True, dropout=dropout)
-        self.causal = causal
+        self.causal, self.strength = causal, (alpha or lora) / lora if lora else 0.0
+        if lora:
+            self.in_proj = nn.Module()
+            _add_factors(self.in_proj, features, 3 * features, lora)
+            _add_factors(self.out_proj, features, features, lora)
+
+    def _with_factors(self, x, later):
+        weights = [weight + self.strength * factors.B @ factors.A
+                   for weight, factors in ((self.in_proj_weight, self.in_proj), (self.out_proj.weight, self.out_proj))]
+        by_position = x.transpose(0, 1)
+        return nn.functional.multi_head_attention_forward(
+            by_position, by_position, by_position, self.embed_dim, self.num_heads, weights[0], self.in_proj_bias, None, None, False, self.dropout,
+            weights[1], self.out_proj.bias, training=self.training, need_weights=False, attn_mask=later)[0].transpose(0, 1)
 
     def forward(self, x):
         """x: [B, T, features]. Returns the same shape."""
         later = torch.ones(x.size(1), x.size(1), dtype=torch.bool, device=x.device).triu(1) if self.causal else None
-        return super().forward(x, x, x, attn_mask=later, need_weights=False)[0]
+        return self._with_factors(x, later) if self.strength else super().forward(x, x, x, attn_mask=later, need_weights=False)[0]
 
 
 class _Position(nn.Module):
@@ -74,6 +105,18 @@ class _Position(nn.Module):
         return x + self.weight
 
 
+class _Scale(nn.Module):
+    """Multiplies by a number."""
+
+    def __init__(self, by):
+        super().__init__()
+        self.by = by
+
+    def forward(self, x):
+        """Returns the same shape."""
+        return self.by * x
+
+
 class _LastPosition(nn.Module):
     def forward(self, x):
         """x: [B, T, features]. Returns [B, features]."""
@@ -81,7 +124,7 @@ class _LastPosition(nn.Module):
 
 
 MAKERS = {
-    "linear": lambda shape, out: nn.Linear(shape[-1], out),
+    "linear": lambda shape, **arguments: _Linear(shape[-1], **arguments),
     "conv2d": lambda shape, out, kernel, stride, padding, groups, bias: nn.Conv2d(shape[0], out, kernel, stride, padding, groups=groups, bias=bias),
     "max_pool": lambda shape, size, stride=None, padding=None: nn.MaxPool2d(size, stride or size, padding or 0),
     "avg_pool": lambda shape, size, stride=None, padding=None: nn.AvgPool2d(size, stride or size, padding or 0) if size else nn.AdaptiveAvgPool2d(1),
@@ -98,7 +141,9 @@ MAKERS = {
     "lstm": lambda shape, **arguments: _Lstm(shape[1], **arguments),
     "gru": lambda shape, **arguments: _Gru(shape[1], **arguments),
     "position": lambda shape: _Position(shape),
-    "attention": lambda shape, heads, causal, dropout=0.0: _Attention(shape[1], heads, causal, dropout),
+    "attention": lambda shape, heads, causal, dropout=0.0, **lora: _Attention(shape[1], heads, causal, dropout, **lora),
+    "scale": lambda shape, by: _Scale(by),
+    "channel_shuffle": lambda shape, groups: nn.ChannelShuffle(groups),
     "last_position": lambda shape: _LastPosition(),
 }  # by kind: of the input's shape and the layer's arguments
 
