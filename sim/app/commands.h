@@ -1,4 +1,4 @@
-// The subcommands, one function each, which returns the exit code: 0 done, 1 the run failed, 2 the user can fix it, 130
+// The subcommands, one function each. A function returns the exit code: 0 done, 1 the run failed, 2 a mistake that the user can mend, 130
 // interrupted.
 #pragma once
 
@@ -32,11 +32,11 @@ int run_command(const RunOptions& options);
 struct ValidateOptions {
     std::filesystem::path config;
     std::vector<std::string> overrides;
-    std::uint32_t ranks = 0;  // number of ranks to check for; 0: as many as were started
+    std::uint32_t ranks = 0;  // number of ranks to check for; 0: the number that were started
     bool json = false;
 };
 
-/// If started as ranks, all of them also compare what they must have in common; rank 0 prints.
+/// If started as several ranks, they also compare all that must be the same on each; rank 0 prints.
 int validate_command(const ValidateOptions& options);
 int show_config_command(const std::filesystem::path& config, const std::vector<std::string>& overrides);
 int show_model_command(const std::filesystem::path& config, const std::vector<std::string>& overrides);
@@ -59,15 +59,15 @@ struct PrivacyOptions {
     std::uint64_t restart_every = 0;  // by the config, with dp_ftrl
 };
 
-/// Prints ε, and the multiplier if `epsilon` is given. Does not return if the program is below its checkout: scripts/privacy adds
-/// what dp-accounting says.
+/// Prints ε, and the multiplier if `epsilon` is given. Does not return if scripts/privacy exists, which goes on and prints the ε of
+/// dp-accounting.
 int privacy_command(const PrivacyOptions& options);
-/// Prints the catalog of methods by what they are for; or all of one method; or, with `page`, a page of docs/methods, of that family. Throws ConfigError
-/// for a name that is not there.
+/// Prints the catalog of methods by family; or, with `name`, all about one method; or, with `page`, that family's page of docs/methods. Throws
+/// ConfigError for an unknown name.
 int methods_command(const std::string& name, const std::string& page);
 
-/// Prints a method file as it is read: its keys, memories and formulas; then, with `compares`, what its functions give in Python. 1 if that differs.
-/// Throws ConfigError for a file that is no method.
+/// Prints a method file as it is read: its keys, memories and formulas. With `compares`, also compares the results of its formulas with those
+/// of its functions in Python, and returns 1 if they differ. Throws ConfigError for a file that is no method.
 int method_command(const std::filesystem::path& given, bool compares = false);
 int evaluate_command(const std::filesystem::path& run_folder, bool json);
 int replay_command(const ReplayOptions& options);

@@ -1,4 +1,4 @@
-// `fedhive method FILE --python`: the functions of a method file as they are, run by Python, beside the formulas that they were traced to.
+// `fedhive method FILE --python`: compares the functions of a method file, run by Python, with the formulas that they were traced to.
 #pragma once
 
 #include "sim/strategies/method.h"
@@ -9,11 +9,11 @@ namespace fedhive::sim {
 
 struct MethodComparison {
     std::string text;       // a line for each result
-    bool is_equal = false;  // all are
+    bool is_equal = false;  // all results are equal
 };
 
-/// Evaluates all formulas on drawn values, in f32 as a run does, and has Python evaluate the functions on the same values in f64. Equal: 1e-5 of the
-/// largest element. Throws ConfigError for a method that is no .py file, and for what Python says.
+/// Evaluates all formulas on random values, in f32 as a run does, and the functions in Python on the same values, in f64. Two results are equal if
+/// they differ by at most 1e-5 of the largest element. Throws ConfigError for a method that is no .py file, and for an error in Python.
 MethodComparison compare_with_python(const Method& method);
 
 }  // namespace fedhive::sim

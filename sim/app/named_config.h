@@ -5,8 +5,8 @@
 
 namespace fedhive::sim {
 
-/// The path that a command line means: `given` if there is such a file; else configs/GIVEN.yaml of the program's checkout or Python package
-/// (home_folder()) if there is one, as for quickstart, modes/async, sweeps/smoke; else `given`.
+/// The config file that a command line means by `given`: that path if the file exists; else configs/GIVEN.yaml of the program's checkout or Python
+/// package (home_folder()) if that exists, as for quickstart, modes/async, sweeps/smoke; else `given`.
 std::string named_config(const std::string& given);
 
 }  // namespace fedhive::sim

@@ -1,5 +1,5 @@
-// Repeats one client's training of one round of a run, step by step: starts from the nearest checkpoint and follows the run's
-// tables for the rounds between. For the analysis of a single client, in one process, in a debugger if necessary.
+// Repeats one client's training in one round of a finished run, step by step, in one process, for the analysis of a single client. Starts from
+// the nearest checkpoint and repeats the rounds between by the run's tables.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@ struct ReplayOptions {
     std::int64_t client = 0;
 };
 
-/// Calls `say` with one line per local step, and finally with whether the update has the run's bits; returns that. A client
-/// that arrived twice in the round is trained twice. Changes nothing in the folder. Throws ConfigError if there is no run, if
-/// the round or the client is not in its record, or if the client failed then.
+/// Calls `say` with a line for each local step, and at the end with a line that says whether the update has the run's bits; returns whether it
+/// has. A client that arrived twice in the round is trained twice. Changes nothing in the folder. Throws ConfigError if the folder has no
+/// run, if the round or the client is not in its tables, or if the client failed in that round.
 bool replay(const ReplayOptions& options, const std::function<void(const std::string&)>& say);
 
 }  // namespace fedhive::sim

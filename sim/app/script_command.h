@@ -1,4 +1,4 @@
-// `fedhive report`, `fedhive data`, `fedhive bench`, the end of `fedhive privacy`: replaced by a script, which uses Python.
+// Starts the scripts behind `fedhive report`, `fedhive data`, `fedhive bench` and the end of `fedhive privacy`, which need Python.
 #pragma once
 
 #include <string>

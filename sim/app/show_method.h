@@ -8,7 +8,7 @@
 
 namespace fedhive::sim {
 
-/// What it remembers, what travels beside FedAvg's, its keys and its formulas, a line each.
+/// Its memories, what it sends in addition to FedAvg, its keys and its formulas, a line each.
 std::string method_text(const Method& method);
 
 /// Memories and formulas, a line each. weights: of an aggregation rule as text (AggregatorSpec::lines); empty: none.

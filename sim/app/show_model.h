@@ -7,8 +7,8 @@
 
 namespace fedhive::sim {
 
-/// Number, kind, parameter name, output, parameters and FLOPs of each layer, and totals. Reads no more of the data than shape
-/// and classes. Throws ConfigError if the data cannot be read, or if a layer does not fit.
+/// Number, kind, parameter name, output, parameters and FLOPs of each layer, and totals. Of the data, it reads shape and classes only. Throws
+/// ConfigError if the data cannot be read, or if a layer does not fit.
 std::string model_table(const LoadedConfig& loaded);
 
 }  // namespace fedhive::sim

@@ -9,10 +9,10 @@ namespace fedhive::sim {
 
 struct SweepCommand {
     std::filesystem::path file;          // may be empty with `resume`
-    std::vector<std::string> overrides;  // for the base
+    std::vector<std::string> overrides;  // of the base config
     std::filesystem::path out;           // empty: results/runs/<name>-<date>-<time>
     std::filesystem::path resume;        // folder of a sweep to resume; empty: a new one
-    int jobs = 0;                        // runs at once on each host; 0: limited by cores and memory
+    int jobs = 0;                        // runs at once on each host; 0: as many as cores and memory allow
     bool dry_run = false;                // only show the plan
     bool quiet = false;
 };

@@ -1,4 +1,4 @@
-// Messages for a wrong command line that suggest what was probably meant; CLI11's own do not.
+// Messages for a wrong command line, which suggest what the user probably meant.
 #pragma once
 
 #include <CLI/App.hpp>
@@ -18,8 +18,8 @@ std::vector<std::string> long_names(const CLI::App& command);
 /// separated from --set, which would be taken for another argument: "--set rounds 3". Empty if there is neither.
 std::string command_problem(const CLI::App& app, const std::vector<std::string>& arguments);
 
-/// A CLI11 error in our words: an unknown option with the nearest one, or with the key that it may mean; an extra argument;
-/// others as CLI11 puts them.
+/// The message for an error of CLI11: an unknown option with the nearest one, or with the key that it may mean; an extra argument; CLI11's own
+/// text for all others.
 std::string usage_problem(const CLI::App& app, const CLI::ParseError& error, const std::vector<std::string>& arguments);
 
 }  // namespace fedhive::sim

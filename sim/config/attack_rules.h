@@ -1,4 +1,4 @@
-// Rules about colluding attackers and what goes with them. Private to sim/config.
+// Rules about colluding attackers, and which keys may be combined with them. Private to sim/config.
 #pragma once
 
 #include "sim/config/loaded_config.h"

@@ -1,5 +1,4 @@
-// Closed choices of a config as enums, each with its words in YAML. Choices that other rooms have, too: clients::Engine,
-// clients::Precision, Weighting.
+// Choices of a config as enums, each with its words in YAML. Other folders define clients::Engine, clients::Precision and Weighting.
 #pragma once
 
 #include "aggregation/base/words.h"
@@ -18,7 +17,7 @@ constexpr auto all_words(Mps) { return std::array{"auto", "on", "off"}; }
 enum class StateStore { Memory, File };
 constexpr auto all_words(StateStore) { return std::array{"memory", "file"}; }
 
-/// What decides the order of arrivals: simulated time, or who has really finished.
+/// What decides the order in which updates arrive: simulated time, or the time when their training really finished.
 enum class Clock { Virtual, Wall };
 constexpr auto all_words(Clock) { return std::array{"virtual", "wall"}; }
 
@@ -34,19 +33,19 @@ constexpr auto all_words(Flip) { return std::array{"none", "horizontal"}; }
 enum class Rotation { None, HalfTurns, QuarterTurns };
 constexpr auto all_words(Rotation) { return std::array{"none", "half_turns", "quarter_turns"}; }
 
-/// What becomes of a model.file; Auto: a list of layers, where one computes all of it; Keep: its graph.
+/// How model.file is run. Auto: as a list of layers if layers can compute all of it, else as a graph. Keep: as a graph.
 enum class GraphUse { Auto, Keep };
 constexpr auto all_words(GraphUse) { return std::array{"auto", "keep"}; }
 
-/// What a client's failure does to the run.
+/// What the run does when a client fails.
 enum class OnFailure { Abort, Drop, Retry };
 constexpr auto all_words(OnFailure) { return std::array{"abort", "drop", "retry"}; }
 
-/// The attempts of a client that an injected fault lets fail.
+/// Which attempts of a client an injected fault hits.
 enum class FaultedAttempts { First, All };
 constexpr auto all_words(FaultedAttempts) { return std::array{"first", "all"}; }
 
-/// How a sweep decides at a rung which runs go on.
+/// The rule by which a sweep decides at a rung which runs go on.
 enum class StoppingRule { Halving, Median, None };
 constexpr auto all_words(StoppingRule) { return std::array{"halving", "median", "none"}; }
 

@@ -1,6 +1,6 @@
-// The only description of every key: name, place in the struct, allowed values, meaning. Three visitors use it: the reader
-// (YAML -> struct), the writer (struct -> resolved YAML) and the reference (-> configs/REFERENCE.md). To add a key: one struct
-// member in run_config.h, one entry in fields.cpp. Private to sim/config.
+// The description of every key, written once: name, place in the struct, allowed values, meaning. Three visitors use it: the reader
+// (YAML -> struct), the writer (struct -> resolved YAML) and the reference (-> configs/REFERENCE.md). To add a key: one struct member in
+// run_config.h, one entry in fields.cpp. Private to sim/config.
 #pragma once
 
 #include "aggregation/base/keys.h"
@@ -19,7 +19,7 @@ namespace fedhive::sim {
 
 /// A key or section exists only while `key`, in the same section, has one of `values`: data.root while data.format is idx.
 struct Condition {
-    std::string value;  // present value of `key`
+    std::string value;  // the value that `key` has
     std::string key;
     std::vector<std::string> values;  // empty: only while `key` is left out
 
@@ -42,11 +42,11 @@ struct WordRef {
         : words(words_of<Enum>()),
           get([value] { return *value ? word_of(**value) : ""; }),
           set([value](const std::string& word) { *value = from_word<Enum>(word); }) {}
-    /// Stands in Target beside pointers, which visitors dereference.
+    /// Returns itself, so that visitors can treat it like the pointers in Target.
     const WordRef& operator*() const { return *this; }
 };
 
-/// Where a key's value is in the struct. An empty optional or list is a key left out.
+/// The place of a key's value in the struct. An empty optional or list means that the key is left out.
 using Target = std::variant<std::string*, std::filesystem::path*, bool*, std::int64_t*, std::uint64_t*, double*,
                             std::vector<double>*, std::vector<std::string>*, std::optional<std::int64_t>*,
                             std::optional<std::uint64_t>*, std::optional<double>*, clients::LayerList*, WordRef>;
@@ -55,19 +55,19 @@ struct Field {
     std::string name;
     Target target;
     KeyRange range{};
-    std::vector<std::string> choices{};  // of a word that is no enum; empty: any
-    std::vector<std::string> also{};     // other words that are read in place of a choice
-    std::optional<Condition> when{};     // empty: always
+    std::vector<std::string> choices{};  // allowed words of a key that is no enum; empty: any
+    std::vector<std::string> also{};     // other words that are read as a choice
+    std::optional<Condition> when{};     // the condition under which the key exists; empty: always
     bool required = false;
     std::vector<std::string> or_else{};  // for a required key: keys in the same section that can replace it
-    std::string empty_word{};            // how an empty optional is written ("auto"); empty: it cannot be
-    std::string default_note{};          // REFERENCE.md: instead of the struct's value
-    bool may_change = false;             // does not affect the rounds already computed: may change on a resume
+    std::string empty_word{};            // how an empty optional is written ("auto"); empty: it is not written
+    std::string default_note{};          // printed in REFERENCE.md instead of the struct's value
+    bool may_change = false;             // a resumed run may set it anew: it cannot affect the results of finished rounds
     std::string doc;                     // one line: meaning, unit, typical value, paper symbol, known bad region
 
     /// Allowed words: `empty_word` and those of an enum, or `choices`; empty: any.
     std::vector<std::string> words() const;
-    /// These, and `also`.
+    /// words(), then `also`.
     std::vector<std::string> read_words() const;
     /// Allowed numbers: "auto, 1 or more".
     std::string numbers() const;
@@ -88,8 +88,8 @@ struct ItemList {
     std::string doc;
     std::function<std::size_t()> size;
     std::function<void(std::size_t)> resize;                        // new items have defaults
-    std::function<void(Visitor& visitor, std::size_t index)> item;  // visits the fields of one
-    std::function<void(Visitor& visitor)> example;                  // visits the fields of a default one
+    std::function<void(Visitor& visitor, std::size_t index)> item;  // visits the fields of item `index`
+    std::function<void(Visitor& visitor)> example;                  // visits the fields of an item with default values
 };
 
 /// Visits a section's fields between its begin and its end; sections nest. Conditions refer only to fields visited before.
@@ -104,18 +104,18 @@ public:
     virtual void field(const Field& field) = 0;
     virtual void end() = 0;
     virtual void items(const ItemList& list) = 0;
-    /// A key whose value is read by other code: the blocks of a sweep file.
+    /// Visits a key whose value other code reads: a block of a sweep file.
     virtual void other(const std::string&) {}
 
-    /// The value of this key of the present section cannot be used, so the keys that depend on it are unknown. Called after its field().
+    /// Called after field() of the key `name` if its value cannot be used, so that the keys which depend on it are unknown.
     virtual void refuse([[maybe_unused]] const std::string& name, const std::string& problem) { throw ConfigError(problem); }
 
-    /// True if it also visits sections whose condition does not hold.
+    /// Whether this visitor also visits sections whose condition does not hold.
     virtual bool wants_all() const { return false; }
 };
 
-/// Visits all keys in file order, including keys whose condition does not hold; a section whose condition does not hold only if
-/// the visitor wants all.
+/// Visits all keys in file order, including keys whose condition does not hold. Sections whose condition does not hold are visited only if
+/// visitor.wants_all().
 void describe(Visitor& visitor, RunConfig& run);
 
 // Parts of describe(), each in the file of its name.
@@ -126,7 +126,7 @@ void describe_strategy(Visitor& visitor, StrategyConfig& strategy);
 /// A field's value as YAML; empty for a key left out.
 std::string text_of(const Field& field);
 
-/// A key that applies and is given; keys of a list's items are "faults[0].kind".
+/// A key that applies and has a value; keys of a list's items are written "faults[0].kind".
 struct Leaf {
     std::string key;
     std::string text;
@@ -135,7 +135,7 @@ struct Leaf {
 /// In file order.
 std::vector<Leaf> leaves_of(RunConfig run);
 
-/// A name to choose, with its keys.
+/// A name that a config can choose, with its keys.
 struct Choice {
     std::string name;
     const std::vector<KeySpec>* keys;
@@ -150,7 +150,7 @@ std::vector<Choice> choices_of(const Catalog& catalog) {
     return choices;
 }
 
-/// "iid: a seeded shuffle; shards: few labels a client": a catalog for a key's doc, from the entries' `summary`.
+/// The text of a catalog for a key's doc, from the entries' `summary`: "iid: a seeded shuffle; shards: few labels a client".
 template <class Catalog>
 std::string summaries_of(const Catalog& catalog) {
     std::string text;
@@ -158,8 +158,8 @@ std::string summaries_of(const Catalog& catalog) {
     return text + ".";
 }
 
-/// Visits the keys of all choices, beside the key `chooser` that selects one; a key that several choices share with the same
-/// doc is visited once. `values`: those of the chosen one, complete afterwards.
+/// Visits the keys of all choices; the key `chooser` in the same section selects one. A key that several choices share with the same doc is
+/// visited once. `values`: the values of the chosen one, complete afterwards.
 void describe_keys(Visitor& visitor, const std::string& chooser, const std::string& chosen, Values& values,
                    const std::vector<Choice>& choices);
 

@@ -1,5 +1,5 @@
-// Keys that follow from the strategy: those that the file gave to another strategy are removed, and some defaults depend on it. Every
-// choice is a line for the screen. Private to sim/config.
+// Changes of keys that follow from the strategy: keys of a strategy that --set replaces are removed, and some defaults depend on the strategy.
+// Each change is a line for the screen. Private to sim/config.
 #pragma once
 
 #include "sim/config/run_config.h"
@@ -11,8 +11,8 @@
 
 namespace fedhive::sim {
 
-/// Where --set or a sweep names another strategy than the file, removes the other keys of the file's section `strategy`, which were
-/// that strategy's; keys that --set or the sweep gives stay. Returns a line that names them, or "".
+/// If --set or a sweep names another strategy than the file, removes the other keys of the file's section `strategy`, since they belong to the
+/// file's strategy; keys that --set or the sweep gives stay. Returns a line that names the removed keys, or "".
 std::string leave_former_keys(YamlNode& root);
 
 /// Sets keys that the strategy needs and the config does not give (`gives(section, key)` is false); returns a line for each. All other keys

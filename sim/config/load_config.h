@@ -14,20 +14,19 @@ namespace fedhive::sim {
 /// Reads a file strictly and applies `overrides` ("training.batch_size=32", in order; each key must exist; =null removes one).
 /// Relative paths are resolved against the file's folder, in overrides against the current one. Throws ConfigError: unknown
 /// (with a suggestion) or duplicate key, wrong type, value out of range, missing value, incompatible strategy and mode, cohort
-/// larger than the number of clients, a file that is missing, empty or not YAML. The config.yaml of a run whose strategy.file is
-/// gone takes the method that its folder keeps.
+/// larger than the number of clients, a file that is missing, empty or not YAML. If `file` is the config.yaml of a run and its
+/// strategy.file no longer exists, the copy of the method in the run's folder is used.
 LoadedConfig load_config(const std::filesystem::path& file, const std::vector<std::string>& overrides = {});
 
-/// The config after its data were read and turned out to have `clients` clients. Throws as load_config if that does not go with
-/// other keys.
+/// Sets the number of clients, when it is known only after the data were read. Throws as load_config if it does not fit other keys.
 LoadedConfig with_clients(LoadedConfig loaded, std::int64_t clients);
 
 /// The resolved config: every key that applies, with its value. A valid input of load_config, which then gives the same
 /// RunConfig.
 std::string to_yaml(const RunConfig& run);
 
-/// Reads the output of to_yaml; messages name `origin` instead of a file. With the folder of a run, its method is the one that the
-/// folder keeps. Throws as load_config.
+/// Reads the output of to_yaml; messages name `origin` instead of a file. folder: of a run, whose copy of the method is used. Throws as
+/// load_config.
 RunConfig from_yaml(const std::string& text, const std::string& origin, const std::filesystem::path& folder = {});
 
 /// The value of a top-level key in an output of to_yaml, as written; empty if there is none, or if the text is not YAML.
@@ -38,7 +37,7 @@ struct ConfigChange {
     std::string key;
     std::string before;
     std::string after;
-    bool allowed;  // does not change what was computed so far, so a resumed run may have it
+    bool allowed;  // a resumed run may have this change, since it cannot affect the results of finished rounds
 };
 std::vector<ConfigChange> changes(const RunConfig& before, const RunConfig& after);
 

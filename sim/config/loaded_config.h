@@ -1,4 +1,4 @@
-// A config with the origin of its values, for code that may find one unusable.
+// A config with the origin of its values.
 #pragma once
 
 #include "aggregation/base/error.h"
@@ -10,7 +10,7 @@
 
 namespace fedhive::sim {
 
-/// Origin of values, so that code that later finds one unusable (a model that does not fit the data) can name file and line.
+/// Makes errors that name file and line of a value, for code that later finds a value unusable (a model that does not fit the data).
 class ConfigSource {
 public:
     virtual ~ConfigSource() = default;
@@ -22,7 +22,7 @@ public:
 struct LoadedConfig {
     RunConfig run;
     std::shared_ptr<const ConfigSource> source;
-    std::vector<std::string> notes{};  // what the strategy decided that the file does not say, a line each
+    std::vector<std::string> notes{};  // values that the strategy set and the file does not give, a line each
 };
 
 }  // namespace fedhive::sim

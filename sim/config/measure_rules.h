@@ -1,4 +1,4 @@
-// Rules for what clients measure of the model that they are sent: training.measure, and sampling by measured losses.
+// Rules about measures of the model that clients are sent: training.measure, and sampling by measured losses.
 #pragma once
 
 #include "sim/config/loaded_config.h"

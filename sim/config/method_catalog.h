@@ -1,5 +1,5 @@
-// The catalog of methods: everything that papers compare and fedhive runs, by purpose, with the config lines that choose it. Most
-// entries come from other catalogs (strategies, method files, aggregators, samplers, steps of `upload`, attacks, modes).
+// The catalog of methods: all that papers compare and fedhive runs, by purpose, with the config lines that choose it. Most entries come from
+// other catalogs (strategies, method files, aggregators, samplers, steps of `upload`, attacks, modes).
 #pragma once
 
 #include "aggregation/base/keys.h"
@@ -31,21 +31,21 @@ constexpr auto all_words(MethodFamily) {
 }
 
 struct CatalogedMethod {
-    std::string name{};  // two places may have the same, such as a step of `upload` and a method file
+    std::string name{};  // two entries may have the same name, such as a step of `upload` and a method file
     MethodFamily family = MethodFamily::Optimisation;
-    std::string where{};               // "strategy.name", "upload"; the key that takes it
-    std::string config{};              // what a config says: "upload: [{name: terngrad}]"
-    std::string says{};                // what it does, and its source; a line or more
+    std::string where{};               // the key that selects it: "strategy.name", "upload"
+    std::string config{};              // the config lines that choose it: "upload: [{name: terngrad}]"
+    std::string says{};                // its description and source; a line or more
     std::vector<std::string> needs{};  // beyond plain averaging: "a second gradient", "client memory"
     std::vector<KeySpec> keys{};       // empty for a file, which has its own
     std::filesystem::path file{};      // of a method file; else empty
 };
 
-/// In the order of families, then of places. Throws Fault for a strategy or a file without a family.
+/// All methods, in the order of families, then of the keys that select them. Throws Fault for a strategy or a file without a family.
 const std::vector<CatalogedMethod>& method_catalog();
 
-/// Those of that name, in any case and with - for _, or of another name that a method has. Throws ConfigError if there is none, with why
-/// fedhive does not have it (missing_methods.h), or the nearest name.
+/// The methods of that name, upper or lower case and - or _, or whose other name it is. If there is none, throws ConfigError that says why
+/// fedhive does not have the method (missing_methods.h), or gives the nearest name.
 std::vector<CatalogedMethod> methods_called(const std::string& name);
 
 }  // namespace fedhive::sim

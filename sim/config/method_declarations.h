@@ -1,4 +1,4 @@
-// What a method's YAML declares (method_file.h): keys and memories; and what its readers share.
+// Reads the declarations of a method's YAML (method_file.h): keys and memories; with helpers for the other readers of a method.
 #pragma once
 
 #include "aggregation/base/keys.h"
@@ -13,7 +13,7 @@
 
 namespace fedhive::sim {
 
-/// What a loss reads; nothing else has these names.
+/// Names that formulas of an example read; no key or memory may have them.
 inline constexpr std::array<std::string_view, 4> kOfExamples{"logits", "z", "y", "counts"};
 
 /// Throws ConfigError with the node's file and line.
@@ -25,18 +25,18 @@ void check_kind(const YamlNode& node, YamlNode::Kind kind, const char* what);
 /// Refuses children of a map that are none of `known`.
 void check_names(const YamlNode& map, std::span<const char* const> known);
 
-/// The text of the child; empty if there is none.
+/// The text of the child `name`; empty if there is none.
 std::string word_at(const YamlNode& map, const char* name);
 
-/// A letter or _, then letters, digits and _.
+/// Whether the text is a letter or _, then letters, digits and _.
 bool is_name(const std::string& text);
 
-/// The child `name`. Refuses one that is missing, too long or no name. what: as "memory".
+/// The text of the child `name`. Refuses one that is missing, too long or no name. what: such as "memory", for the message.
 std::string name_in(const YamlNode& item, const char* what);
 
 KeySpec key_of(const YamlNode& item);
 
-/// A first value that is a formula of keys goes to `method`.
+/// Reads a memory. If its first value is a formula of keys, the formula is stored in `method`.
 aggregation::formulas::MethodMemory memory_of(const YamlNode& item, Method& method);
 
 }  // namespace fedhive::sim

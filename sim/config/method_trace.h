@@ -1,4 +1,4 @@
-// A method file in Python is run once on symbols, by the Python that is there; what comes back is its box.
+// Traces a method file in Python: an installed Python runs its functions once on symbols and writes the method as YAML (its box).
 #pragma once
 
 #include <filesystem>
@@ -23,7 +23,7 @@ private:
 /// The file's text. Throws ConfigError for a file that cannot be read.
 std::string content_of(const std::filesystem::path& file);
 
-/// What `python3 -m MODULE FILE … --out RESULT` writes. Throws ConfigError with what it says if it fails.
+/// The text that `python3 -m MODULE FILE … --out RESULT` writes. If it fails, throws ConfigError with its message.
 std::string python_result(const std::string& module, const std::filesystem::path& file,
                           const std::vector<std::string>& more = {});
 

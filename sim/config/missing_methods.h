@@ -1,4 +1,4 @@
-// Methods that papers compare and no config says, with what they need and is not there.
+// Methods that papers compare and fedhive does not have, each with the reason.
 #pragma once
 
 #include <map>
@@ -11,7 +11,7 @@ struct MissingMethod {
     std::string why;    // "its server trains a generator"
 };
 
-/// By name, in lower case with _ for -.
+/// The missing methods by name, in lower case with _ for -.
 const std::map<std::string, MissingMethod>& missing_methods();
 
 }  // namespace fedhive::sim

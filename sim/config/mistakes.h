@@ -16,7 +16,7 @@ public:
     /// come last.
     void add(const std::string& text);
 
-    /// Adds each line of another Mistakes' text; none if it is empty.
+    /// Adds each line of the text() of another Mistakes.
     void add_lines(const std::string& text);
 
     bool none() const { return all_.empty(); }
@@ -27,7 +27,7 @@ public:
 private:
     struct Mistake {
         std::string file;
-        int line;  // 0: none
+        int line;  // 0: no line
         std::string text;
     };
     std::vector<Mistake> all_;

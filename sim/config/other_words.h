@@ -16,8 +16,8 @@ struct OtherWords {
 };
 const std::vector<OtherWords>& other_words();
 
-/// Other words for values of a key. Either they mean `value`, one of its choices, or `config` (empty: nothing to write),
-/// introduced by `says`: "FedBN is".
+/// Other words for values of a key. They mean either `value`, one of its choices, or the config lines `config` (may be empty), which `says`
+/// introduces: "FedBN is".
 struct OtherValues {
     std::string key;
     std::string words;
@@ -30,11 +30,11 @@ const std::vector<OtherValues>& other_values();
 /// "training.local_epochs" for "epochs"; empty if the word is unknown. `section`: where it is written, "" at the top.
 std::string key_meant(const std::string& word, const std::string& section);
 
-/// The same for a word on a command line, which may also be a key itself, or the last part of a key if that is unique.
+/// key_meant() for a word on a command line, which may also be a key itself, or the last part of a key if that is unique.
 std::string key_of_option(const std::string& word);
 
 struct ValueMeant {
-    std::string value{};   // one of the choices; empty: none is meant
+    std::string value{};   // the choice that is meant; empty: none
     bool is_same = false;  // the typed word, apart from case, '_' and '-'
     std::string advice{};  // "; did you mean 'fedavg'?", for the end of a message; empty: unknown word
 };

@@ -1,4 +1,4 @@
-// `python:` of a method's box: what fedhive/method.py says of the functions that Python runs.
+// Reads `python:` of a method's YAML, in which scripts/lib/fedhive/method.py describes the functions that Python runs in each round.
 #pragma once
 
 #include "sim/config/tree.h"
@@ -9,10 +9,10 @@
 
 namespace fedhive::sim {
 
-/// Sets method.rule and method.visit, as far as the box tells; method.reports are known.
+/// Sets method.rule and method.visit, except for what complete_python() sets. method.reports must be set.
 void read_python(const YamlNode& python, Method& method);
 
-/// Completes both with the method's file, its text and keys. key: that names the file. The text decides the method's SHA-256.
+/// Adds the method's file, its text and keys to both. key: the config key that names the file. The method's SHA-256 is that of the text.
 void complete_python(Method& method, const std::string& key);
 
 }  // namespace fedhive::sim

@@ -10,12 +10,12 @@ namespace fedhive::sim {
 
 class Visitor;
 
-/// Every mistake concerns a single key: unknown, or with an unusable value. Other errors concern several keys together.
+/// An error whose mistakes each concern a single key: it is unknown, or its value cannot be used.
 struct KeyError : ConfigError {
     using ConfigError::ConfigError;
 };
 
-/// The only mistake: keys of the mode are missing. Rules that do not depend on them can still be checked.
+/// An error whose only mistake is that keys of the mode are missing. Rules that do not depend on them can still be checked.
 struct ModeKeysMissing : ConfigError {
     using ConfigError::ConfigError;
 };

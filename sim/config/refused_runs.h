@@ -1,4 +1,4 @@
-// The runs of a sweep that are refused, each with its mistakes: all of them, so that none is found when others have begun.
+// The refused runs of a sweep, each with its mistakes. All runs are checked before the first one begins.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,8 @@ public:
 
     bool none() const { return runs_.empty(); }
 
-    /// A line for each mistake, with the first run that has it and the number of others, as Mistakes has them. From two refused runs
-    /// on also which of `all` runs they are.
+    /// A line for each mistake in the order of Mistakes, with the first run that has it and the number of other runs. If two or more runs are
+    /// refused, also says which of `all` runs they are.
     std::string text(std::size_t all) const;
 
 private:

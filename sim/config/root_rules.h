@@ -12,8 +12,8 @@ namespace fedhive::sim {
 /// "root_trust, root_score": the aggregators that need root examples.
 std::string aggregators_with_root();
 
-/// Throws ConfigError: an aggregator lacks its root examples, or the root client cannot train; root examples that clients would train
-/// on, too. `strategy`: the catalog's entry for run.strategy.
+/// Throws ConfigError if an aggregator lacks its root examples, if the root client cannot train, or if clients would also train on root
+/// examples. `strategy`: the catalog's entry for run.strategy.
 void check_root(const RunConfig& run, const StrategySpec& strategy, const ConfigSource& source);
 
 }  // namespace fedhive::sim

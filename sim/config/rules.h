@@ -5,8 +5,8 @@
 
 namespace fedhive::sim {
 
-/// Checks all rules. `strategy`: the catalog's entry for run.strategy; `so_far`: mistakes found before, one per line. Throws
-/// ConfigError through `source`, hence with file and line; it includes the mistakes in `so_far`.
+/// Checks all rules. `strategy`: the catalog's entry for run.strategy; `so_far`: mistakes found before, one per line. Throws one ConfigError
+/// through `source`, so with file and line, which includes the mistakes in `so_far`.
 void check_rules(const RunConfig& run, const StrategySpec& strategy, const ConfigSource& source, const std::string& so_far);
 
 /// Why `name` cannot be a folder's name; empty if it can.

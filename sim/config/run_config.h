@@ -23,9 +23,9 @@
 namespace fedhive::sim {
 
 struct PartitionConfig {
-    std::string scheme = "iid";  // of clients/data/partition.h
+    std::string scheme = "iid";  // name in clients/data/partition.h
     static constexpr std::int64_t kDefaultClients = 10;
-    // Left out: kDefaultClients; for a scheme that names clients, their number in the data once read.
+    // Empty: kDefaultClients; with a scheme that names clients, the number in the data after they are read.
     std::optional<std::int64_t> clients;
     double holdout = 0.0;  // share of each client's examples held out from training, in [0, 1)
     Values values;         // of the scheme's keys; complete once loaded
@@ -48,7 +48,7 @@ struct SkewConfig {
     }
 };
 
-/// What attackers train on.
+/// How attackers change the examples that they train on.
 struct PoisonConfig {
     Chosen kind{"none"};  // of clients/data/poison.h
     double share = 0.2;   // of all clients that attack
@@ -91,9 +91,9 @@ struct LrScheduleConfig {
 };
 
 struct TrainingConfig {
-    std::optional<std::int64_t> cohort;        // clients per round; exactly one of cohort and participation once loaded is used
+    std::optional<std::int64_t> cohort;        // clients per round; a loaded config has either cohort or participation
     std::optional<double> participation;       // fraction in (0, 1]; cohort = max(1, round(participation * clients))
-    std::optional<std::int64_t> local_epochs;  // exactly one of local_epochs and local_steps once loaded
+    std::optional<std::int64_t> local_epochs;  // a loaded config has either local_epochs or local_steps
     std::optional<std::int64_t> local_steps;
     std::int64_t batch_size = 32;
     std::optional<std::int64_t> clients_per_slot;  // a power of two; empty: auto
@@ -124,17 +124,17 @@ struct StrategyConfig {
 
     /// The method's name, or that of the catalog.
     const std::string& title() const { return parts.method != nullptr ? parts.method->name : name; }
-    /// Clients keep memories that a visit in Python declares.
+    /// Whether clients keep memories that a visit in Python declares.
     bool visits_keep() const { return parts.visit != nullptr && !parts.visit->memory.empty(); }
-    /// Of the method, or of the local rule.
+    /// The formulas of the method, or of the local rule.
     aggregation::formulas::MethodFormulas formulas() const { return formulas_of(parts_of(name, parts)); }
-    /// The formulas need a slot for each client.
+    /// Whether the formulas need an arena slot for each client.
     bool trains_alone() const { return parts.method != nullptr ? parts.method->trains_alone() : formulas().trains_alone(); }
-    /// Clients have state for the strategy.
+    /// Whether the strategy keeps state for each client.
     bool client_state() const { return local_rule_of(parts_of(name, parts)).client_state(); }
-    /// The sum of each client's updates is kept for the aggregator.
+    /// Whether the sum of each client's updates is kept for the aggregator.
     bool histories() const { return aggregation::aggregator_spec(parts_of(name, parts).aggregator.name).histories; }
-    /// That state is computed from the steps of plain SGD.
+    /// Whether the clients' state is computed from steps of plain SGD.
     bool state_of_steps() const {
         const StrategyParts all = parts_of(name, parts);
         const LocalRuleSpec& own = local_rule_of(all);
@@ -146,7 +146,7 @@ struct ModeConfig {
     std::string name = "synchronous";  // of sim/modes/mode_spec.h
     Values values;                     // of the mode's keys; complete once loaded
 
-    /// Arrivals that end a round; empty: left out, or the mode has no such key.
+    /// Number of arrivals that end a round; empty: left out, or the mode has no such key.
     std::optional<std::int64_t> quorum() const;
 };
 
@@ -191,15 +191,16 @@ struct CheckpointConfig {
     std::int64_t keep = 2;              // number of newest checkpoints to keep
 };
 
-/// One item of `faults:`: what shall fail, and where.
+/// One item of `faults:`: the kind of failure, with the rounds and clients that it hits.
 struct FaultConfig {
     std::string kind;                    // of clients/protocol/fault.h
     std::optional<std::int64_t> round;   // from 1; empty: every round
     std::optional<std::int64_t> client;  // empty: every client
     double rate = 1.0;                   // probability, for each matching round and client
     FaultedAttempts attempts = FaultedAttempts::First;
-    Values values;                        // of the kind's keys
-    std::optional<std::uint32_t> repeat;  // not a key: number of the sending in that round, from 0, for a replay; empty: each
+    Values values;  // of the kind's keys
+    std::optional<std::uint32_t>
+        repeat;  // no key, for a replay: hits only the client's sending with this number in the round, from 0
 };
 
 /// Seeds of parts of a run's randomness; empty: RunConfig::seed.
@@ -216,9 +217,9 @@ struct Seeds {
     std::uint64_t data, partition, model, sampling, training;
 };
 
-/// The privacy accountant's limits (sim/privacy); without both, nothing is accounted.
+/// The privacy accountant's limits (sim/privacy); without both, no ε is computed.
 struct PrivacyConfig {
-    std::optional<double> epsilon;  // at most this after all rounds
+    std::optional<double> epsilon;  // the largest allowed ε after all rounds
     std::optional<double> delta;
 
     bool wanted() const { return epsilon || delta; }
@@ -235,7 +236,8 @@ struct RunConfig {
     std::int64_t threads = 1;
     StateStore client_state = StateStore::Memory;
     Clock clock = Clock::Virtual;
-    std::filesystem::path arrivals;  // clock wall: arrivals.csv of a run to follow; empty: as they come; absolute once loaded
+    std::filesystem::path
+        arrivals;  // clock wall: arrivals.csv of a run whose order is repeated; empty: none; absolute once loaded
     std::string task = "classification";  // of clients/tasks/learning_task.h
     DataConfig data;
     ModelConfig model;
@@ -254,41 +256,41 @@ struct RunConfig {
     PrivacyConfig privacy;
     DevicesConfig devices;  // clock virtual
 
-    /// `seeds`, each as given, or else `seed`.
+    /// Each of `seeds` that is given; `seed` in place of the others.
     Seeds all_seeds() const;
 
-    /// The measures of the sent model that clients take (clients/tasks/measures.h), each once: training.measure, and those that a part
-    /// of the run needs.
+    /// The measures that clients compute of the model that they are sent (clients/tasks/measures.h), each once: those of training.measure, and
+    /// those that a part of the run needs.
     std::vector<std::string> measures() const;
 
-    /// Some clients send what `attack` makes of the honest updates.
+    /// Whether some clients are attackers of `attack`.
     bool has_attackers() const;
 
-    /// Clients keep a residual of their upload chain for the next update.
+    /// Whether clients keep a residual of their upload chain for the next update.
     bool keeps_residual() const;
-    /// The server compresses what it sends.
+    /// Whether the server compresses what it sends.
     bool sends_compressed() const { return !download.empty(); }
-    /// It compresses the change of its model since what clients have, not the model.
+    /// Whether it compresses the difference between its model and the model that clients have, not the model itself.
     bool sends_changes() const;
-    /// A step of the upload chain takes its norm from the server, which moves it from round to round.
+    /// Whether a step of the upload chain gets its clip norm from the server, which changes it from round to round.
     bool adapts_clip() const;
 
-    /// Clients have state between rounds: of the strategy, its visit, the upload chain, or a local part of the model.
+    /// Whether clients have state between rounds: of the strategy, its visit, the upload chain, or a local part of the model.
     bool keeps_client_state() const {
         return strategy.client_state() || strategy.histories() || strategy.visits_keep() || keeps_residual() ||
                model.has_local_part();
     }
 
-    /// The server mixes updates by their losses on the examples of each other's clients.
+    /// Whether the server weighs updates by their losses on the examples of the other clients.
     bool reads_cross_losses() const { return strategy.formulas().reads_cross_losses(); }
 
-    /// Number of clients; if it is known only from data not yet read, an upper bound.
+    /// Number of clients; an upper bound if it is known only from data that are not read yet.
     std::int64_t num_clients() const;
 
-    /// Clients asked to train in a round, of num_clients().
+    /// Number of clients asked to train in a round.
     std::int64_t cohort_size() const;
 
-    /// A round ends with the updates of its whole cohort.
+    /// Whether a round ends with the updates of its whole cohort.
     bool waits_for_all() const;
 };
 

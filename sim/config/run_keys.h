@@ -9,10 +9,10 @@ namespace fedhive::sim {
 
 enum class KeyKind { Integer, Number, Other };
 
-/// Includes keys of choices that are not taken ("strategy.proximal_mu"); a list of maps is one key ("faults").
+/// All keys, also those of choices that a config does not make ("strategy.proximal_mu"); a list of maps is one key ("faults").
 const std::map<std::string, KeyKind>& run_keys();
 
-/// The choices of keys that have some, also in a list's items: "strategy.name", "upload.name".
+/// The allowed words of each key that has some, also in a list's items: "strategy.name", "upload.name".
 const std::map<std::string, std::vector<std::string>>& run_choices();
 
 /// True if `path` is a key or a section of a config.

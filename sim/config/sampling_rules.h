@@ -6,8 +6,8 @@
 
 namespace fedhive::sim {
 
-/// Throws ConfigError: keys of the sampler that do not go with the cohort; a mode in which it has no choice; a sampler that may draw a
-/// client several times where that cannot count.
+/// Throws ConfigError: keys of the sampler that contradict the cohort; a mode in which the sampler has no choice; a sampler that may draw a client
+/// several times, in a run in which repeated draws have no effect.
 void check_sampling(const RunConfig& run, const ConfigSource& source);
 
 }  // namespace fedhive::sim

@@ -7,20 +7,20 @@
 
 namespace fedhive::sim {
 
-/// True for a text, quoted or not: JSON, a part of YAML, quotes all of its words.
+/// Whether the node is a word. It may be quoted, since JSON, which is YAML, too, quotes all words.
 bool is_word(const YamlNode& node);
 
 /// At most 60 characters, without control characters.
 std::string shortened(std::string text);
 
-/// The node in a message: "'fast'", "a list", "nothing".
+/// The text of a message for the node: "'fast'", "a list", "nothing".
 std::string found(const YamlNode& node);
 
-/// Digits with an optional sign; no leading zero, which some readers take for octal.
+/// Whether the text is digits with an optional sign; no leading zero, which some readers take for octal.
 bool is_integer(const std::string& text);
 
 struct Number {
-    bool valid = false;  // it is a number
+    bool valid = false;  // the text is a number
     double value = 0.0;  // infinite or NaN if it does not fit
 };
 

@@ -7,8 +7,8 @@
 
 namespace fedhive::sim {
 
-/// The known word nearest to `typed` (inserted, missing, replaced or transposed letters; ignores case); else one that contains
-/// it or is contained in it; empty if none is near.
+/// The known word nearest to `typed` by inserted, missing, replaced or transposed letters, without regard to case; else a word that contains it
+/// or is contained in it; empty if none is near.
 std::string nearest_word(const std::string& typed, const std::vector<std::string>& words);
 
 /// Message for a missing config or sweep file: "no such file; did you mean 'configs/mnist.yaml'?", or the YAML files of its

@@ -11,7 +11,7 @@
 
 namespace fedhive::sim {
 
-/// A value that replaces the base's.
+/// A value that replaces the one in the base config.
 struct Change {
     std::string key;
     YamlNode value;
@@ -29,13 +29,13 @@ struct Axis {
     std::vector<AxisKey> keys{};  // in file order
     std::uint64_t size = 0;
     bool is_random = false;
-    bool counts_on = false;                                      // from the base's seed, which `set` and --set may change
+    bool counts_on = false;  // seeds count on from the base's seed, which `set` and --set may change
     std::function<std::vector<Change>(std::uint64_t)> option{};  // created on demand
     std::vector<std::string> names{};                            // cases: their names in the file; empty text: no name
 };
 
-/// The axes of the file, in its order, seeds last. They refer to sweep.root, which must outlive them. `base` must include all
-/// changes that hold for every run. Throws ConfigError: no axis, an axis not as described in docs/sweeps.md, a key on two axes.
+/// The axes of the file in its order, seeds last. They refer to sweep.root, which must outlive them. `base` must include all changes that apply to
+/// each run. Throws ConfigError: no axis, an axis not as described in docs/sweeps.md, a key on two axes.
 std::vector<Axis> axes_of(const SweepFile& sweep, const YamlNode& base);
 
 /// Throws ConfigError if `set` or an override sets a key that an axis varies.

@@ -21,7 +21,7 @@ struct Setting {
 
 struct EarlyStoppingConfig {
     StoppingRule rule = StoppingRule::None;
-    std::int64_t first_round = 1;  // the first comparison is after this round, before each run's last
+    std::int64_t first_round = 1;  // the first rung is after this round, which must be before each run's last
     std::int64_t factor = 3;       // halving: 1 of `factor` runs goes on; at least 2
 };
 
@@ -34,9 +34,9 @@ struct SweepRun {
     std::vector<Setting> settings;  // one for each of SweepConfig::keys, in that order
     RunConfig config;               // resolved; config.seed is the run's seed
     std::shared_ptr<const ConfigSource> source;
-    bool workers_given = false;        // the sweep file or --set gives a number of workers, not only the base
+    bool workers_given = false;        // the sweep file or --set, and not only the base, gives a number of workers
     std::string case_name{};           // name of its case in the file; empty: none
-    std::vector<std::string> notes{};  // as of LoadedConfig
+    std::vector<std::string> notes{};  // LoadedConfig::notes
 };
 
 struct SweepConfig {

@@ -9,9 +9,9 @@ namespace fedhive::sim {
 
 class KeyDraw {
 public:
-    /// `node` is {uniform: [low, high]}, {log_uniform: [low, high]} or {choice: [...]}, whose choices must outlive this. Throws
-    /// ConfigError: anything else, low not below high, a bound of log_uniform not above 0, no integer between the bounds of an
-    /// integer key, numbers for a key that is not a number.
+    /// `node` is {uniform: [low, high]}, {log_uniform: [low, high]} or {choice: [...]} and must outlive this object. Throws ConfigError for
+    /// another node, low not below high, a bound of log_uniform not above 0, no integer between the bounds of an integer key, and numbers for
+    /// a key that is not a number.
     KeyDraw(std::string key, const YamlNode& node);
 
     const std::string& key() const { return key_; }

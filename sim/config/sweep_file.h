@@ -33,7 +33,7 @@ YamlNode read_base(const SweepFile& sweep);
 /// for a repeated key.
 std::vector<KeyNode> nested_keys(const YamlNode& map, const std::string& path);
 
-/// The same for a map whose values may be maps.
+/// The keys of a map whose values may be maps, which are not taken apart.
 std::vector<KeyNode> direct_keys(const YamlNode& map, const std::string& path);
 
 /// "sweeps/x.yaml:7: grid.rounds: <problem>".

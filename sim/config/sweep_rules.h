@@ -6,8 +6,8 @@
 
 namespace fedhive::sim {
 
-/// `root`: the sweep file's. Throws ConfigError for a run that ends before the first comparison, is not evaluated by then, or
-/// may compute other bits after a pause and resume. Does nothing if the rule is none.
+/// Throws ConfigError for a run that ends before the first rung, is not evaluated by then, or may compute other bits after a pause and resume.
+/// `root`: of the sweep file. Does nothing if the rule is none.
 void check_early_stopping(const SweepConfig& sweep, const YamlNode& root);
 
 /// Throws ConfigError for a target of a metric that a run's task does not have, and for a second target.

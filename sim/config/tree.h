@@ -22,18 +22,18 @@ struct YamlNode {
 
     bool from_override() const { return line == 0; }
     std::string where() const { return from_override() ? origin : origin + ":" + std::to_string(line); }
-    /// The value is a null of --set or of a sweep: the key counts as absent.
+    /// Whether the value is a null given by --set or a sweep, so that the key counts as absent.
     bool dropped() const { return grafted && kind == Kind::Null; }
     const YamlNode* find(const std::string& child_key) const;
 };
 
 inline constexpr const char* kShortestConfig = "the shortest config has data.format and model.name";
 
-/// The file's tree; its root is a Map. Throws ConfigError for a file that is missing, unreadable, a folder, empty (the message
-/// ends with `shortest`) or no YAML, and for a key that stands twice.
+/// The file's tree; its root is a Map. Throws ConfigError for a file that is missing, unreadable, a folder, empty (the message ends with
+/// `shortest`) or no YAML, and for a key that is written twice.
 YamlNode read_tree(const std::filesystem::path& file, const std::string& shortest = kShortestConfig);
 
-/// The same from a text; messages name `origin` instead of a file.
+/// The tree of a text; messages name `origin` instead of a file. Throws as read_tree().
 YamlNode parse_tree(const std::string& text, const std::string& origin, const std::string& shortest = kShortestConfig);
 
 /// Puts `value`, which keeps its origin and line, at `path` ("training.batch_size"), in place of the old value; creates missing

@@ -1,4 +1,4 @@
-// Rules about an upload chain and what goes with it. Private to sim/config.
+// Rules about an upload chain, and which keys may be combined with it. Private to sim/config.
 #pragma once
 
 #include "sim/config/loaded_config.h"
@@ -9,7 +9,7 @@
 
 namespace fedhive::sim {
 
-/// Steps that compress come last; those that leave values out come before those that round the rest. refuse: throws.
+/// Checks that steps which compress come last, and steps which leave values out before those which round. refuse: throws.
 void check_compression(const std::vector<Chosen>& steps, const std::function<void(const std::string&)>& refuse);
 
 /// keeps_state: the part of the strategy that has client state, if any. Throws ConfigError through `source`.

@@ -1,4 +1,4 @@
-// Rules for strategy.visit: what goes with clients whose work is a function in Python.
+// Rules about strategy.visit (clients that are trained by a Python function), and which keys may be combined with it.
 #pragma once
 
 #include "sim/config/loaded_config.h"
@@ -6,7 +6,7 @@
 
 namespace fedhive::sim {
 
-/// Throws ConfigError for what the function would have to do itself, and for modes whose clients do not train alone.
+/// Throws ConfigError for keys whose work the function would have to do itself, and for modes whose clients do not train alone.
 void check_visit(const RunConfig& run, const ConfigSource& source);
 
 }  // namespace fedhive::sim

@@ -5,7 +5,7 @@
 
 namespace fedhive::sim {
 
-/// From 1; 0: unknown.
+/// A line and a column, from 1; 0: unknown.
 struct TextPlace {
     int line = 0;
     int column = 0;

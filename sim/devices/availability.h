@@ -1,5 +1,5 @@
-// When clients are available, by the name of a scheme. Each scheme is one file of availabilities/. To add one: write its file,
-// add its line to availability.cpp.
+// Schemes of clients' availability, by name: when a client can be asked to train. Each scheme is one file of availabilities/. To add one: write
+// its file, add its line to availability.cpp.
 #pragma once
 
 #include "aggregation/base/keys.h"

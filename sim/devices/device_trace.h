@@ -26,8 +26,7 @@ struct Interval {
 ///          out of range.
 std::vector<DeviceSpeed> read_device_trace(const std::filesystem::path& file, std::uint64_t num_clients);
 
-/// Header `client,start_s,end_s`, then at least one row for each client; a client's rows in order of time, touching allowed,
-/// overlap not.
+/// Header `client,start_s,end_s`, then at least one row for each client. A client's rows are in order of time; they may touch but not overlap.
 ///
 /// Throws   ConfigError  as read_device_trace.
 std::vector<std::vector<Interval>> read_availability_trace(const std::filesystem::path& file, std::uint64_t num_clients);

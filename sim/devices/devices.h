@@ -25,14 +25,15 @@ public:
     /// an example once for each local epoch. Finite; 0 if nothing is sent or trained.
     double round_trip_s(std::uint32_t client, std::uint64_t examples, std::uint64_t bytes_down, std::uint64_t bytes_up) const;
 
-    /// at_s: finite, 0 or more; with scheme `probability` less than 2^52 periods, and draws repeat after 2^32 periods.
+    /// Whether `client` is available at at_s, finite and 0 or more. With scheme `probability`, at_s is less than 2^52 periods, and draws repeat
+    /// after 2^32 periods.
     bool available(std::uint32_t client, double at_s) const { return availability_->at(client, at_s); }
 
     /// The earliest time >= at_s at which `client` is available; infinity if never again (possible only with a trace). Cost:
     /// with scheme `probability`, 1 / probability draws on average.
     double next_available_s(std::uint32_t client, double at_s) const { return availability_->next_s(client, at_s); }
 
-    /// Every client is available at any time.
+    /// Whether every client is available at any time.
     bool always_available() const { return availability_->always(); }
 
 private:

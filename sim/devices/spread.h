@@ -1,4 +1,4 @@
-// Distributions of the clients' slowness: a client's times in the config are multiplied by its factor, its rates divided. Each
+// Distributions of a factor of slowness over clients: a client's times in the config are multiplied by its factor, its rates divided by it. Each
 // distribution is one file of spreads/. To add one: write its file, add its line to spread.cpp.
 #pragma once
 

@@ -1,5 +1,6 @@
-// In which order flights arrive. On the virtual clock, simulated time decides: the order is known before anybody trains and does
-// not depend on the machine. On the wall clock, the order of real finishing decides; it can be recorded and replayed.
+// The order in which flights arrive (a flight: a slot whose clients were sent a model and have not reported yet, flight.h). On the virtual clock,
+// simulated time decides: the order is known before training begins and does not depend on the machine. On the wall clock, the order in
+// which trainings really finish decides; it can be recorded and replayed.
 #pragma once
 
 #include "sim/fleet/fleet_options.h"
@@ -19,9 +20,9 @@ namespace fedhive::sim {
 struct ExpectedArrival {
     std::size_t slot = 0;
     std::uint32_t client_id = 0;                // the flight's first client
-    std::uint64_t version = 0;                  // of the model it started from
-    double arrives_s = 0.0;                     // simulated
-    std::optional<std::int64_t> finished_ns{};  // by now_ns(); empty before it has finished
+    std::uint64_t version = 0;                  // version of the model that it started from
+    double arrives_s = 0.0;                     // simulated time of its arrival
+    std::optional<std::int64_t> finished_ns{};  // when it finished, by now_ns(); empty before that
 };
 
 using Expected = std::vector<ExpectedArrival>;
@@ -34,7 +35,7 @@ struct Turn {
 
 class ArrivalOrder {
 public:
-    /// Waits until `quorum` of these flights have finished, and sets when each of them did.
+    /// Waits until `quorum` of these flights have finished, and sets their finished_ns.
     using Wait = std::function<void(Expected& flights, std::size_t quorum)>;
 
     ArrivalOrder() = default;
@@ -42,23 +43,23 @@ public:
     ArrivalOrder& operator=(const ArrivalOrder&) = delete;
     virtual ~ArrivalOrder() = default;
 
-    /// The order is settled before anybody trains.
+    /// Whether the order is known before training begins.
     virtual bool is_known() const = 0;
-    /// Those of the candidates that may be among the first `quorum`: others need not train.
+    /// The candidates that may be among the first `quorum`; the others need not train.
     virtual Expected contenders(Expected candidates, std::size_t quorum, const Turn& turn) const = 0;
-    /// The `quorum` candidates that arrive first, in their order; all if there are fewer. An order that is not known waits for
-    /// them. Throws Fault if a recorded order belongs to another config.
+    /// The `quorum` candidates that arrive first, in their order; all if there are fewer. If the order is not known, waits for them. Throws Fault
+    /// if a recorded order belongs to another config.
     virtual Expected first(Expected candidates, std::size_t quorum, const Turn& turn, const Wait& wait) const = 0;
-    /// Waits for those flights that first() has returned without waiting.
+    /// Waits for the flights that first() returned without waiting.
     virtual void complete(Expected& arrivals, const Wait& wait) const = 0;
-    /// Simulated seconds from sending to arrival; empty where time is not simulated.
+    /// Simulated seconds from sending to arrival; empty on the wall clock.
     virtual std::optional<double> trip_s(std::uint32_t client_id, std::uint64_t examples, const Traffic& traffic) const = 0;
     /// Advances simulated time to this arrival.
     virtual void advance(double& now_s, const ExpectedArrival& arrival) const = 0;
 };
 
-/// By simulated time if `options` has round_trip_s, as recorded if it has recorded_arrivals, else by the wall clock. `options`
-/// must outlive it.
+/// The order by simulated time if `options` has round_trip_s, the recorded order if it has recorded_arrivals, else that of the wall clock.
+/// `options` must outlive the result.
 std::unique_ptr<ArrivalOrder> make_arrival_order(const FleetOptions& options);
 
 /// The next `quorum` flights of a recorded order, from its entry `begin` on. Throws Fault naming the client if one of them is

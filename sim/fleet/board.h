@@ -1,7 +1,7 @@
-// The fleet's layout of the board: the cells of slot 0, of slot 1, …, then one cell for each chunk of an evaluation or range of
-// an aggregate. The tasks of a slot have adjacent cells and are put, hence claimed, one after the other: at most one group of
-// two is incomplete at a time, and the next free worker completes it. With several ranks, a slot that another rank trains has no
-// task here. Knows no client and no policy.
+// The fleet's layout of the task board (clients/protocol/round_barrier.h), whose cells hold one task each: the cells of slot 0, of slot 1, …, then
+// one cell for each chunk of an evaluation or range of an aggregate. The tasks of a slot have adjacent cells and are put, so also claimed, one
+// after the other. So at most one group of two tasks is incomplete at a time, and the next free worker completes it. With several ranks, a
+// slot that another rank trains has no task here. This file knows no client and no policy.
 #pragma once
 
 #include "aggregation/memory/arena.h"
@@ -19,8 +19,7 @@
 
 namespace fedhive::sim {
 
-/// Cells for the tasks of all slots and for `num_chunks` chunks; members, rank cells, evaluated clients, terms of
-/// the arena's aggregate, and groups of them.
+/// The sizes of a control block with cells for the tasks of all slots and for `num_chunks` chunks.
 clients::ControlGeometry board_geometry(const FleetOptions& options, std::uint64_t num_chunks,
                                         const aggregation::ArenaGeometry& arena, const clients::SumsPlan& sums);
 
@@ -37,22 +36,22 @@ public:
 
     std::size_t num_slots() const { return num_slots_; }
     std::size_t slot_of(std::size_t cell) const { return cell / tasks_.size(); }
-    /// Empty for a slot that another rank trains.
+    /// The slot's cells; empty for a slot that another rank trains.
     std::vector<std::size_t> cells_of(std::size_t slot) const;
     std::size_t cell_of_chunk(std::size_t chunk) const { return first_cell(num_slots_) + chunk; }
     std::size_t chunk_of(std::size_t cell) const { return cell - first_cell(num_slots_); }
     bool is_slot(std::size_t cell) const { return cell < first_cell(num_slots_); }
 
-    /// Call when the slot gets another flight. here: this rank trains it.
+    /// To be called when the slot gets another flight. here: this rank trains it.
     void assign(std::size_t slot, bool here) { elsewhere_[slot] = {.is = !here}; }
     bool is_here(std::size_t slot) const { return !elsewhere_[slot].is; }
-    /// The slot's rank, another one, has reported when its task finished.
+    /// To be called when the rank that trains the slot, another one, has reported when its task finished.
     void finished_elsewhere(std::size_t slot, std::int64_t finished_ns) { elsewhere_[slot].finished_ns = finished_ns; }
 
-    /// Puts the slot's task once for each worker that it needs, unless another rank trains it.
+    /// Puts the slot's task on the board once for each worker that it needs, unless another rank trains it.
     void put(std::size_t slot, clients::Task task, DueKey due);
     void put_chunk(std::size_t chunk, const clients::Task& task) { barrier_.put(cell_of_chunk(chunk), task); }
-    /// Queues what was put, and wakes the workers.
+    /// Queues the tasks that were put, and wakes the workers.
     void ring() { barrier_.ring(); }
     /// Resets the rank cells of these slots for the next attempt, if workers are ranks of a group. None of the slots may be put
     /// or in work.
@@ -60,7 +59,7 @@ public:
 
     bool is_done(std::size_t slot) const;
     std::size_t num_done(std::span<const std::size_t> cells) const;
-    /// When the slot's first task finished, by now_ns(). The slot must be done.
+    /// Time when the slot's first task finished, by now_ns(). The slot must be done.
     std::int64_t finished_ns(std::size_t slot) const {
         return is_here(slot) ? block_.task(first_cell(slot)).finished_ns : elsewhere_[slot].finished_ns.value();
     }
@@ -68,7 +67,7 @@ public:
     const clients::TaskCell& chunk(std::size_t chunk) const { return block_.task(cell_of_chunk(chunk)); }
     std::span<const double> chunk_sums(std::size_t chunk) const { return block_.sums(cell_of_chunk(chunk)); }
 
-    /// Marks these tasks' results as unwanted. Call wait_until_let_go() afterwards.
+    /// Withdraws these tasks. wait_until_let_go() must follow.
     void withdraw(std::span<const std::size_t> cells) { barrier_.withdraw(cells); }
     std::vector<clients::FoundFailure> wait_until_let_go(std::span<const std::size_t> cells) {
         return barrier_.wait_until_let_go(cells);

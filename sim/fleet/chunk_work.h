@@ -1,5 +1,5 @@
-// Work that the workers share and that belongs to no client's round: evaluation over test examples and over clients,
-// aggregation over parameters.
+// Work that the workers share besides training: evaluation over test examples and over clients, measures, aggregation and inner products over
+// ranges of parameters, cross losses.
 #pragma once
 
 #include "aggregation/math/aggregator.h"
@@ -27,7 +27,7 @@ std::uint64_t most_chunks(const FleetOptions& options, const clients::DatasetMap
 
 class ChunkWork {
 public:
-    static constexpr double kGrace = 10.0;  // s, after a first signal: the round's model exists already
+    static constexpr double kGrace = 10.0;  // s that work goes on after a first signal, since the round's model exists already
 
     /// All must outlive this.
     ChunkWork(const FleetOptions& options, const aggregation::Arena& arena, const clients::SumsPlan& sums, Deadlines& deadlines,
@@ -41,13 +41,13 @@ public:
           wait_(wait),
           reports_(reports) {}
 
-    /// The sums of the global model over `count` test examples from `first` on, one result a chunk, in order. Each rank takes a range of the
-    /// chunks; of the clients in the functions below. Throws as Fleet::evaluate.
+    /// The sums of the global model over `count` test examples from `first` on, one result a chunk, in order. Each rank takes a range of the chunks,
+    /// and in the functions below a range of the clients. Throws as Fleet::evaluate.
     std::vector<clients::EvaluationSums> evaluate(const ServerState& server, std::uint64_t first, std::uint64_t count);
 
-    /// The sums over the held-out examples of each of options.evaluated_clients, in their order: of the global model, or of the
-    /// model that a local epoch at `rate` of at most `most_steps` steps makes of it. Each client may take `deadline_s`.
-    /// Throws as Fleet::evaluate.
+    /// The sums over the held-out examples of each of options.evaluated_clients, in their order: of the global model, or of that model after a
+    /// local epoch of the client at `rate`, of at most `most_steps` steps. Each client may take `deadline_s`. Throws as
+    /// Fleet::evaluate.
     std::vector<clients::EvaluationSums> evaluate_clients(const ServerState& server, const clients::DatasetMap& data);
     std::vector<clients::EvaluationSums> evaluate_personalized(const ServerState& server, const clients::DatasetMap& data,
                                                                const clients::RoundRate& rate, double deadline_s,
@@ -58,17 +58,17 @@ public:
     std::vector<double> measure(const ServerState& server, const clients::DatasetMap& data,
                                 const std::vector<std::uint32_t>& clients, double deadline_s, std::uint64_t most_steps);
 
-    /// An aggregator with the result of `rule` whose ranges the workers take, if `bytes` of updates are worth it; else `rule`.
-    /// Valid until the next call.
+    /// An aggregator with the result of `rule` whose ranges the workers compute, if the updates have enough bytes; else `rule`. Valid until the
+    /// next call.
     aggregation::Aggregator& share(aggregation::Aggregator& rule, std::uint64_t bytes, std::int64_t round);
 
-    /// Inner products of rows of the updates: by the workers, if they may and the arena has room for
-    /// products; else in this process.
+    /// Inner products of rows of the updates, computed by the workers if they are idle and the arena has a region for products; else in this
+    /// process.
     aggregation::InnerProducts products(std::span<const aggregation::Update> updates, std::size_t base,
                                         const ProductRows& rows_of, bool by_workers, std::int64_t round);
 
-    /// For K updates and their clients, in one order: the mean loss of update j's model on the examples of update i's client, at i K + j
-    /// (clients/worker/cross_losses_task.h). sent: the region that the updates began from. A client may take `deadline_s`. Throws as
+    /// result[i K + j] = mean loss of update j's model on the examples of update i's client, for K updates and their clients in the same order
+    /// (clients/worker/cross_losses_task.h). sent: the global region from which the updates began. A client may take `deadline_s`. Throws as
     /// Fleet::evaluate.
     std::vector<double> cross_losses(std::span<const aggregation::Update> updates, const std::vector<std::uint32_t>& clients,
                                      std::uint32_t sent, std::int64_t round, double deadline_s);

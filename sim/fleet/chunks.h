@@ -1,4 +1,4 @@
-// Tasks without a client, cut into chunks that any worker may take: their cells on the board and their attempts.
+// The cells on the board, and the attempts, of tasks that are cut into chunks which any worker may take.
 #pragma once
 
 #include "sim/fleet/board.h"
@@ -14,7 +14,7 @@ class Chunks {
 public:
     explicit Chunks(Board& board) : board_(board) {}
 
-    /// Puts one task for each `size` items of [first, end), in place of all earlier chunks. Returns their cells.
+    /// Puts one task on the board for each `size` items of [first, end), in place of all earlier chunks. Returns their cells.
     std::vector<std::size_t> put(clients::Task task, std::uint64_t first, std::uint64_t end, std::uint64_t size) {
         tasks_.clear();
         std::vector<std::size_t> cells;

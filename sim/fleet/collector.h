@@ -1,4 +1,4 @@
-// Turns arrived flights into what the barrier returns: updates, one report per client, bytes, staleness.
+// Makes the result of the barrier from arrived flights: updates, one report per client, bytes, staleness.
 #pragma once
 
 #include "aggregation/memory/arena.h"
@@ -22,8 +22,8 @@ public:
           board_(board),
           flights_(flights) {}
 
-    /// Collects these flights, in the order of their arrival, and advances simulated time to the last arrival. If the mode does
-    /// not let the other flights go on, they are left behind. Adds the root client's update, if it trained: no time, no bytes.
+    /// Collects these flights in the order of their arrival, and advances simulated time to the last arrival. If the mode does not let other
+    /// flights go on, they are left behind. Adds the root client's update, if it trained; that takes no simulated time and no bytes.
     Arrivals collect(const Expected& arrivals, ServerState& server);
 
 private:

@@ -1,4 +1,4 @@
-// How long a client, or a chunk of an evaluation, may take: the config's number, or learned from the durations so far.
+// The time that a client, or a chunk of an evaluation, may take: the config's number, or learned from the durations so far.
 #pragma once
 
 #include "clients/protocol/task.h"
@@ -39,11 +39,11 @@ public:
     void learn_chunk(double seconds) { slowest_chunk_s_ = std::max(slowest_chunk_s_, seconds); }
 
 private:
-    // Generous: a machine that is suddenly busy is no failure of the client.
+    // Long, since a machine that is suddenly busy is no failure of the client.
     static constexpr double kUnknown = 300.0;
     static constexpr double kFloor = 30.0;
     static constexpr double kFactor = 20.0;
-    static constexpr double kRankMargin = 5.0;  // rank 0 writes checkpoints, others do not
+    static constexpr double kRankMargin = 5.0;  // s, for the checkpoints that only rank 0 writes
 
     double of(double slowest_s, double count) const {
         if (fixed_s_) return *fixed_s_;

@@ -1,15 +1,15 @@
-// A slot's place in the workers' queue: the smallest key is claimed first.
+// The key by which a slot's task is ordered in the workers' queue; the task with the smallest key is claimed first.
 #pragma once
 
 #include <cstdint>
 
 namespace fedhive::sim {
 
-/// Made in one of three ways, so that seconds and examples are not taken for each other. All keys of a run are made in the same
-/// way, since its mode decides.
+/// A key has one of three meanings, each with its own constructor function, so that seconds and examples cannot be mixed. The run's mode decides
+/// which one all its keys have.
 class DueKey {
 public:
-    /// In the order of put().
+    /// The key of tasks that are claimed in the order of put().
     static DueKey as_put() { return DueKey(0.0); }
     static DueKey earliest_first(double arrives_s) { return DueKey(arrives_s); }
     static DueKey largest_first(std::uint64_t examples) { return DueKey(-static_cast<double>(examples)); }

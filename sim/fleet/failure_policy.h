@@ -1,5 +1,5 @@
-// The config's policy on failures, with its counters: which attempt is the last, how many failures there were, who is told.
-// Knows no worker and no task; recovery.h does.
+// The config's policy on failures, with its counters: which attempt of a client is the last, how many failures there were, and the listener that is
+// told of each. Workers and tasks are in recovery.h.
 #pragma once
 
 #include "clients/protocol/failure.h"
@@ -14,7 +14,8 @@
 
 namespace fedhive::sim {
 
-/// What became of a failure: retried, dropped, aborted (the run ends), replaced (a worker without a client), fewer_workers.
+/// What was done after a failure. Retried, Dropped: the client; Aborted: the run ends; Replaced: a worker that had no client; FewerWorkers: workers
+/// were ended for good.
 enum class FailureAction { Retried, Dropped, Aborted, Replaced, FewerWorkers };
 
 /// "retried", "dropped", … as in events.jsonl.
@@ -23,7 +24,7 @@ const char* to_string(FailureAction action);
 /// Called with every failure when it is found.
 using FailureListener = std::function<void(const clients::ClientFailure& failure, FailureAction action)>;
 
-/// Ends the run: policy abort, attempts used up, too many deaths in a row.
+/// Thrown to end the run: by policy abort, after the last attempt, or after too many deaths in a row.
 struct RunAborted : std::runtime_error {
     explicit RunAborted(clients::ClientFailure cause) : std::runtime_error(cause.describe()), failure(std::move(cause)) {}
     clients::ClientFailure failure;
@@ -37,24 +38,23 @@ public:
     /// RunAborted if the policy is abort or this attempt was the last.
     void resolve(Attempts& entry, clients::ClientFailure failure, bool may_drop);
 
-    /// Counts a lost worker, which is replaced. Throws RunAborted after kMostDeathsInARow losses without an accepted update: no
-    /// single client can be to blame.
+    /// Counts a lost worker, which is replaced. Throws RunAborted after kMostDeathsInARow losses without an accepted update, since no single client
+    /// can be the cause.
     void count_death(const clients::ClientFailure& failure);
 
-    /// A task is done: resets the row of deaths.
+    /// To be called when a task is done: sets the number of deaths in a row to 0.
     void work_goes_on() { counts_.deaths_in_a_row = 0; }
 
-    /// Attempts of one client in one round; may_drop: it is one that may be dropped.
+    /// The largest number of attempts of one client in one round; may_drop: the client may be dropped.
     std::int64_t most_attempts(bool may_drop) const {
         const bool again = failures_.policy == OnFailure::Retry || (failures_.policy == OnFailure::Drop && !may_drop);
         return again ? failures_.attempts : 1;
     }
 
-    /// The first failure ends the run.
+    /// Whether the first failure ends the run.
     bool aborts() const { return failures_.policy == OnFailure::Abort; }
 
-    /// Failures of this rank's workers, for the other ranks, which count and tell them as their own. Taking them empties the
-    /// list.
+    /// Failures of this rank's workers, for the other ranks, which count and report them as their own. Taking them empties the list.
     struct Report {
         clients::ClientFailure failure;
         FailureAction action{};
@@ -64,7 +64,7 @@ public:
     std::uint64_t take_replaced() { return std::exchange(replaced_, 0); }
     void count_report_of_others(const Report& report) { count(report.failure, report.action); }
     void count_replaced_by_others(std::uint64_t workers) { counts_.workers_replaced += workers; }
-    /// True while clients are sent out: every rank then finds the same failures, so that none reports them.
+    /// the_same: true while clients are sent out, when each rank finds the same failures, so that they are not exchanged.
     void same_on_all_ranks(bool the_same) { same_on_all_ranks_ = the_same; }
 
     /// Counts the failure and tells the listener.

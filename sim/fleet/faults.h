@@ -1,4 +1,4 @@
-// Injected failures: the `faults:` list of a config, asked per client and attempt.
+// Injected failures: finds the item of a config's `faults:` that hits a client's attempt.
 #pragma once
 
 #include "clients/protocol/task.h"
@@ -14,10 +14,9 @@ public:
     FaultSchedule() = default;
     FaultSchedule(std::vector<FaultConfig> faults, std::uint64_t seed) : faults_(std::move(faults)), seed_(seed) {}
 
-    /// The first matching fault of the list; nullptr if there is none. `round` from 0, `attempt` from 1; `repeat`: how often
-    /// the client had been sent in that round before. only_by_name: skips faults that name no client.
-    /// Order: rates are drawn from stream (seed, Faults, round, client), with the repeat's seed, so that no draw depends on the
-    /// machine.
+    /// The first matching fault of the list; nullptr if there is none. `round` from 0, `attempt` from 1; `repeat`: number of times that the client
+    /// was sent before in that round. only_by_name: skips faults that name no client.
+    /// Order: rates are drawn from stream (seed, Faults, round, client), with the repeat's seed, so that no draw depends on the machine.
     const FaultConfig* at(std::uint32_t round, std::uint32_t client_id, std::uint32_t repeat, std::int64_t attempt,
                           bool only_by_name = false) const;
 

@@ -1,4 +1,4 @@
-// What a fleet is made from: the round's shape, the user's policy on failures, the needs of the machine.
+// The options of a fleet: the shape of a round, the policy on failures, sizes of what is sent, the machine.
 #pragma once
 
 #include "sim/config/run_config.h"
@@ -25,19 +25,19 @@ struct FleetOptions {
     Mode mode;
     std::uint64_t test_chunk = 500;                  // examples in one evaluation task
     std::vector<std::uint32_t> evaluated_clients{};  // clients on whose held-out examples models are evaluated, too
-    std::uint64_t most_measured = 0;                 // clients that Fleet::measure is asked for at a time
-    bool cross_losses = false;           // the server asks for losses of updates on the examples of each other's clients
+    std::uint64_t most_measured = 0;                 // largest number of clients in one call of Fleet::measure
+    bool cross_losses = false;           // the server needs the losses of updates on the examples of the other clients
     bool groups_updates = false;         // the server's rule combines means of groups of updates
-    bool personalized = false;           // each of these clients' own model as well
-    std::uint64_t model_bytes = 0;       // of its parameters, without padding
-    ModelBytes sent_bytes;               // of what is sent in its place, if the server compresses it
-    std::uint64_t update_bytes = 0;      // of an update on its way up, after the upload chain
-    std::uint64_t report_bytes = 0;      // of a client's reports, which come up beside its update
-    std::uint64_t activation_bytes = 0;  // of an example, at the cut of a split model
+    bool personalized = false;           // of these clients, their personal models are evaluated as well
+    std::uint64_t model_bytes = 0;       // of the model, without padding
+    ModelBytes sent_bytes;               // of what is sent instead of the model, if the server compresses it
+    std::uint64_t update_bytes = 0;      // of an update after the upload chain
+    std::uint64_t report_bytes = 0;      // of a client's reports, which are sent with its update
+    std::uint64_t activation_bytes = 0;  // of one example's activations at the cut of a split model
     /// Round trip in simulated seconds; empty: the wall clock decides.
     std::function<double(std::uint32_t client_id, std::uint64_t examples, const Traffic& traffic)> round_trip_s;
     std::vector<std::vector<std::uint32_t>>
-        recorded_arrivals;  // per round, the order to follow on the wall clock; empty: as they finish
+        recorded_arrivals;  // per round, the order of arrivals to repeat on the wall clock; empty: none
     FailuresConfig failures;
     std::string help_for_model;  // added to the message that the global model is not finite
     FaultSchedule faults;

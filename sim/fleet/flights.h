@@ -1,5 +1,5 @@
-// The flights and their slots: handed out, put on the board, sent on for another step, left behind, released. It never waits;
-// fleet.h does.
+// The flights and their slots. A flight is a slot whose clients were sent a model and have not reported yet: it is handed out, put on the board, sent
+// on for another step, left behind, released. No function here waits; those of fleet.h do.
 #pragma once
 
 #include "sim/fleet/arrival_order.h"
@@ -40,14 +40,13 @@ public:
     const Turn& turn() const { return turn_; }
 
     // Attempts.
-    /// Call before each attempt of a client: sets the fault it will meet, and drops it if it does not take part. Throws
-    /// RunAborted.
+    /// To be called before each attempt of a client: sets the fault that hits it, and drops the client if it does not take part. Throws RunAborted.
     void take_part(std::size_t slot, std::size_t participant);
-    /// Leaves a client that the policy has dropped out of the slot's next attempts.
+    /// If the policy has dropped the client, excludes it from the slot's next attempts.
     void leave_out_if_dropped(std::size_t slot, std::size_t participant);
     /// Starts the next attempt of this slot and of all slots in its group.
     void try_again(std::size_t slot);
-    /// Puts tasks that their workers have let go of on the board again, for other workers; not those of flights left behind.
+    /// Puts tasks that their workers gave up on the board again, for other workers, except those of flights left behind.
     void put_again(std::span<const std::size_t> cells);
     /// The cells of all slots in this slot's group.
     std::vector<std::size_t> cells_of_group(std::size_t slot) const;
@@ -58,9 +57,9 @@ public:
     bool is_root(std::size_t slot) const { return root() == slot; }
     /// The clients' flights that have a model and have not arrived, by slot.
     Expected expected() const;
-    /// The cells of this rank's board in which the slot's task is, or would be; none if all of its clients were dropped.
+    /// The cells of this rank's board for the slot's task; none if all of its clients were dropped.
     std::vector<std::size_t> wanted_cells(std::size_t slot) const;
-    /// Empty before the slot's task has finished.
+    /// Time when the slot's task finished; empty before that.
     std::optional<std::int64_t> finished_ns(std::size_t slot) const;
     /// The flight stays in its slot until the round ends; its clients may be sent again.
     void mark_arrived(std::size_t slot) { at(slot).arrive(); }
@@ -71,9 +70,9 @@ public:
     void release(std::size_t slot, ServerState& server);
     /// Frees the root client's slot, if it has one.
     void release_root(ServerState& server);
-    /// Waiting clients pull the present model, longest wait first, as many as the bound on staleness allows.
+    /// Gives waiting clients the present model, longest wait first, as many as the bound on staleness allows.
     void pull_waiting(ServerState& server);
-    /// Frees the slot, though a worker may still write into it: its cells are in withdrawn() until all have let go.
+    /// Frees the slot, into which a worker may still write: its cells are in withdrawn() until no worker does.
     void leave_behind(std::size_t slot, ServerState& server);
     const std::vector<std::size_t>& withdrawn() const { return withdrawn_; }
     void all_have_let_go() { withdrawn_.clear(); }
@@ -99,7 +98,8 @@ private:
     std::vector<std::optional<Flight>> flights_;  // by slot
     std::vector<std::size_t> withdrawn_;          // cells of flights left behind
     Turn turn_{.round = -1};
-    std::unordered_map<std::uint32_t, std::uint32_t> sent_in_round_;  // how often a client was sent in this round
+    std::unordered_map<std::uint32_t, std::uint32_t>
+        sent_in_round_;  // by client: number of times that it was sent in this round
 };
 
 }  // namespace fedhive::sim

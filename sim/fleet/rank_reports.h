@@ -20,12 +20,10 @@ public:
     RankReports(const FleetOptions& options, const Workforce& workforce, const Workload& workload, const Deadlines& deadlines,
                 Board& board, FailurePolicy& policy, Flights& flights);
 
-    /// Call when this rank's part of these flights is done; returns when they are done on all ranks. Throws as
-    /// Ranks::all_gather.
+    /// To be called when this rank's part of these flights is done; returns when they are done on all ranks. Throws as Ranks::all_gather.
     void exchange(const Expected& arrivals);
 
-    /// How long to wait for ranks whose workers each have up to `tasks` tasks, with `steps` local steps together; or up to
-    /// `chunks` chunks.
+    /// The time to wait for ranks whose workers each have up to `tasks` tasks, with `steps` local steps together; or up to `chunks` chunks.
     Patience patience(std::uint64_t tasks, std::uint64_t steps) const;
     Patience patience_with_chunks(std::uint64_t chunks) const;
 

@@ -1,6 +1,6 @@
-// Aggregation over ranks. Mean: each rank first sums its own updates as far as they form whole subtrees. Mean and every other
-// column-wise rule: each rank takes a range of the parameters, receives that range of all sums, applies the rule, and sends the
-// result to all. A rule that needs whole updates gets all of them on every rank.
+// Aggregation over R ranks (processes, each with workers of its own). Mean: each rank first sums its own updates as far as they form whole subtrees
+// of the summation tree (aggregation/math/mean.h). Mean and every other column-wise rule: each rank takes a range of the parameters, receives that
+// range of all sums, applies the rule, and sends the result to all. A rule that needs whole updates gets all of them on every rank.
 //
 //   rank 0   slots 0 … 3  ─▶ sum ─┬─▶ range 0 of all sums ─▶ rule ─┬─▶ whole aggregate
 //                                 ╳                                ╳
@@ -19,11 +19,11 @@
 
 namespace fedhive::sim {
 
-/// Has the interface of the rule, so that the round loop sees no difference.
+/// An aggregator with the result of `rule` over the updates of all ranks.
 ///
-/// Shapes   updates: K x [P]; values only of this rank's own slots, everything else of all. The aggregate is in the updates'
-///          memory space; transfers go through host memory, where column-wise rules run.
-/// Order    as the rule's over all updates in one process: same bits.
+/// Shapes   updates: K vectors of P floats. Only those of this rank's slots have values; all have the other fields. The aggregate is in the
+///          updates' memory space; transfers go through host memory, where column-wise rules run.
+/// Order    the bits of the rule over all updates in one process.
 /// Memory   S sums of [P] of this rank's own, the ranges [P / R] of all others, the aggregate [P]. S is 1 if the rank's run of
 ///          the cohort is one subtree, and at most twice the logarithm of its length. A rule that is not column-wise: all
 ///          updates of the others.
@@ -34,7 +34,7 @@ class RankedAggregator final : public aggregation::Aggregator {
 public:
     /// The rank that trained the update's slot.
     using Owner = std::function<std::uint32_t(const aggregation::Update& update)>;
-    /// How to sum a part of this rank's updates: `sum` itself, or an equal one that the workers share.
+    /// The aggregator that sums a part of this rank's updates: `sum` itself, or an equal one that the workers share.
     using Local = std::function<aggregation::Aggregator&(aggregation::Aggregator& sum, std::uint64_t updates)>;
     using HowLong = std::function<Patience()>;
 
@@ -51,7 +51,7 @@ public:
 private:
     /// A partial sum, or a single update.
     struct Part {
-        aggregation::Update update;  // values: only of this rank's own parts
+        aggregation::Update update;  // only this rank's own parts have values
         std::uint32_t rank = 0;
     };
     std::vector<Part> parts();
@@ -63,7 +63,7 @@ private:
     void hand_out_results();
     std::size_t begin_of(std::uint32_t rank) const;
     std::size_t range_of(std::uint32_t rank) const { return whole() ? num_floats_ : begin_of(rank + 1) - begin_of(rank); }
-    /// Every rank takes all parameters.
+    /// Whether every rank takes all parameters.
     bool whole() const { return column_rule() == aggregation::ColumnRule::None; }
 
     Ranks& ranks_;

@@ -1,5 +1,5 @@
-// Resolves the failures that a wait has found: replaces workers or sends them away, puts tasks back, asks the policy about
-// clients. Picture: sim/README.md, design note: failures.
+// Resolves the failures that a wait has found: replaces workers or ends them for good, puts tasks back on the board, asks the policy about clients.
+// docs/failures.md describes it.
 #pragma once
 
 #include "aggregation/memory/arena.h"

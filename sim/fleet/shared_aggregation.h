@@ -1,5 +1,5 @@
-// Aggregation by the workers, which are idle meanwhile: each takes ranges of the parameters. Every element is summed in the
-// order of a single pass, so neither the ranges nor the number of workers change a bit.
+// Aggregation by the workers, which are idle while the server aggregates: each takes ranges of the parameters. Each element is summed in the order of a
+// single pass, so neither the ranges nor the number of workers change a bit.
 #pragma once
 
 #include "aggregation/math/aggregator.h"
@@ -12,17 +12,16 @@
 
 namespace fedhive::sim {
 
-/// A sum of fewer bytes is done before the workers are awake.
+/// The least number of bytes that workers share; the coordinator computes a smaller sum before workers are awake.
 inline constexpr std::uint64_t kSharedBytes = std::uint64_t{4} << 20;
 
-/// Floats of one task (of each slot): large enough to hide the cost of a claim, small enough that the last task is not waited
-/// for.
+/// Floats that one task takes of each slot: large enough to hide the cost of a claim, small enough that the last task is soon done.
 inline constexpr std::uint64_t kRangeFloats = std::uint64_t{1} << 15;
 
 /// Number of tasks of an aggregate; 0 if the arena has no aggregate.
 std::uint64_t num_ranges(const aggregation::ArenaGeometry& arena);
 
-/// Has the interface of the rule, so that the round loop sees no difference.
+/// An aggregator with the result of `rule`, computed by the workers.
 class SharedAggregator final : public aggregation::Aggregator {
 public:
     /// Fills the arena's aggregate with the result of `rule` for these updates.
@@ -39,7 +38,7 @@ public:
     aggregation::Aggregate finish() override;
 
 private:
-    aggregation::Aggregator& rule_;  // gets the updates without values: checks them, and adds up weights and clients
+    aggregation::Aggregator& rule_;  // gets the updates without values, checks them, and adds weights and numbers of clients
     const aggregation::Arena& arena_;
     Work work_;
     std::vector<aggregation::Update> updates_;

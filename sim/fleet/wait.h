@@ -1,4 +1,4 @@
-// One wait of the coordinator: until enough tasks are done; resolves failures meanwhile.
+// One wait of the coordinator until enough tasks are done; failures are resolved during the wait.
 #pragma once
 
 #include "sim/fleet/recovery.h"
@@ -14,7 +14,7 @@ namespace fedhive::sim {
 struct Awaited {
     std::vector<std::size_t> cells;
     std::size_t quorum = 0;  // of `cells`
-    std::size_t before = 0;  // earlier arrivals, which tasks_done() counts, too
+    std::size_t before = 0;  // number of earlier arrivals, which tasks_done() includes
 };
 
 class Wait {
@@ -23,11 +23,11 @@ public:
     Wait(Workforce& workforce, const Board& board, FailurePolicy& policy, Recovery& recovery)
         : workforce_(workforce), board_(board), policy_(policy), recovery_(recovery) {}
 
-    /// Calls `awaited` again after each failure, which may have left fewer cells. Throws RunAborted; Interrupted, `grace_s`
-    /// after a first signal or at once after a second.
+    /// Waits until awaited() holds. Calls `awaited` again after each failure, since a dropped client leaves fewer cells. Throws RunAborted; Interrupted,
+    /// `grace_s` after a first signal or at once after a second.
     void until(const std::function<Awaited()>& awaited, double grace_s);
 
-    /// Until no worker writes for these withdrawn cells any more.
+    /// Waits until no worker writes for these withdrawn cells any more.
     void until_let_go(std::span<const std::size_t> cells);
 
     /// Finished and awaited tasks of the current wait; from any thread.
@@ -40,8 +40,8 @@ private:
     const Board& board_;
     FailurePolicy& policy_;
     Recovery& recovery_;
-    std::atomic<std::uint32_t> finished_before_{0};  // the block's count when this hand-out began …
-    std::atomic<std::uint32_t> awaited_{0};          // … and how many it waits for
+    std::atomic<std::uint32_t> finished_before_{0};  // the control block's count of finished tasks when this wait began
+    std::atomic<std::uint32_t> awaited_{0};          // number of tasks that it waits for
 };
 
 }  // namespace fedhive::sim

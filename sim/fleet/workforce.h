@@ -1,5 +1,5 @@
-// The remaining workers, with their shared memory and barrier. With 0 workers, the coordinator does the work itself. Tasks are
-// on the board (board.h); recovery.h decides about failures.
+// The worker processes, with their shared memory and barrier. With 0 workers, the coordinator runs tasks itself. board.h puts tasks on the board;
+// recovery.h decides about failures.
 #pragma once
 
 #include "aggregation/memory/arena.h"
@@ -32,7 +32,7 @@ public:
     const clients::ControlBlock& block() const { return block_; }
     clients::RoundBarrier& barrier() { return barrier_; }
 
-    /// There are no workers: tasks run in this process.
+    /// Whether there are no workers, so that tasks run in this process.
     bool is_coordinator() const { return runner_ != nullptr; }
     std::size_t num_active() const { return active_.size(); }
     bool is_active(std::size_t worker) const;
@@ -48,14 +48,14 @@ public:
     /// Starts new processes in place of all workers, with `environment`.
     void replace_all(std::vector<std::pair<std::string, std::string>> environment);
 
-    /// Sends half of the workers away for good; returns the cells of the tasks they had claimed. Needs at least two workers.
+    /// Ends half of the workers for good; returns the cells of the tasks that they had claimed. Needs at least two workers.
     std::vector<std::size_t> send_half_away();
 
     bool interrupted() const { return watcher_.interrupt() != 0; }
     /// Throws Interrupted after a signal.
     void throw_if_interrupted() const;
 
-    /// Workers that have a task now, and all that are left; from any thread. Cost: reads every cell of the board.
+    /// Number of workers that have a task now, and of all remaining workers; from any thread. Cost: reads every cell of the board.
     std::pair<std::size_t, std::size_t> busy() const;
 
 private:

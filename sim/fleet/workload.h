@@ -1,4 +1,4 @@
-// A flight's work and its cost: examples, bytes, simulated time, deadline, place in the queue.
+// The cost of a client's work in a flight: examples, bytes, simulated time, deadline, place in the queue.
 #pragma once
 
 #include "clients/data/shared_dataset.h"
@@ -22,36 +22,37 @@ public:
         : options_(options), order_(order), plan_(plan), dataset_(dataset), deadlines_(deadlines) {}
 
     std::uint64_t num_clients() const { return dataset_.map().num_clients; }
-    /// n_k, the client's distinct training examples.
+    /// n_k, the number of the client's distinct training examples.
     std::uint64_t num_examples(std::uint32_t client_id) const { return dataset_.shard(client_id).size(); }
-    /// Examples that one pass of the client's training visits.
+    /// Number of examples in one pass of the client's training.
     std::uint64_t examples_per_epoch(std::uint32_t client_id) const;
-    /// Examples that the client visits in this flight's task.
+    /// Number of examples that the client trains on in this flight's task, counted as often as they are used.
     std::uint64_t examples_of(const Flight& flight, std::uint32_t client_id) const;
-    /// Examples whose training takes as long as it takes the client to measure: a third of its examples forward, all of them for a
-    /// gradient.
+    /// The cost of a client's measures, as the number of examples whose training takes as long: a third of its examples for a forward pass, all of
+    /// them for a gradient.
     std::uint64_t examples_to_measure(const clients::Reports& measures, std::uint32_t client_id) const;
-    /// The same for what the sampler asks for.
+    /// examples_to_measure() for the measure that the sampler asks for.
     std::uint64_t examples_of_candidate(std::uint32_t client_id) const {
         return examples_to_measure(plan_.of_candidates, client_id);
     }
-    /// Bytes of the model that a client of this round is sent, with what goes beside it.
+    /// Bytes that a client of this round is sent: the model, and the memories that are sent with it.
     std::uint64_t bytes_to(const ServerState& server, std::uint32_t client_id) const {
         return server.sent ? server.sent->bytes_to(client_id, options_.sent_bytes) : options_.model_bytes;
     }
-    /// A candidate's traffic: the model down, its measure up.
+    /// The traffic of a client that measures for the sampler: the model down, its measure up.
     Traffic traffic_to_measure(const ServerState& server, std::uint32_t client_id) const {
         return {bytes_to(server, client_id), sizeof(double)};
     }
-    /// Simulated seconds of such a pass, there and back; empty on the wall clock.
+    /// Simulated seconds of such a measurement, with sending; empty on the wall clock.
     std::optional<double> measuring_s(const ServerState& server, std::uint32_t client_id) const {
         return order_.trip_s(client_id, examples_of_candidate(client_id), traffic_to_measure(server, client_id));
     }
-    /// Examples whose training takes as long as `passes` passes forward over what the client holds out, or trains on if that is nothing.
+    /// The cost of `passes` forward passes over the client's held-out examples (its training examples if it has none), as the number of examples
+    /// whose training takes as long.
     std::uint64_t examples_of_passes(std::uint32_t client_id, std::uint64_t passes) const;
-    /// Examples whose training takes as long as the task: examples_of(), and those of a pass that measures, if there is one.
+    /// The cost of the flight's task for the client, as a number of examples to train: examples_of(), and examples_to_measure() if it measures.
     std::uint64_t examples_in_time(const Flight& flight, std::uint32_t client_id) const;
-    /// Local steps of a round.
+    /// Number of the client's local steps in a round.
     std::uint64_t steps_of(std::uint32_t client_id) const { return plan_.training.steps_of(num_examples(client_id)); }
 
     /// Batches that the client goes through in this flight's task, or as many as take as long.
