@@ -125,7 +125,7 @@ LowRankTerms low_rank_terms(const Values& arguments);
 // Helpers that kinds share.
 
 /// The keys `lora` and `alpha`.
-std::vector<KeySpec> low_rank_keys(std::string beside);
+std::vector<KeySpec> low_rank_keys(const std::string& beside);
 
 /// Adds the factors "A" and "B" of a weight [out, in] that acts on `rows` vectors of an example, after `prefix`. Nothing without
 /// a rank. Throws ConfigError for an alpha without it.

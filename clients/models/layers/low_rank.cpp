@@ -10,7 +10,7 @@ LowRankTerms low_rank_terms(const Values& arguments) {
     return {rank, rank > 0 ? alpha / static_cast<double>(rank) : 1.0};
 }
 
-std::vector<KeySpec> low_rank_keys(std::string beside) {
+std::vector<KeySpec> low_rank_keys(const std::string& beside) {
     return {{.name = "lora",
              .default_value = std::optional<std::int64_t>(),
              .range = between(1, kWide),
