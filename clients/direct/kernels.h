@@ -25,6 +25,7 @@ struct Gemm {
     Stride a_row = 0, a_outer = 0, a_inner = 0;
     const float* m = nullptr;
     Stride m_outer = 0, m_inner = 0;
+    Stride m_panel = 0;  // from a panel of kPanel columns of m to the next; 0: all columns are contiguous
     float* out = nullptr;
     Stride out_row = 0;
     std::size_t rows = 0, columns = 0, outer = 0, inner = 0;
@@ -35,6 +36,8 @@ struct Gemm {
     float rate = 0.0F, decay = 0.0F;
     const float* from = nullptr;  // p, laid out as `out`; null: `out` holds p
 };
+
+inline constexpr std::size_t kPanel = 32;
 
 /// y[r][o] = bias[o] + Σ_i x[r][i] · w[o][i], summed over lanes within chunks of kDotChunk, chunk after chunk.
 struct Dot {
@@ -158,6 +161,16 @@ struct WinogradInputs {
     std::size_t tiles = 0;
 };
 
+/// Transforms weights, from[tap][row][lane] to to[place][row][lane] with the 9 taps of a kernel; or, by the adjoint, the sums of places to the
+/// gradient of taps. kLanes channels are contiguous.
+struct WinogradWeights {
+    const float* from = nullptr;
+    Stride from_plane = 0, from_row = 0;  // a plane is a tap or a place
+    float* to = nullptr;
+    Stride to_plane = 0, to_row = 0;
+    std::size_t rows = 0;
+};
+
 /// y = relu(output transform of one line of tiles + bias), with the ReLU only where `relu`: `lines` lines of `pixels`, at most
 /// two of them written. With odd `pixels` the last tile gives one column.
 struct WinogradOutputs {
@@ -279,9 +292,8 @@ struct Kernels {
     void (*winograd_gradients)(const WinogradInputs&);
     void (*winograd_outputs)(const WinogradOutputs&);
     void (*winograd_pool2x2)(const WinogradPool2x2&);
-    /// Transform of a kernel's weights, [3][3][size] to [kWinogradPlaces][size]; and its adjoint, for the weight gradient.
-    void (*winograd_weights)(const float* weights, float* to, std::size_t size);
-    void (*winograd_weight_gradient)(const float* sums, float* to, std::size_t size);
+    void (*winograd_weights)(const WinogradWeights&);
+    void (*winograd_weight_gradient)(const WinogradWeights&);
     void (*bias_relu_backward)(const BiasReluBackward&);
     void (*channel_sums)(const ChannelSums&);
     void (*norm_rows)(const NormRows&);

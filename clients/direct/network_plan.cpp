@@ -33,6 +33,15 @@ bool is_trained(const PlannedLayer& layer) {
     return trained;
 }
 
+/// Whether the layer, or one within it, has a tensor that fills the L2 cache: it is read once for the whole batch.
+bool is_wide(const PlannedLayer& layer) {
+    constexpr double kWide = 1 << 17;  // parameters
+    bool wide =
+        std::ranges::any_of(layer.fit.parameters, [](const Parameter& each) { return num_values(each.shape) >= kWide; });
+    for_each_within(layer, [&](const PlannedLayer& inner) { wide = wide || is_wide(inner); });
+    return wide;
+}
+
 }  // namespace
 
 Planner::Planner(const aggregation::Layout& layout, const aggregation::Layout& frozen, const Kernels& kernels)
@@ -74,18 +83,19 @@ NetworkPlan make_plan(const ModelSpec& spec, const aggregation::Layout& layout, 
     if (const std::string missing = misfit_of(layers); !missing.empty())
         throw ConfigError(fmt::format("the direct engine has no {}", missing));
     const auto flat = std::find_if(layers.begin(), layers.end(), [](const auto& layer) { return layer.in.size() == 1; });
+    const auto wide = std::find_if(layers.begin(), flat, is_wide);
     NetworkPlan plan{Chain(size_of(layers.front().in)),
-                     Chain(size_of(flat == layers.end() ? layers.back().fit.out : flat->in))};
+                     Chain(size_of(wide == layers.end() ? layers.back().fit.out : wide->in))};
     Planner planner(layout, frozen, kernels);
-    const Layers images(layers.begin(), flat), features(flat, layers.end());
     // With flatten as the first layer, examples keep the data set's order.
-    const bool only_flatten = images.size() == 1 && images.front().kind == LayerKind::Flatten;
-    if (!images.empty() && !only_flatten) {
-        const Image in = image_of(images.front().in);
+    const bool only_flatten = flat - layers.begin() == 1 && layers.front().kind == LayerKind::Flatten;
+    if (flat != layers.begin() && !only_flatten) {
+        const Image in = image_of(layers.front().in);
         if (in.channels > 1 && in.pixels() > 1) plan.images.add(make_transpose(in.channels, in.pixels()));
-        planner.append(plan.images, images, true);
+        planner.append(plan.images, Layers(layers.begin(), wide), true);
+        planner.append(plan.features, Layers(wide, flat), true);
     }
-    planner.append(plan.features, features, false);
+    planner.append(plan.features, Layers(flat, layers.end()), false);
     return plan;
 }
 

@@ -14,8 +14,9 @@ namespace fedhive::clients::direct {
 std::string misfit(const ModelSpec& spec);
 
 struct NetworkPlan {
-    Chain images;    // layers before the first flatten
-    Chain features;  // the other layers; either chain may be empty
+    Chain
+        images;  // layers of images that examples pass in groups: those before the first flatten and before the first wide layer
+    Chain features;  // the other layers, which the whole batch passes; either chain may be empty
 };
 
 /// The model's operations, for passes with these kernels. Throws ConfigError as Network does.

@@ -3,123 +3,33 @@
 
 #include "clients/direct/kernels.h"
 #include "clients/direct/kernels/descent.h"
+#include "clients/direct/kernels/gemm_tiles.h"
 #include "clients/direct/kernels/lanes.h"
+#include "clients/direct/kernels/packed_gemm.h"
 
 namespace fedhive::clients::direct::FEDHIVE_LANES {
 
-/// Calls take(first, size) for parts of [0, all) of nearly equal size, each at most `most`.
-template <typename Take>
-FEDHIVE_INLINE void in_parts(std::size_t all, std::size_t most, Take take) {
-    const std::size_t parts = (all + most - 1) / most;
-    std::size_t first = 0;
-    for (std::size_t part = 0; part < parts; ++part) {
-        const std::size_t size = (all - first + parts - part - 1) / (parts - part);
-        take(first, size);
-        first += size;
-    }
-}
-
-/// Register tile of kRows × kVectors vectors; with kTail the last vector is masked to the lanes in `tail`.
-template <std::size_t kRows, std::size_t kVectors, bool kTail>
-static void gemm_block(const Gemm& t, const float* a, const float* m, float* out, Mask tail) {
-    constexpr std::size_t kFours = (kRows + 3) / 4;
-    const auto each = [](auto of) __attribute__((always_inline)) {
-        FEDHIVE_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
-            FEDHIVE_UNROLL for (std::size_t v = 0; v < kVectors; ++v) of(r, v);
-        }
-    };
-    const auto place = [&](std::size_t r, std::size_t v) __attribute__((always_inline)) {
-        return static_cast<Stride>(r) * t.out_row + static_cast<Stride>(v * kLanes);
-    };
-    const auto read = [&](const float* from, std::size_t v) __attribute__((always_inline)) {
-        return kTail && v + 1 == kVectors ? load(from, tail) : load(from);
-    };
-    const float* before = t.from != nullptr ? t.from + (out - t.out) : out;  // parameters before the step
-    Lanes sums[kRows][kVectors];
-    if (t.descend)
-        each([&](std::size_t r, std::size_t v) __attribute__((always_inline)) { __builtin_prefetch(before + place(r, v)); });
-    if (t.add)
-        each([&](std::size_t r, std::size_t v) __attribute__((always_inline)) { sums[r][v] = read(out + place(r, v), v); });
-    else
-        each([&](std::size_t r, std::size_t v) __attribute__((always_inline)) { sums[r][v] = zero(); });
-    for (std::size_t k1 = 0; k1 < t.outer; ++k1) {
-        const float* of_four[kFours];
-        FEDHIVE_UNROLL for (std::size_t f = 0; f < kFours; ++f) {
-            of_four[f] = a + static_cast<Stride>(k1) * t.a_outer + static_cast<Stride>(4 * f) * t.a_row;
-        }
-        const float* m_at = m + static_cast<Stride>(k1) * t.m_outer;
-        for (std::size_t k2 = 0; k2 < t.inner; ++k2, m_at += t.m_inner) {
-            Lanes from[kVectors];
-            FEDHIVE_UNROLL for (std::size_t v = 0; v < kVectors; ++v) from[v] = read(m_at + v * kLanes, v);
-            // One pointer for four rows: with an offset per row the compiler runs out of registers, and the spills cost as much
-            // as the multiplications.
-            FEDHIVE_UNROLL for (std::size_t r = 0; r < kRows; ++r) {
-                const Lanes factor = all(of_four[r / 4][static_cast<Stride>(r % 4) * t.a_row]);
-                FEDHIVE_UNROLL for (std::size_t v = 0; v < kVectors; ++v) sums[r][v] = fma(factor, from[v], sums[r][v]);
-            }
-            FEDHIVE_UNROLL for (std::size_t f = 0; f < kFours; ++f) of_four[f] += t.a_inner;
-        }
-    }
-    const auto write = [&](std::size_t r, std::size_t v, Lanes value) __attribute__((always_inline)) {
-        if (kTail && v + 1 == kVectors)
-            store(out + place(r, v), value, tail);
-        else
-            store(out + place(r, v), value);
-    };
-    if (!t.descend) {
-        each([&](std::size_t r, std::size_t v) __attribute__((always_inline)) { write(r, v, sums[r][v]); });
-    } else {
-        if (t.decay != 0.0F)
-            each([&](std::size_t r, std::size_t v) __attribute__((always_inline)) {
-                sums[r][v] = add(sums[r][v], mul(all(t.decay), read(before + place(r, v), v)));
+/// A product with few rows and m in panels.
+static void gemm_by_panels(const Gemm& t) {
+    for (std::size_t column = 0; column < t.columns; column += kPanel) {
+        Gemm part = t;
+        part.m = t.m + static_cast<Stride>(column / kPanel) * t.m_panel;
+        part.out = t.out + column;
+        const std::size_t columns = least(kPanel, t.columns - column);
+        in_parts(
+            t.rows, kMostRows, [&](std::size_t row, std::size_t rows) __attribute__((always_inline)) {
+                if (column + kPanel < t.columns)
+                    fetch_tile(part.out + kPanel + static_cast<Stride>(row) * t.out_row, t.out_row, rows);
+                gemm_rows(part, row, rows, 0, columns);
             });
-        each([&](std::size_t r, std::size_t v) __attribute__((always_inline)) {
-            write(r, v, sub(read(before + place(r, v), v), mul(all(t.rate), sums[r][v])));
-        });
     }
-}
-
-using GemmBlock = void (*)(const Gemm&, const float*, const float*, float*, Mask);
-
-/// The tile function for `rows` rows, 1 to kRows.
-template <std::size_t kVectors, bool kTail, std::size_t kRows = kMostRows>
-FEDHIVE_INLINE GemmBlock gemm_block_of(std::size_t rows) {
-    if constexpr (kRows == 1)
-        return gemm_block<1, kVectors, kTail>;
-    else
-        return rows == kRows ? gemm_block<kRows, kVectors, kTail> : gemm_block_of<kVectors, kTail, kRows - 1>(rows);
-}
-
-/// Rows of a tile three vectors wide, which has as many sums as a full tile of two vectors.
-inline constexpr std::size_t kRowsOfThree = kMostRows * kMostVectors / 3;
-
-/// Whether the columns fill three vectors. Tiles two vectors wide would leave one vector over, which takes more loads than
-/// multiplications.
-FEDHIVE_INLINE bool is_three(std::size_t columns) { return kMostVectors == 2 && columns > 2 * kLanes && columns <= 3 * kLanes; }
-
-/// Computes columns [column, end) of rows [row, row + rows), rows at most kMostRows.
-static void gemm_rows(const Gemm& t, std::size_t row, std::size_t rows, std::size_t column, std::size_t end) {
-    const float* a = t.a + static_cast<Stride>(row) * t.a_row;
-    float* out = t.out + static_cast<Stride>(row) * t.out_row;
-    if constexpr (kMostVectors == 2) {
-        if (rows <= kRowsOfThree && is_three(end - column)) {
-            if (end - column == 3 * kLanes)
-                return gemm_block_of<3, false, kRowsOfThree>(rows)(t, a, t.m + column, out + column, Mask{});
-            return gemm_block_of<3, true, kRowsOfThree>(rows)(t, a, t.m + column, out + column,
-                                                              first_lanes(end - column - 2 * kLanes));
-        }
-        const GemmBlock two = gemm_block_of<2, false>(rows);
-        for (; column + 2 * kLanes <= end; column += 2 * kLanes) two(t, a, t.m + column, out + column, Mask{});
-        if (end - column > kLanes)
-            return gemm_block_of<2, true>(rows)(t, a, t.m + column, out + column, first_lanes(end - column - kLanes));
-    }
-    for (; column + kLanes <= end; column += kLanes) gemm_block_of<1, false>(rows)(t, a, t.m + column, out + column, Mask{});
-    if (column < end) gemm_block_of<1, true>(rows)(t, a, t.m + column, out + column, first_lanes(end - column));
 }
 
 /// Computes strips of columns whose part of `m` stays in the L1 cache; within a strip, register tiles over the rows.
 static void gemm(const Gemm& t) {
     if (descends_by_rows(t)) return descend_by_rows(t);
+    if (is_packed(t)) return packed_gemm(t);
+    if (t.m_panel != 0) return gemm_by_panels(t);
     constexpr std::size_t kNear = 8192;  // floats
     const std::size_t vectors = kNear / (2 * kLanes * (t.outer * t.inner + 1)) + 1, tile = 2 * kLanes * vectors;
     for (std::size_t column = 0; column < t.columns;) {

@@ -168,17 +168,16 @@ FEDHIVE_INLINE Four weight_transform(Lanes a, Lanes b, Lanes c) {
     return {{a, mul(half, add(ends, b)), mul(half, sub(ends, b)), c}};
 }
 
-static void winograd_weights(const float* weights, float* to, std::size_t size) {
-    const std::size_t row = 3 * size;
-    for (std::size_t i = 0; i < size; i += kLanes) {
+static void winograd_weights(const WinogradWeights& t) {
+    for (std::size_t row = 0; row < t.rows; ++row) {
+        const float* from = t.from + static_cast<Stride>(row) * t.from_row;
+        float* to = t.to + static_cast<Stride>(row) * t.to_row;
         Four columns[3];
-        FEDHIVE_UNROLL for (std::size_t k = 0; k < 3; ++k) {
-            const float* from = weights + k * size + i;
-            columns[k] = weight_transform(load(from), load(from + row), load(from + 2 * row));
-        }
-        FEDHIVE_UNROLL for (std::size_t k1 = 0; k1 < 4; ++k1) {
+        FEDHIVE_UNROLL for (Stride k = 0; k < 3; ++k) columns[k] = weight_transform(
+            load(from + k * t.from_plane), load(from + (k + 3) * t.from_plane), load(from + (k + 6) * t.from_plane));
+        FEDHIVE_UNROLL for (Stride k1 = 0; k1 < 4; ++k1) {
             const Four of_row = weight_transform(columns[0].at[k1], columns[1].at[k1], columns[2].at[k1]);
-            FEDHIVE_UNROLL for (std::size_t k2 = 0; k2 < 4; ++k2) store(to + (4 * k1 + k2) * size + i, of_row.at[k2]);
+            FEDHIVE_UNROLL for (Stride k2 = 0; k2 < 4; ++k2) store(to + (4 * k1 + k2) * t.to_plane, of_row.at[k2]);
         }
     }
 }
@@ -192,18 +191,20 @@ FEDHIVE_INLINE Three weight_gradient_transform(const Four& s) {
     return {{add(s.at[0], both), mul(half, sub(s.at[1], s.at[2])), add(both, s.at[3])}};
 }
 
-static void winograd_weight_gradient(const float* sums, float* to, std::size_t size) {
-    for (std::size_t i = 0; i < size; i += kLanes) {
+static void winograd_weight_gradient(const WinogradWeights& t) {
+    for (std::size_t row = 0; row < t.rows; ++row) {
+        const float* from = t.from + static_cast<Stride>(row) * t.from_row;
+        float* to = t.to + static_cast<Stride>(row) * t.to_row;
         Three columns[4];
-        FEDHIVE_UNROLL for (std::size_t k2 = 0; k2 < 4; ++k2) {
+        FEDHIVE_UNROLL for (Stride k2 = 0; k2 < 4; ++k2) {
             Four column{};
-            FEDHIVE_UNROLL for (std::size_t k1 = 0; k1 < 4; ++k1) column.at[k1] = load(sums + (4 * k1 + k2) * size + i);
+            FEDHIVE_UNROLL for (Stride k1 = 0; k1 < 4; ++k1) column.at[k1] = load(from + (4 * k1 + k2) * t.from_plane);
             columns[k2] = weight_gradient_transform(column);
         }
-        FEDHIVE_UNROLL for (std::size_t k1 = 0; k1 < 3; ++k1) {
-            const Three row =
+        FEDHIVE_UNROLL for (Stride k1 = 0; k1 < 3; ++k1) {
+            const Three sums =
                 weight_gradient_transform({{columns[0].at[k1], columns[1].at[k1], columns[2].at[k1], columns[3].at[k1]}});
-            FEDHIVE_UNROLL for (std::size_t k2 = 0; k2 < 3; ++k2) store(to + (3 * k1 + k2) * size + i, row.at[k2]);
+            FEDHIVE_UNROLL for (Stride k2 = 0; k2 < 3; ++k2) store(to + (3 * k1 + k2) * t.to_plane, sums.at[k2]);
         }
     }
 }

@@ -17,17 +17,21 @@ void Dense::forward(const Pass& pass, const float* x, float* y, std::size_t rows
                        .length = in_});
 }
 
-void transpose(const float* from, std::size_t rows, std::size_t columns, float* to) {
-    constexpr std::size_t kTile = 16;  // a cache line of what is written
-    for (std::size_t r = 0; r < rows; r += kTile)
-        for (std::size_t c = 0; c < columns; ++c)
-            for (std::size_t k = r; k < std::min(r + kTile, rows); ++k) to[c * rows + k] = from[k * columns + c];
+void transpose_to_panels(const float* from, std::size_t rows, std::size_t columns, Floats& to) {
+    to.resize((rows + kPanel - 1) / kPanel * kPanel * columns);
+    constexpr std::size_t kTile = 16;  // floats of a cache line
+    for (std::size_t first = 0; first < rows; first += kPanel) {
+        float* panel = to.data() + first * columns;
+        for (std::size_t c = 0; c < columns; c += kTile)
+            for (std::size_t r = first; r < std::min(first + kPanel, rows); ++r)
+                for (std::size_t k = c; k < std::min(c + kTile, columns); ++k)
+                    panel[k * kPanel + r - first] = from[r * columns + k];
+    }
 }
 
 void Dense::begin(const Pass& pass) {
     if (!transposed_.empty() && is_frozen(place_.weight)) return;
-    transposed_.resize(in_ * out_);
-    transpose(pass.values(place_.weight), out_, in_, transposed_.data());
+    transpose_to_panels(pass.values(place_.weight), out_, in_, transposed_);
 }
 
 void Dense::forward_many(const Pass& pass, const float* x, float* y, std::size_t rows, const float* bias) const {
@@ -41,7 +45,8 @@ void Dense::add_many(const Pass& pass, const float* x, float* y, std::size_t row
                         .a_row = stride_of(in_),
                         .a_inner = 1,
                         .m = transposed_.data(),
-                        .m_inner = stride_of(out_),
+                        .m_inner = kPanel,
+                        .m_panel = stride_of(in_ * kPanel),
                         .out = y,
                         .out_row = stride_of(out_),
                         .rows = rows,
@@ -113,10 +118,12 @@ Gemm Dense::weight_product(const float* x, const float* y_gradient, std::size_t 
 }
 
 /// Steps the weights without a gradient in memory: there are many, and each is used once per step. Plain SGD: the gradient
-/// stays in registers. Optimizers with state: it is computed block by block and stays in the L1 cache.
+/// stays in registers. Optimizers with state, or sums of many terms: it is computed block by block and stays cached.
 void Dense::descend(const Pass& pass, const float* x, const float* y_gradient, std::size_t rows) {
     const Descent& descent = *pass.descent;
-    if (const aggregation::SgdOptions* sgd = descent.optimizer->plain_sgd()) {
+    constexpr std::size_t kManyRows = 128;
+    const aggregation::SgdOptions* sgd = descent.optimizer->plain_sgd();
+    if (sgd != nullptr && rows < kManyRows) {
         Gemm update = weight_product(x, y_gradient, rows, {0, out_}, {0, in_}, descent.parameters + place_.weight, in_);
         update.descend = true;
         update.from = descent.before() + place_.weight;
@@ -124,11 +131,11 @@ void Dense::descend(const Pass& pass, const float* x, const float* y_gradient, s
         update.decay = sgd->weight_decay;
         return pass.kernels->gemm(update);
     }
-    constexpr std::size_t kOutputs = 12, kInputs = 1024;
-    block_.resize(kOutputs * kInputs);
-    for (std::size_t o = 0; o < out_; o += kOutputs)
-        for (std::size_t i = 0; i < in_; i += kInputs) {
-            const ParameterRange of_outputs{o, std::min(kOutputs, out_ - o)}, of_inputs{i, std::min(kInputs, in_ - i)};
+    const std::size_t outputs = rows < kManyRows ? 12 : 96, inputs = rows < kManyRows ? 1024 : 256;
+    block_.resize(outputs * inputs);
+    for (std::size_t o = 0; o < out_; o += outputs)
+        for (std::size_t i = 0; i < in_; i += inputs) {
+            const ParameterRange of_outputs{o, std::min(outputs, out_ - o)}, of_inputs{i, std::min(inputs, in_ - i)};
             pass.kernels->gemm(weight_product(x, y_gradient, rows, of_outputs, of_inputs, block_.data(), of_inputs.size));
             for (std::size_t r = 0; r < of_outputs.size; ++r)
                 step(descent, {place_.weight + (o + r) * in_ + i, of_inputs.size}, block_.data() + r * of_inputs.size);

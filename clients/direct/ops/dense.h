@@ -6,8 +6,8 @@
 
 namespace fedhive::clients::direct {
 
-/// to[columns][rows] = from[rows][columns]
-void transpose(const float* from, std::size_t rows, std::size_t columns, float* to);
+/// Writes the transpose of from[rows][columns] in panels (Gemm's m_panel): to[panels of rows][columns][kPanel].
+void transpose_to_panels(const float* from, std::size_t rows, std::size_t columns, Floats& to);
 
 class Dense {
 public:
@@ -50,7 +50,7 @@ private:
     std::size_t in_, out_;
     TensorOffsets place_;
     Floats no_bias_;           // zeros, [out], if the layer has none
-    Floats transposed_;        // [in][out]
+    Floats transposed_;        // in panels of outputs
     Floats block_, unwanted_;  // unwanted_: a frozen bias's gradient
 };
 

@@ -13,7 +13,10 @@ namespace {
 class GruLayer final : public RecurrentLayer {
 public:
     explicit GruLayer(const RecurrentTerms& terms)
-        : t_(terms), columns_(3 * terms.hidden), input_(terms.in, columns_, terms.place.of_input) {}
+        : t_(terms),
+          columns_(3 * terms.hidden),
+          input_(terms.in, columns_, terms.place.of_input),
+          state_weights_(terms, columns_) {}
 
     void reserve(std::size_t examples) override {
         gates_.resize(examples * t_.positions * columns_);
@@ -24,8 +27,7 @@ public:
 
     void begin(const Pass& pass) override {
         input_.begin(pass);
-        transposed_.resize(columns_ * t_.hidden);
-        transpose(pass.values(t_.place.of_state.weight), columns_, t_.hidden, transposed_.data());
+        state_weights_.take(pass);
     }
 
     void forward(const Pass& pass, const float* x, std::size_t examples) override {
@@ -33,7 +35,7 @@ public:
         const float* bias = pass.values(t_.place.of_state.bias);
         for (std::size_t i = 0; i < examples * t_.positions; ++i) std::copy_n(bias, columns_, of_state_.data() + i * columns_);
         for (std::size_t step = 0; step < t_.positions; ++step) {
-            add_of_state(pass, t_, step, states_.data(), transposed_.data(), columns_, of_state_.data(), examples);
+            state_weights_.add_of_state(pass, step, states_.data(), of_state_.data(), examples);
             for (std::size_t r = 0; r < examples; ++r) {
                 const std::size_t at = place_of(r, step);
                 pass.kernels->gru_cell({.gates = gates_.data() + 3 * at,
@@ -50,6 +52,7 @@ public:
     /// gates_ and of_state_ become their gradients.
     void backward(const Pass& pass, const Op* op, const float* x, const float* y_gradient, float* x_gradient,
                   std::size_t examples) override {
+        state_weights_.take_back(pass);
         std::fill(moved_state_.begin(), moved_state_.end(), 0.0F);
         for (std::size_t step = t_.positions; step-- > 0;) {
             for (std::size_t r = 0; r < examples; ++r) {
@@ -61,7 +64,7 @@ public:
                                              .state_gradient = moved_state_.data() + r * t_.hidden,
                                              .hidden = t_.hidden});
             }
-            if (step > 0) give_to_state(pass, t_, step, of_state_.data(), columns_, moved_state_.data(), examples, true);
+            if (step > 0) state_weights_.give_to_state(pass, step, of_state_.data(), moved_state_.data(), examples, true);
         }
         write_gradients(pass, op, t_, input_, x, x_gradient, gates_.data(), of_state_.data(), states_.data(), columns_,
                         examples);
@@ -75,7 +78,7 @@ private:
     RecurrentTerms t_;
     std::size_t columns_;
     Dense input_;
-    Floats transposed_;   // W_hh as [hidden][3 · hidden]
+    StateWeights state_weights_;
     Floats gates_;        // r, z, n after their functions, [examples][positions][3 · hidden]
     Floats of_state_;     // the product with the state before, likewise
     Floats states_;       // h, [examples][positions][hidden]

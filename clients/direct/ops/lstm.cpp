@@ -14,7 +14,10 @@ namespace {
 class LstmLayer final : public RecurrentLayer {
 public:
     explicit LstmLayer(const RecurrentTerms& terms)
-        : t_(terms), columns_(4 * terms.hidden), input_(terms.in, columns_, terms.place.of_input) {}
+        : t_(terms),
+          columns_(4 * terms.hidden),
+          input_(terms.in, columns_, terms.place.of_input),
+          state_weights_(terms, columns_) {}
 
     void reserve(std::size_t examples) override {
         gates_.resize(examples * t_.positions * columns_);
@@ -25,18 +28,16 @@ public:
 
     void begin(const Pass& pass) override {
         input_.begin(pass);
-        transposed_.resize(columns_ * t_.hidden);
+        state_weights_.take(pass);
         biases_.resize(columns_);
-        const float *weight = pass.values(t_.place.of_state.weight), *one = pass.values(t_.place.of_input.bias),
-                    *other = pass.values(t_.place.of_state.bias);
-        transpose(weight, columns_, t_.hidden, transposed_.data());
+        const float *one = pass.values(t_.place.of_input.bias), *other = pass.values(t_.place.of_state.bias);
         for (std::size_t i = 0; i < biases_.size(); ++i) biases_[i] = one[i] + other[i];
     }
 
     void forward(const Pass& pass, const float* x, std::size_t examples) override {
         input_.forward_many(pass, x, gates_.data(), examples * t_.positions, biases_.data());
         for (std::size_t step = 0; step < t_.positions; ++step) {
-            add_of_state(pass, t_, step, states_.data(), transposed_.data(), columns_, gates_.data(), examples);
+            state_weights_.add_of_state(pass, step, states_.data(), gates_.data(), examples);
             for (std::size_t r = 0; r < examples; ++r) {
                 const std::size_t at = place_of(r, step);
                 pass.kernels->lstm_cell({.gates = gates_.data() + 4 * at,
@@ -54,6 +55,7 @@ public:
     /// The gates become their gradients.
     void backward(const Pass& pass, const Op* op, const float* x, const float* y_gradient, float* x_gradient,
                   std::size_t examples) override {
+        state_weights_.take_back(pass);
         std::fill(moved_cell_.begin(), moved_cell_.end(), 0.0F);
         for (std::size_t step = t_.positions; step-- > 0;) {
             for (std::size_t r = 0; r < examples; ++r) {
@@ -66,7 +68,7 @@ public:
                                               .cell_gradient = moved_cell_.data() + r * t_.hidden,
                                               .hidden = t_.hidden});
             }
-            if (step > 0) give_to_state(pass, t_, step, gates_.data(), columns_, moved_state_.data(), examples, false);
+            if (step > 0) state_weights_.give_to_state(pass, step, gates_.data(), moved_state_.data(), examples, false);
         }
         write_gradients(pass, op, t_, input_, x, x_gradient, gates_.data(), gates_.data(), states_.data(), columns_, examples);
     }
@@ -79,7 +81,8 @@ private:
     RecurrentTerms t_;
     std::size_t columns_;
     Dense input_;
-    Floats transposed_, biases_;       // W_hh as [hidden][4 · hidden]; b_ih + b_hh
+    StateWeights state_weights_;
+    Floats biases_;                    // b_ih + b_hh
     Floats gates_;                     // after their functions, [examples][positions][4 · hidden]
     Floats cells_, bounded_, states_;  // c, tanh(c), h: [examples][positions][hidden]
     Floats moved_state_, moved_cell_;  // gradients of h and c from later steps, [examples][hidden]

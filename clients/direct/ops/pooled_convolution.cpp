@@ -41,7 +41,7 @@ public:
 
     void begin(const Pass& pass) override {
         weights_.take(pass.values(t_.place.weight));
-        forward_->begin(*pass.kernels, weights_);
+        forward_->begin(*pass.kernels, pass.values(t_.place.weight));
     }
 
     void forward(const Pass& pass, const float* x, float* y, ExampleRange rows) override {

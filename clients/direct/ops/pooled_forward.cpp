@@ -94,9 +94,7 @@ public:
     explicit PooledByWinograd(const ConvolutionTerms& t)
         : t_(t), out_(t.out()), convolver_(t.in, t.padding, Image{2 * out_.height, 2 * out_.width, t.channels}) {}
 
-    void begin(const Kernels& kernels, const ForwardWeights& weights) override {
-        convolver_.take_weights(kernels, weights.data());
-    }
+    void begin(const Kernels& kernels, const float* weights) override { convolver_.take_weights(kernels, weights); }
 
     void run(const Kernels& kernels, const ForwardWeights&, const PooledImages& images) override {
         convolver_.for_each_line(kernels, images.x, images.count, [&](std::size_t r, std::size_t line, const float* sums) {

@@ -26,8 +26,8 @@ public:
     PooledForward& operator=(const PooledForward&) = delete;
     virtual ~PooledForward() = default;
 
-    /// Called once per batch.
-    virtual void begin(const Kernels&, const ForwardWeights&) {}
+    /// Called once per batch. weights: [out][in][kernel][kernel].
+    virtual void begin(const Kernels&, [[maybe_unused]] const float* weights) {}
     virtual void run(const Kernels& kernels, const ForwardWeights& weights, const PooledImages& images) = 0;
 };
 

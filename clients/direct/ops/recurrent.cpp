@@ -7,36 +7,51 @@
 
 namespace fedhive::clients::direct {
 
-void add_of_state(const Pass& pass, const RecurrentTerms& t, std::size_t step, const float* states, const float* transposed,
-                  std::size_t columns, float* out, std::size_t examples) {
+void StateWeights::take(const Pass& pass) {
+    transpose_to_panels(pass.values(t_.place.of_state.weight), columns_, t_.hidden, forward_);
+}
+
+void StateWeights::take_back(const Pass& pass) {
+    const float* from = pass.values(t_.place.of_state.weight);
+    back_.resize((t_.hidden + kPanel - 1) / kPanel * kPanel * columns_);
+    for (std::size_t first = 0; first < t_.hidden; first += kPanel)
+        for (std::size_t k = 0; k < columns_; ++k)
+            std::copy_n(from + k * t_.hidden + first, std::min(kPanel, t_.hidden - first),
+                        back_.data() + first * columns_ + k * kPanel);
+}
+
+void StateWeights::add_of_state(const Pass& pass, std::size_t step, const float* states, float* out,
+                                std::size_t examples) const {
     if (step == 0) return;
-    pass.kernels->gemm({.a = states + t.at(step - 1) * t.hidden,
-                        .a_row = stride_of(t.positions * t.hidden),
+    pass.kernels->gemm({.a = states + t_.at(step - 1) * t_.hidden,
+                        .a_row = stride_of(t_.positions * t_.hidden),
                         .a_inner = 1,
-                        .m = transposed,
-                        .m_inner = stride_of(columns),
-                        .out = out + t.at(step) * columns,
-                        .out_row = stride_of(t.positions * columns),
+                        .m = forward_.data(),
+                        .m_inner = kPanel,
+                        .m_panel = stride_of(t_.hidden * kPanel),
+                        .out = out + t_.at(step) * columns_,
+                        .out_row = stride_of(t_.positions * columns_),
                         .rows = examples,
-                        .columns = columns,
+                        .columns = columns_,
                         .outer = 1,
-                        .inner = t.hidden,
+                        .inner = t_.hidden,
                         .add = true});
 }
 
-void give_to_state(const Pass& pass, const RecurrentTerms& t, std::size_t step, const float* gradient, std::size_t columns,
-                   float* to, std::size_t examples, bool add) {
-    pass.kernels->gemm({.a = gradient + t.at(step) * columns,
-                        .a_row = stride_of(t.positions * columns),
+void StateWeights::give_to_state(const Pass& pass, std::size_t step, const float* gradient, float* to, std::size_t examples,
+                                 bool add) const {
+    pass.kernels->gemm({.a = gradient + t_.at(step) * columns_,
+                        .a_row = stride_of(t_.positions * columns_),
                         .a_inner = 1,
-                        .m = pass.values(t.place.of_state.weight),
-                        .m_inner = stride_of(t.hidden),
+                        .m = back_.data(),
+                        .m_inner = kPanel,
+                        .m_panel = stride_of(columns_ * kPanel),
                         .out = to,
-                        .out_row = stride_of(t.hidden),
+                        .out_row = stride_of(t_.hidden),
                         .rows = examples,
-                        .columns = t.hidden,
+                        .columns = t_.hidden,
                         .outer = 1,
-                        .inner = columns,
+                        .inner = columns_,
                         .add = add});
 }
 

@@ -46,14 +46,28 @@ public:
     virtual void fused_parameters(std::vector<ParameterRange>& ranges) const = 0;
 };
 
-/// out[r] at the step += h[r] of the step before · transposed, for all examples r. transposed: [hidden][columns]; out:
-/// [examples][positions][columns].
-void add_of_state(const Pass& pass, const RecurrentTerms& terms, std::size_t step, const float* states, const float* transposed,
-                  std::size_t columns, float* out, std::size_t examples);
+/// W_hh, [columns][hidden], in panels of columns, which each step of a sequence reads from beginning to end.
+class StateWeights {
+public:
+    StateWeights(const RecurrentTerms& terms, std::size_t columns) : t_(terms), columns_(columns) {}
 
-/// to[r] (+)= gradient[r] at the step · W_hh. to: [examples][hidden]; gradient: [examples][positions][columns].
-void give_to_state(const Pass& pass, const RecurrentTerms& terms, std::size_t step, const float* gradient, std::size_t columns,
-                   float* to, std::size_t examples, bool add);
+    /// Called once per batch, before add_of_state().
+    void take(const Pass& pass);
+    /// Called once per batch, before give_to_state().
+    void take_back(const Pass& pass);
+
+    /// out[r] at the step += h[r] of the step before · W_hhᵀ, for all examples r. out: [examples][positions][columns].
+    void add_of_state(const Pass& pass, std::size_t step, const float* states, float* out, std::size_t examples) const;
+
+    /// to[r] (+)= gradient[r] at the step · W_hh. to: [examples][hidden]; gradient: [examples][positions][columns].
+    void give_to_state(const Pass& pass, std::size_t step, const float* gradient, float* to, std::size_t examples,
+                       bool add) const;
+
+private:
+    RecurrentTerms t_;
+    std::size_t columns_;
+    Floats forward_, back_;  // [panels][hidden][kPanel] of W_hhᵀ; [panels][columns][kPanel] of W_hh
+};
 
 /// Writes the gradients of a layer's input x (null: not needed) and of its four parameters, from those of its gates, both
 /// [examples][positions][columns]: of_input is the gradient of W_ih x + b_ih, of_state that of W_hh h + b_hh. The gradient of W_hh is the sum

@@ -28,14 +28,18 @@ struct WinogradImages {
     std::size_t border = 0;
     std::size_t lines = 0, wide = 0;  // per image
 
-    /// The tiles that give `out`, two by two outputs each.
-    static WinogradImages under(const Image& image, std::size_t border, const Image& out) {
-        return {image, border, (out.height + 1) / 2, (out.width + 1) / 2};
+    std::size_t tiles_at_once = 24;
+
+    /// The tiles that give `out`, two by two outputs each. channels: of the product's two sides.
+    static WinogradImages under(const Image& image, std::size_t border, const Image& out, std::size_t in_channels,
+                                std::size_t out_channels) {
+        // At least two register tiles. With more channels, so many that the tiles are as large as the weights, which each block reads.
+        const std::size_t tiles = std::max<std::size_t>(24, in_channels * out_channels / (in_channels + out_channels));
+        return {image, border, (out.height + 1) / 2, (out.width + 1) / 2, tiles};
     }
 
-    /// Lines of tiles per product: enough rows for a register tile, few enough to stay cached.
-    std::size_t at_once() const { return std::max<std::size_t>(kTilesAtOnce / wide, 1); }
-    static constexpr std::size_t kTilesAtOnce = 24;
+    /// Lines of tiles per product.
+    std::size_t at_once() const { return std::max<std::size_t>(tiles_at_once / wide, 1); }
 
     /// Calls work(first line, number of lines) for blocks of at most at_once() lines.
     template <typename Work>
@@ -61,19 +65,55 @@ struct WinogradImages {
     }
 };
 
+/// The order of a convolution's weights [out][in][3][3] in blocks of kLaneCount × kLaneCount pairs of channels, which are transposed to
+/// [tap][row][lane].
+struct WeightBlocks {
+    static constexpr std::size_t kTaps = 9, kSide = kLaneCount, kSize = kTaps * kSide * kSide;
+
+    std::size_t in = 0, out = 0;
+
+    /// visit(index in the block, index in the weights) for the block whose first channels are (from_in, from_out). Lanes are output
+    /// channels, rows input channels; flipped: the other way around, taps in reverse.
+    template <typename Visit>
+    void for_each(std::size_t from_in, std::size_t from_out, bool flipped, const Visit& visit) const {
+        for (std::size_t o = 0; o < kSide; ++o)
+            for (std::size_t i = 0; i < kSide; ++i) {
+                const std::size_t weight = ((from_out + o) * in + from_in + i) * kTaps;
+                for (std::size_t tap = 0; tap < kTaps; ++tap)
+                    visit(flipped ? ((kTaps - 1 - tap) * kSide + o) * kSide + i : (tap * kSide + i) * kSide + o, weight + tap);
+            }
+    }
+};
+
 /// Convolves images with stored weights.
 class WinogradConvolver {
 public:
-    WinogradConvolver(const Image& from, std::size_t border, const Image& out)
-        : from_(WinogradImages::under(from, border, out)),
+    /// flipped: an input gradient, whose `from` has the convolution's output channels
+    WinogradConvolver(const Image& from, std::size_t border, const Image& out, bool flipped = false)
+        : from_(WinogradImages::under(from, border, out, from.channels, out.channels)),
           channels_(out.channels),
-          weights_(kWinogradPlaces * from.channels * out.channels),
+          flipped_(flipped),
+          weights_(kWinogradPlaces * of_place()),
           input_block_(from_.at_once() * from_.wide, from.channels),
           sums_(from_.at_once() * from_.wide, out.channels) {}
 
-    /// Called once per batch: transforms the weights, taps [3][3][in][out].
-    void take_weights(const Kernels& kernels, const float* taps) {
-        kernels.winograd_weights(taps, weights_.data(), from_.image.channels * channels_);
+    /// Called once per batch: transforms the convolution's weights, [out][in][3][3].
+    void take_weights(const Kernels& kernels, const float* weights) {
+        const std::size_t rows = from_.image.channels;
+        const WeightBlocks blocks = flipped_ ? WeightBlocks{channels_, rows} : WeightBlocks{rows, channels_};
+        alignas(64) float taps[WeightBlocks::kSize];
+        for (std::size_t column = 0; column < channels_; column += WeightBlocks::kSide)
+            for (std::size_t row = 0; row < rows; row += WeightBlocks::kSide) {
+                blocks.for_each(flipped_ ? column : row, flipped_ ? row : column, flipped_,
+                                [&](std::size_t at, std::size_t weight) { taps[at] = weights[weight]; });
+                kernels.winograd_weights({.from = taps,
+                                          .from_plane = WeightBlocks::kSide * WeightBlocks::kSide,
+                                          .from_row = WeightBlocks::kSide,
+                                          .to = weights_.data() + (column / kPanel * rows + row) * kPanel + column % kPanel,
+                                          .to_plane = stride_of(of_place()),
+                                          .to_row = kPanel,
+                                          .rows = WeightBlocks::kSide});
+            }
     }
 
     /// Calls finish(image, line of tiles in it, sums) for each line of tiles. sums: [place][tile][out] before the output transform; two
@@ -86,8 +126,9 @@ public:
                 kernels.gemm({.a = input_block_.at_place(place),
                               .a_row = stride_of(from_.image.channels),
                               .a_inner = 1,
-                              .m = weights_.data() + place * from_.image.channels * channels_,
-                              .m_inner = stride_of(channels_),
+                              .m = weights_.data() + place * of_place(),
+                              .m_inner = kPanel,
+                              .m_panel = stride_of(from_.image.channels * kPanel),
                               .out = sums_.at_place(place),
                               .out_row = stride_of(channels_),
                               .rows = lines * from_.wide,
@@ -101,9 +142,13 @@ public:
     Stride sums_place() const { return stride_of(sums_.place); }
 
 private:
+    /// Floats of the weights at a place, and of one cache line, so that places do not compete for the same cache sets.
+    std::size_t of_place() const { return (channels_ + kPanel - 1) / kPanel * kPanel * from_.image.channels + kLaneCount; }
+
     WinogradImages from_;
     std::size_t channels_;
-    Floats weights_;  // [kWinogradPlaces][in][out]
+    bool flipped_;
+    Floats weights_;  // [kWinogradPlaces][panels][from's channels][kPanel]
     WinogradBlock input_block_, sums_;
 };
 

@@ -5,8 +5,6 @@ namespace fedhive::clients::direct {
 
 namespace {
 
-constexpr std::size_t kTaps = 9;
-
 class WinogradConvolution final : public Op {
 public:
     explicit WinogradConvolution(const ConvolutionTerms& t)
@@ -14,24 +12,17 @@ public:
           t_(t),
           out_(t.out()),
           forward_(t.in, t.padding, out_),
-          backward_(out_, 2 - t.padding, t.in),
-          input_tiles_(WinogradImages::under(t.in, t.padding, out_)),
-          grad_tiles_(WinogradImages::under(out_, 0, out_)),
+          backward_(out_, 2 - t.padding, t.in, true),
+          input_tiles_(WinogradImages::under(t.in, t.padding, out_, t.in.channels, t.channels)),
+          grad_tiles_(WinogradImages::under(out_, 0, out_, t.in.channels, t.channels)),
           input_block_(input_tiles_.at_once() * input_tiles_.wide, t.in.channels),
           grad_block_(input_tiles_.at_once() * input_tiles_.wide, t.channels),
-          taps_(kTaps * t.in.channels * t.channels),
           weight_sums_(kWinogradPlaces * t.in.channels * t.channels),
           bias_sums_(t.channels) {}
 
     bool has_parameters() const override { return true; }
 
-    void begin(const Pass& pass) override {
-        const float* from = pass.values(t_.place.weight);
-        for_each_tap([&](std::size_t tap, std::size_t in, std::size_t out, std::size_t place) {
-            taps_[(tap * t_.in.channels + in) * t_.channels + out] = from[place];
-        });
-        forward_.take_weights(*pass.kernels, taps_.data());
-    }
+    void begin(const Pass& pass) override { forward_.take_weights(*pass.kernels, pass.values(t_.place.weight)); }
 
     void forward(const Pass& pass, const float* x, float* y, ExampleRange rows) override {
         convolve(*pass.kernels, forward_, x, rows.count,
@@ -45,13 +36,9 @@ public:
     }
 
     void begin_backward(const Pass& pass) override {
-        std::fill(weight_sums_.begin(), weight_sums_.end(), 0.0F);
+        has_sums_ = false;
         std::fill(bias_sums_.begin(), bias_sums_.end(), 0.0F);
-        const float* from = pass.values(t_.place.weight);
-        for_each_tap([&](std::size_t tap, std::size_t in, std::size_t out, std::size_t place) {
-            taps_[((kTaps - 1 - tap) * t_.channels + out) * t_.in.channels + in] = from[place];
-        });
-        backward_.take_weights(*pass.kernels, taps_.data());
+        backward_.take_weights(*pass.kernels, pass.values(t_.place.weight));
     }
 
     void backward(const Pass& pass, const Flow& flow, ExampleRange rows) override {
@@ -74,23 +61,24 @@ public:
             std::copy(bias_sums_.begin(), bias_sums_.end(), pass.gradient_of(t_.place.bias));
         float* to = pass.gradient_of(t_.place.weight);
         if (to == nullptr) return;
-        pass.kernels->winograd_weight_gradient(weight_sums_.data(), taps_.data(), t_.in.channels * t_.channels);
-        for_each_tap([&](std::size_t tap, std::size_t in, std::size_t out, std::size_t place) {
-            to[place] = taps_[(tap * t_.in.channels + in) * t_.channels + out];
-        });
+        const std::size_t in = t_.in.channels, out = t_.channels;
+        const WeightBlocks blocks{in, out};
+        alignas(64) float taps[WeightBlocks::kSize];
+        for (std::size_t o = 0; o < out; o += WeightBlocks::kSide)
+            for (std::size_t i = 0; i < in; i += WeightBlocks::kSide) {
+                pass.kernels->winograd_weight_gradient({.from = weight_sums_.data() + i * out + o,
+                                                        .from_plane = stride_of(in * out),
+                                                        .from_row = stride_of(out),
+                                                        .to = taps,
+                                                        .to_plane = WeightBlocks::kSide * WeightBlocks::kSide,
+                                                        .to_row = WeightBlocks::kSide,
+                                                        .rows = WeightBlocks::kSide});
+                blocks.for_each(i, o, false, [&](std::size_t at, std::size_t weight) { to[weight] = taps[at]; });
+            }
     }
 
 private:
     bool has_bias() const { return t_.place.bias != TensorOffsets::kNone; }
-
-    /// As for_each_weight() of convolution.h, but output channels innermost, as in taps_.
-    template <typename Visit>
-    void for_each_tap(const Visit& visit) const {
-        for (std::size_t in = 0; in < t_.in.channels; ++in)
-            for (std::size_t tap = 0; tap < kTaps; ++tap)
-                for (std::size_t out = 0; out < t_.channels; ++out)
-                    visit(tap, in, out, (out * t_.in.channels + in) * kTaps + tap);
-    }
 
     /// Writes all outputs; `out` holds the arguments that all lines of tiles share.
     static void convolve(const Kernels& kernels, WinogradConvolver& way, const float* x, std::size_t images,
@@ -133,7 +121,8 @@ private:
                               .columns = t_.channels,
                               .outer = 1,
                               .inner = lines * input_tiles_.wide,
-                              .add = true});
+                              .add = has_sums_});
+            has_sums_ = true;
         });
     }
 
@@ -142,8 +131,8 @@ private:
     WinogradConvolver forward_, backward_;
     WinogradImages input_tiles_, grad_tiles_;  // of the weight gradient's two factors
     WinogradBlock input_block_, grad_block_;   // their transforms
-    Floats taps_;                              // a kernel or its gradient: [taps][in][out]; flipped: [taps][out][in]
     Floats weight_sums_;                       // [kWinogradPlaces][in][out]
+    bool has_sums_ = false;                    // weight_sums_ hold sums of this batch
     Floats bias_sums_;                         // [out]
 };
 

@@ -60,6 +60,51 @@ TEST_SUITE("DirectGemmKernels") {
     }
 
     // Weight steps of a linear layer, with batches small enough for descend_by_rows() and with larger ones.
+    TEST_CASE("LargeProductsAndPanelsAddTheSameTermsInOrder") {
+        Draws draws(5);
+        for (int i = 0; i < 40; ++i) {
+            const std::size_t rows = i % 4 == 0 ? draws.size(1, 30) : draws.size(24, 500), columns = draws.size(20, 100),
+                              outer = draws.size(1, 3), inner = draws.size(60, 300), terms = outer * inner;
+            const bool by_columns = i % 2 == 0, panels = i % 3 == 0, add = i % 5 < 2;
+            CAPTURE(rows);
+            CAPTURE(columns);
+            CAPTURE(terms);
+            const Floats a = draws.floats(rows * terms), m = draws.floats(terms * columns),
+                         before = draws.floats(rows * columns);
+            Floats in_panels((columns + kPanel - 1) / kPanel * kPanel * terms, NAN);
+            for (std::size_t k = 0; k < terms; ++k)
+                for (std::size_t c = 0; c < columns; ++c)
+                    in_panels[(c / kPanel * terms + k) * kPanel + c % kPanel] = m[k * columns + c];
+            const Stride term = panels ? stride(kPanel) : stride(columns);
+            const Floats found = agreed([&](const Kernels& kernels) {
+                Floats out = before;
+                kernels.gemm({.a = a.data(),
+                              .a_row = by_columns ? 1 : stride(terms),
+                              .a_outer = by_columns ? stride(inner * rows) : stride(inner),
+                              .a_inner = by_columns ? stride(rows) : 1,
+                              .m = panels ? in_panels.data() : m.data(),
+                              .m_outer = stride(inner) * term,
+                              .m_inner = term,
+                              .m_panel = panels ? stride(terms * kPanel) : 0,
+                              .out = out.data(),
+                              .out_row = stride(columns),
+                              .rows = rows,
+                              .columns = columns,
+                              .outer = outer,
+                              .inner = inner,
+                              .add = add});
+                return out;
+            });
+            for (std::size_t r = 0; r < rows; ++r)
+                for (std::size_t c = 0; c < columns; ++c) {
+                    float sum = add ? before[r * columns + c] : 0.0F;
+                    for (std::size_t k = 0; k < terms; ++k)
+                        sum = std::fma(by_columns ? a[k * rows + r] : a[r * terms + k], m[k * columns + c], sum);
+                    REQUIRE(found[r * columns + c] == sum);
+                }
+        }
+    }
+
     TEST_CASE("SmallBatchesDescendWithTheBitsOfLargeOnes") {
         constexpr float kRate = 0.3F;
         Draws draws(22);

@@ -99,7 +99,14 @@ TEST_SUITE("DirectWinogradKernels") {
                 const Floats tiles = tiles_of(kernels.winograd_inputs, shape, in, x, shape.padding);
                 Floats of_tiles(kWinogradPlaces * in.channels * out.channels),
                     sums(kWinogradPlaces * shape.tiles() * out.channels, 0.0F);
-                kernels.winograd_weights(weights.data(), of_tiles.data(), in.channels * out.channels);
+                for (std::size_t o = 0; o < out.channels; o += kLaneCount)
+                    kernels.winograd_weights({.from = weights.data() + o,
+                                              .from_plane = stride(in.channels * out.channels),
+                                              .from_row = stride(out.channels),
+                                              .to = of_tiles.data() + o,
+                                              .to_plane = stride(in.channels * out.channels),
+                                              .to_row = stride(out.channels),
+                                              .rows = in.channels});
                 for (std::size_t place = 0; place < kWinogradPlaces; ++place)
                     for (std::size_t tile = place * shape.tiles(); tile < (place + 1) * shape.tiles(); ++tile)
                         for (std::size_t c = 0; c < in.channels; ++c)
@@ -154,7 +161,14 @@ TEST_SUITE("DirectWinogradKernels") {
                             for (std::size_t o = 0; o < out.channels; ++o)
                                 sums[place * size + c * out.channels + o] +=
                                     tiles[tile * in.channels + c] * gradients[tile * out.channels + o];
-                kernels.winograd_weight_gradient(sums.data(), weights.data(), size);
+                for (std::size_t o = 0; o < out.channels; o += kLaneCount)
+                    kernels.winograd_weight_gradient({.from = sums.data() + o,
+                                                      .from_plane = stride(size),
+                                                      .from_row = stride(out.channels),
+                                                      .to = weights.data() + o,
+                                                      .to_plane = stride(size),
+                                                      .to_row = stride(out.channels),
+                                                      .rows = in.channels});
                 return weights;
             });
             std::vector<double> expected(9 * size);
