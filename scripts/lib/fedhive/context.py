@@ -12,7 +12,7 @@ _being_read = contextvars.ContextVar("fedhive_being_read", default=None)
 
 
 class MethodError(Exception):
-    """A mistake that the author of a method file can mend. Its text is "FILE:LINE: what is wrong, what is allowed"."""
+    """A mistake in a method file. Its text is "FILE:LINE: the mistake, the allowed values"."""
 
 
 @contextlib.contextmanager

@@ -12,7 +12,7 @@ _INDENT = " " * len("fedhive: ")
 
 
 class Mistake(NamedTuple):
-    """One mistake: its text, and the file, line and key of it as far as they are known."""
+    """One mistake: its text, and its file, line and key, or None."""
     text: str
     file: Optional[str] = None
     line: Optional[int] = None
@@ -20,7 +20,7 @@ class Mistake(NamedTuple):
 
 
 class FedhiveError(Exception):
-    """What ConfigError and RunError have in common.
+    """The base class of ConfigError and RunError.
 
     mistakes: all mistakes that the program names; file, line, key: those of the first, or None.
     folder: the folder of the run or sweep, or None if there is none.
@@ -38,7 +38,7 @@ class ConfigError(FedhiveError):
 
 
 class RunError(FedhiveError):
-    """The run began and failed (any other exit status)."""
+    """The run started and failed (any other exit status)."""
 
 
 def mistake_at(key: str, text: str) -> ConfigError:

@@ -2,8 +2,8 @@
 
 usage: python3 -m fedhive.method FILE [--as server|visit] [--out BOX]
 
-Prints one JSON object to standard output, or writes it to the file BOX. --as: the file has this function alone, which Python runs (strategy.rule,
-strategy.visit). What is wrong with the file is printed as FILE:LINE: text, with exit status 2.
+Prints one JSON object to standard output, or writes it to the file BOX. --as: the file has only this function, which Python runs (strategy.rule,
+strategy.visit). A mistake in the file is printed as FILE:LINE: text, with exit status 2.
 """
 import ast
 import contextlib
