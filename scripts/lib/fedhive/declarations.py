@@ -1,4 +1,4 @@
-"""What a method file declares: keys, memories, reports, and functions for places. Which values these stand for is a subclass's matter."""
+"""The declarations of a method file: keys, memories, reports, and functions for places. Subclasses define the values of declared names."""
 import inspect
 
 from .by_class import SHAPES
@@ -10,10 +10,10 @@ _OWNERS = ("server", "client", "visit")
 
 
 class Declarations:
-    """One method file while it is read. Subclasses say what a declared name is (`value`) and what functions compute (`call`)."""
+    """One method file while it is read. Subclasses define the value of a declared name (`value`) and the result of a function (`call`)."""
 
     def __init__(self, path, filename):
-        """path: as the user gave it, for messages; filename: what the file's code objects say."""
+        """path: as the user gave it, for messages; filename: that of the file's code objects."""
         self.path, self.filename = path, filename
         self.keys, self.constants, self.memories, self.reports, self.functions = {}, {}, {}, {}, {}
         self.python = {}  # functions that Python runs, by place
@@ -26,7 +26,7 @@ class Declarations:
         self.also_at = {}  # of functions of an example: {name: "w_t", "w_0" or a memory}
 
     def value(self, name, is_vector):
-        """Returns what a declared name stands for in the file."""
+        """Returns the value of a declared name in the file."""
         raise NotImplementedError
 
     def first_value(self, name, first):
@@ -34,11 +34,11 @@ class Declarations:
         raise NotImplementedError
 
     def cohort_value(self, name, is_vector):
-        """Returns what k.NAME stands for, one value for each client."""
+        """Returns the value of k.NAME, one for each client."""
         raise NotImplementedError
 
     def declare(self, name):
-        """Takes a name. Raises MethodError if it is none, or somebody has it."""
+        """Reserves a name. Raises MethodError if it is no name, or used already."""
         if not isinstance(name, str) or not NAME.fullmatch(name) or len(name) > MOST_LETTERS:
             fail(f"{name!r} is not a name; allowed: an English letter or _, then letters, digits and _, {MOST_LETTERS} at most")
         if name in GIVEN:
@@ -107,7 +107,7 @@ class Declarations:
             fail(f"memory '{name}': first={first} is not allowed; a memory by class begins as 0")
 
     def _check_number(self, name, of, first):
-        """Returns whether it goes down: the server's does. Raises MethodError."""
+        """Returns whether the number is sent down: the server's is. Raises MethodError."""
         if of == "visit":
             fail(f"memory '{name}': a number that a visit sends is a report; write fh.report('{name}')")
         if first in ("w_t", "drawn"):
@@ -151,7 +151,7 @@ class Declarations:
         return self.value(name, False)
 
     def add_function(self, place, function, python=False):
-        """Takes a function for a place. python: Python runs it. Raises MethodError if there is one already."""
+        """Adds the function of a place. python: Python runs it. Raises MethodError if the place has one already."""
         if not inspect.isfunction(function):
             fail(f"@fh.{place} stands before a function, not before {function!r}")
         other = self.functions.get(place) or self.python.get(place)
@@ -169,11 +169,11 @@ class Declarations:
         return [*self.memories_of("client"), *(name for name in self.memories_of("server") if self.memories[name].get("down"))]
 
     def sent_up(self):
-        """Returns the names of the memories that come up."""
+        """Returns the names of the memories that are sent up."""
         return [name for name, memory in self.memories.items() if memory.get("up")]
 
     def readable(self, place):
-        """Returns what a place's functions may read beside the cohort: {name: is it a vector?}."""
+        """Returns the names that a place's functions may read beside the cohort: {name: is it a vector?}."""
         names = {**dict.fromkeys(PLACES[place].vectors, True), **dict.fromkeys(PLACES[place].numbers, False), **dict.fromkeys(self.keys, False)}
         if place == "server":
             names.update({name: self.shape_of(name) for name in [*self.memories_of("server"), *self.sent_up()]})
@@ -199,7 +199,7 @@ class Declarations:
         return names
 
     def of_cohort(self, place):
-        """Returns what the cohort k has at a place, one for each client: {name: is it a vector?}."""
+        """Returns the attributes of the cohort k at a place, one value for each client: {name: is it a vector?}."""
         return {**dict.fromkeys(COHORT_NUMBERS, False), **(dict.fromkeys(("me", "id", "their_loss"), False) if place == "mix" else {}), **dict.fromkeys(self.reports, False), "u": True,
                 **{name: self.shape_of(name) for name in self.sent_up()}}
 

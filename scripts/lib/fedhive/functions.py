@@ -1,5 +1,5 @@
-"""The functions of formulas: fh.sqrt, fh.sum, … They take what a method file's functions get: numbers, vectors, values of the cohort, and, in
-@fh.loss, logits and features of an example."""
+"""The functions of formulas: fh.sqrt, fh.sum, … Their arguments are those of a method file's functions: numbers, vectors, values of the cohort, and,
+in @fh.loss, logits and features of an example."""
 from .context import current
 
 

@@ -1,4 +1,4 @@
-"""Reads what a run leaves behind: tables as pandas DataFrames, the model as arrays. pandas, NumPy and torch are loaded when they are needed."""
+"""Reads the results of a run: tables as pandas DataFrames, the model as arrays. pandas, NumPy and torch are loaded when needed."""
 from __future__ import annotations
 
 import io

@@ -106,7 +106,7 @@ class Worker:
             self._begin_torch(request)
 
     def _begin_torch(self, request):
-        """Makes what gives each visit its model."""
+        """Makes the function that gives each visit its model."""
         import torch
         self._torch = torch
         torch.set_num_threads(request["threads"])
@@ -156,7 +156,7 @@ class Worker:
             self._torch.manual_seed(client.seed)
 
     def run(self, request):
-        """Runs the visit of a client. Returns the answer. Raises Refused for what the function may not return, and what it raises."""
+        """Runs the visit of a client. Returns the answer. Raises Refused for a result that the function may not return, and for its exceptions."""
         client = Client(request, dict(self._memory), self._reports)
         x, y = self._examples(client.examples)
         order = self._part("order", np.uint32, request["order"]).astype(np.int64)
@@ -227,7 +227,7 @@ class Worker:
 
 
 class Process:
-    """What the process knows: the worker's visits."""
+    """The state of the process: the worker's visits."""
 
     def __init__(self):
         self._worker = None
