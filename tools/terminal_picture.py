@@ -1,8 +1,8 @@
-"""A terminal as a picture: what a command printed, read from standard input, as an SVG on standard output.
+"""Draws a terminal: reads the output of a command from standard input and writes an SVG to standard output.
 
 usage: COMMAND | python3 tools/terminal_picture.py TITLE 'COMMAND'
 
-Every run of words keeps its column whatever font a reader has; bars (▁ to █) are drawn.
+Text keeps its columns in any font; bars (▁ to █) are drawn.
 """
 import html
 import re

@@ -4,7 +4,7 @@
     run = fh.run("config.yaml", rounds=5)
     run.rounds                               # a table, with pandas
 
-A method file declares keys, memories and functions, which are run once on symbols and become formulas.
+A method file declares keys, memories and functions. fedhive calls each function once, with symbols, and gets formulas.
 
     import fedhive as fh
     mu = fh.key("mu", 0.01, least=0)

@@ -1,4 +1,4 @@
-"""What a call from Python becomes: the program's arguments, with the files that stand for objects; its progress; its errors."""
+"""Turns a call from Python into the program's arguments, with files for Python objects; its progress; its errors."""
 from __future__ import annotations
 
 import contextlib
@@ -28,13 +28,12 @@ _LONGEST_ARGUMENT = 131072 - len("--set=")  # bytes of one argument of a program
 class Call:
     """A command of the program with a config, changes, and files that fedhive wrote for it.
 
-    Arrays, partitions and modules are stored in `inputs` beside the run, for a resume or another run; so do a sweep's configs. A run's folder has the config
-    itself, and nobody comes back to what `validate` read: those files are in a temporary folder until the call ends. Configs of a sweep that is refused
-    are removed.
+    Arrays, partitions and modules are stored in `inputs` beside the run, for a resume or another run; so are a sweep's configs. A run's folder has
+    its config. Files for `validate` are in a temporary folder until the call ends. Configs of a refused sweep are removed.
     """
 
     def __init__(self, command: str, config: Config, out: Optional[str | os.PathLike[str]] = None, **given: Any) -> None:
-        """Writes what is given as objects. Raises ConfigError, and ImportError for a package that an object needs."""
+        """Writes the files for Python objects. Raises ConfigError, and ImportError for a package that an object needs."""
         self.out = None if out is None else Path(os.path.abspath(out))
         self._scratch = tempfile.TemporaryDirectory(prefix="fedhive-")
         kept = (self.out.parent if self.out else Path("results/runs").absolute()) / "inputs"
@@ -141,7 +140,7 @@ class Call:
         return found
 
     def _shape(self, found: Mapping[str, Any]) -> list[int]:
-        """Returns the shape of an example of the config's data, as the program tells it for its smallest model."""
+        """Returns the shape of an example of the config's data, from the program's output for its smallest model."""
         sets = [f"--set={key}={objects.as_yaml(value, key)}" for key, value in found.items()]
         ended = program.call(["show-model", self._arguments[1], *sets, "--set=model={name: lr}"])
         line = re.search(r"^ +input +(\d+(?: x \d+)*)$", ended.output, re.MULTILINE)
@@ -185,7 +184,7 @@ def _without_paths(config: Mapping[str, Any], section: str = "") -> tuple[dict[s
 
 
 def _section(value: Any, key: str, suffixes: Sequence[str]) -> Any:
-    """Returns the section that a short form stands for: {file: …} for a file's name, {name: …} for another word."""
+    """Returns the section of a short form: {file: …} for a file's name, {name: …} for another word."""
     if isinstance(value, os.PathLike) or (isinstance(value, str) and value.endswith(tuple(suffixes))):
         return {"file": os.path.abspath(value)}
     if isinstance(value, str):
@@ -222,7 +221,7 @@ def execute(arguments: Sequence[str], out: Optional[Path], progress: Optional[bo
 
 
 def error_of(ended: program.Ended, names: Mapping[str, str] = {}, changes: Sequence[str] = (), folder: Optional[Path] = None):
-    """Returns ConfigError for exit status 2, else RunError, with the program's messages, in words of Python where they speak of its arguments."""
+    """Returns ConfigError for exit status 2, else RunError, with the program's messages. Names of options become names of Python arguments."""
     lines = message_lines(ended.errors)
     if ended.status == 2 and lines:
         return ConfigError(mistakes_of([_in_python(line) for line in lines], names, changes))
@@ -249,7 +248,7 @@ def _failed_runs(folder: Optional[Path]) -> list[str]:
 
 
 class _Bar:
-    """A bar of tqdm that counts rounds, or runs of a sweep, from what the program prints. Without tqdm it shows nothing.
+    """A bar of tqdm that counts rounds, or runs of a sweep, from the program's output. Without tqdm it shows nothing.
 
     progress: None: if standard error is a terminal, or in a notebook; True: always; False: never. In a notebook it is a widget, or a line of text
     without ipywidgets.

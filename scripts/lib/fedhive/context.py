@@ -12,12 +12,12 @@ _being_read = contextvars.ContextVar("fedhive_being_read", default=None)
 
 
 class MethodError(Exception):
-    """A mistake that the author of a method file can mend. Its text is "FILE:LINE: what is wrong, what is allowed"."""
+    """A mistake in a method file. Its text is "FILE:LINE: the mistake, the allowed values"."""
 
 
 @contextlib.contextmanager
 def reading(file):
-    """Makes `file` the one that fedhive's functions speak to, until the block ends."""
+    """Makes `file` the current file of fedhive's functions until the block ends."""
     token = _being_read.set(file)
     try:
         yield file
@@ -57,7 +57,7 @@ def fail(text, line=None):
 
 
 def unknown(what, name, known):
-    """Returns a sentence that says that `name` is not known, what was probably meant, and what there is."""
+    """Returns a sentence: `name` is unknown, its likely meaning, and the known names."""
     near = difflib.get_close_matches(name, known, 1, 0.6)
     meant = f"; did you mean '{near[0]}'?" if near else "."
     return f"{what} '{name}' is not known{meant} There are: {', '.join(sorted(known)) or 'none'}"

@@ -1,4 +1,4 @@
-"""What a method file declares: keys, memories, reports, and functions for places. Which values these stand for is a subclass's matter."""
+"""The declarations of a method file: keys, memories, reports, and functions for places. Subclasses define the values of declared names."""
 import inspect
 
 from .by_class import SHAPES
@@ -10,10 +10,10 @@ _OWNERS = ("server", "client", "visit")
 
 
 class Declarations:
-    """One method file while it is read. Subclasses say what a declared name is (`value`) and what functions compute (`call`)."""
+    """One method file while it is read. Subclasses define the value of a declared name (`value`) and the result of a function (`call`)."""
 
     def __init__(self, path, filename):
-        """path: as the user gave it, for messages; filename: what the file's code objects say."""
+        """path: as the user gave it, for messages; filename: that of the file's code objects."""
         self.path, self.filename = path, filename
         self.keys, self.constants, self.memories, self.reports, self.functions = {}, {}, {}, {}, {}
         self.python = {}  # functions that Python runs, by place
@@ -26,7 +26,7 @@ class Declarations:
         self.also_at = {}  # of functions of an example: {name: "w_t", "w_0" or a memory}
 
     def value(self, name, is_vector):
-        """Returns what a declared name stands for in the file."""
+        """Returns the value of a declared name in the file."""
         raise NotImplementedError
 
     def first_value(self, name, first):
@@ -34,11 +34,11 @@ class Declarations:
         raise NotImplementedError
 
     def cohort_value(self, name, is_vector):
-        """Returns what k.NAME stands for, one value for each client."""
+        """Returns the value of k.NAME, one for each client."""
         raise NotImplementedError
 
     def declare(self, name):
-        """Takes a name. Raises MethodError if it is none, or somebody has it."""
+        """Reserves a name. Raises MethodError if it is no name, or used already."""
         if not isinstance(name, str) or not NAME.fullmatch(name) or len(name) > MOST_LETTERS:
             fail(f"{name!r} is not a name; allowed: an English letter or _, then letters, digits and _, {MOST_LETTERS} at most")
         if name in GIVEN:
@@ -107,7 +107,7 @@ class Declarations:
             fail(f"memory '{name}': first={first} is not allowed; a memory by class begins as 0")
 
     def _check_number(self, name, of, first):
-        """Returns whether it goes down: the server's does. Raises MethodError."""
+        """Returns whether the number is sent down: the server's is. Raises MethodError."""
         if of == "visit":
             fail(f"memory '{name}': a number that a visit sends is a report; write fh.report('{name}')")
         if first in ("w_t", "drawn"):
@@ -151,7 +151,7 @@ class Declarations:
         return self.value(name, False)
 
     def add_function(self, place, function, python=False):
-        """Takes a function for a place. python: Python runs it. Raises MethodError if there is one already."""
+        """Adds the function of a place. python: Python runs it. Raises MethodError if the place has one already."""
         if not inspect.isfunction(function):
             fail(f"@fh.{place} stands before a function, not before {function!r}")
         other = self.functions.get(place) or self.python.get(place)
@@ -169,11 +169,11 @@ class Declarations:
         return [*self.memories_of("client"), *(name for name in self.memories_of("server") if self.memories[name].get("down"))]
 
     def sent_up(self):
-        """Returns the names of the memories that come up."""
+        """Returns the names of the memories that are sent up."""
         return [name for name, memory in self.memories.items() if memory.get("up")]
 
     def readable(self, place):
-        """Returns what a place's functions may read beside the cohort: {name: is it a vector?}."""
+        """Returns the names that a place's functions may read beside the cohort: {name: is it a vector?}."""
         names = {**dict.fromkeys(PLACES[place].vectors, True), **dict.fromkeys(PLACES[place].numbers, False), **dict.fromkeys(self.keys, False)}
         if place == "server":
             names.update({name: self.shape_of(name) for name in [*self.memories_of("server"), *self.sent_up()]})
@@ -199,7 +199,7 @@ class Declarations:
         return names
 
     def of_cohort(self, place):
-        """Returns what the cohort k has at a place, one for each client: {name: is it a vector?}."""
+        """Returns the attributes of the cohort k at a place, one value for each client: {name: is it a vector?}."""
         return {**dict.fromkeys(COHORT_NUMBERS, False), **(dict.fromkeys(("me", "id", "their_loss"), False) if place == "mix" else {}), **dict.fromkeys(self.reports, False), "u": True,
                 **{name: self.shape_of(name) for name in self.sent_up()}}
 
@@ -240,34 +240,37 @@ def _without_empty(**values):
 
 
 def key(name, default, least=None, most=None, above=None, below=None, doc="", static=False, integer=False):
-    """Declares a number that a config sets as strategy.NAME, and returns it for formulas.
+    """Declares the config key strategy.NAME, a number, and returns it for formulas.
 
-    least, most, above, below: what it may be; integer: only whole numbers. With static=True it is the Python number `default`, which formulas
-    contain: for `range(…)` and `if`. Raises MethodError for a bad name, and for a default that breaks its bounds.
+    least, most, above, below: bounds; integer: only whole numbers. With static=True it is the Python number `default`, for `range(…)` and `if`;
+    a config cannot change it. Raises MethodError for a bad name, and for a default outside the bounds.
     """
     return current().add_key(name, default, dict(least=least, above=above, most=most, below=below), integer, doc, static)
 
 
 def memory(name, of, first=0, down=False, up=False, shape="model"):
-    """Declares a vector beside the model, of its shape or by class, and returns it for formulas.
+    """Declares a memory: a vector of the model's shape, a table by class, or a number. Returns it for formulas.
 
-    of: "server"; "client", one for each; "visit", one client's in one round. first: a number, "w_t", "drawn" as another model, or a formula of keys. down: the server's goes
-    to clients; up: a visit's comes to the server. shape: "model"; "number", which goes down if it is the server's; or, with a row or a number for
-    each class, "features" [C, d], "logits" [C, C] or "classes" [C]. Raises MethodError if these do not go together.
+    of: "server"; "client", one for each client; "visit", one client's in one round.
+    first: its first value: a number, "w_t", "drawn" (another random model), or a formula of keys.
+    down: the server sends it to clients. up: a visit sends it to the server.
+    shape: "model"; "number" (a server's is always sent down); or, with a row or a number for each class, "features" [C, d], "logits" [C, C] or
+    "classes" [C].
+    Raises MethodError if the arguments contradict each other.
     """
     return current().add_memory(name, of, first, down, up, shape)
 
 
 def loss_at(name, at):
-    """Declares a number of a client: the mean loss of its training examples at a vector, before it trains. at: "w_t" or a memory that it reads.
+    """Declares a number of a client: the mean loss of its training examples before training, at "w_t" or at a memory that it reads.
 
-    It costs a pass forward. Raises MethodError for another vector.
+    It costs a forward pass. Raises MethodError for another vector.
     """
     return current().add_loss_at(name, at)
 
 
 def report(name, doc=""):
-    """Declares a number that @fh.end returns and the cohort has as k.NAME. Raises MethodError for a bad name."""
+    """Declares a number that @fh.end returns and the client sends; the server reads it as k.NAME. Raises MethodError for a bad name."""
     return current().add_report(name, doc)
 
 
@@ -284,17 +287,17 @@ def _decorator(place, function, options):
 
 
 def gradient(function=None, **options):
-    """Marks the function that changes a local step's gradient: it returns g, or {"g": g, memory of a client or a visit: its value now}."""
+    """The gradient of a local step, before the optimiser. The function returns g, or {"g": g, memory of a client or a visit: its new value}."""
     return _decorator("gradient", function, options)
 
 
 def after(function=None, **options):
-    """Marks the function that changes the model after each local step: it returns w, or {"w": w, memory of a client or a visit: its value now}."""
+    """The model after each local step. The function returns w, or {"w": w, memory of a client or a visit: its new value}."""
     return _decorator("after", function, options)
 
 
 def second(function=None, batch="same", **options):
-    """Marks the function that says where a step's second gradient, g_2, is taken: it returns w_2. batch: "same", or "next", the next step's."""
+    """The point of a step's second gradient, g_2. The function returns w_2. batch: "same", or "next" for the next step's batch."""
     if batch not in ("same", "next"):
         fail(f"@fh.second(batch={batch!r}): allowed: \"same\", \"next\"")
     current().second_batch = "" if batch == "same" else batch
@@ -302,15 +305,15 @@ def second(function=None, batch="same", **options):
 
 
 def judge(function=None, **options):
-    """Marks the function that makes a client's own model, which an evaluation of clients looks at: it returns w."""
+    """A client's own model, for the evaluation of clients. The function returns w."""
     return _decorator("judge", function, options)
 
 
 def loss(function=None, also_at=None, **options):
-    """Marks the function that gives the loss of an example, one number, from out, y, counts and numbers.
+    """The loss of an example. The function returns one number, from out, y, counts and numbers.
 
-    also_at: {name: "w_t", "w_0" or a memory}: the function's argument of that name has the logits and features of the same example, that a model
-    with these parameters gives in evaluation mode. No gradient passes to it.
+    also_at: {name: "w_t", "w_0" or a memory}. The argument of that name has the logits and features of the same example, computed by a model with
+    these parameters in evaluation mode, without gradient.
     """
     _other_models("loss", also_at)
     return _decorator("loss", function, options)
@@ -327,57 +330,60 @@ def _other_models(place, also_at):
 
 
 def measure(function=None, also_at=None, **options):
-    """Marks the function that gives values of an example, from out, y, counts and numbers, as {memory by class that comes up, or a client's
-    number: value}. Over the client's examples, of each class or all, they are summed, at the model that it has trained, in evaluation mode.
-    also_at: as of @fh.loss."""
+    """Values of an example, from out, y, counts and numbers. The function returns {memory by class with up=True, or a client's number: value}.
+
+    The values are summed over the client's examples, for each class or over all, at the trained model in evaluation mode. also_at: as in @fh.loss.
+    """
     _other_models("measure", also_at)
     return _decorator("measure", function, options)
 
 
 def answer(function=None, also_at=None, **options):
-    """Marks the function that gives a client's own answer to an example, a number for each class, as in logits, from out, which is at
-    @fh.judge's model, and numbers. also_at: as of @fh.loss."""
+    """A client's own scores for an example, one for each class. They replace the logits `out` of @fh.judge's model. also_at: as in @fh.loss."""
     _other_models("answer", also_at)
     return _decorator("answer", function, options)
 
 
 def start(function=None, **options):
-    """Marks the function that says where a visit begins: it returns w."""
+    """The model at the start of a visit. The function returns w."""
     return _decorator("start", function, options)
 
 
 def end(function=None, **options):
-    """Marks the function that says what a client keeps and sends: it returns {memory or report: value}."""
+    """The memories and reports of a client after its local training. The function returns {memory or report: value}."""
     return _decorator("end", function, options)
 
 
 def cohort(function=None, **options):
-    """Marks the function that makes numbers of the cohort for @fh.server: it returns {name: value}; "weight" is one for each client."""
+    """Numbers of the cohort for @fh.server. The function returns {name: value}; "weight" has one number for each client."""
     return _decorator("cohort", function, options)
 
 
 def weight(function=None, **options):
-    """Marks the function that weighs clients: u is the sum of weight * k.u, and nothing divides."""
+    """The weight of each update. u is the sum of weight * k.u, not divided by the sum of weights."""
     return _decorator("weight", function, options)
 
 
 def mix(function=None, **options):
-    """Marks the function that says what each client of a round keeps of the others' updates: it returns {memory of a client: value}, made of w_t,
-    fh.sum(p * k.u) and what the client keeps. p: a number for each update; k.me is 1 for the client itself, else 0;
-    k.id has the clients' numbers; k.their_loss the loss of each update's model on the client's examples."""
+    """A client's memories from all updates of the round. The function returns {memory of a client: value}, from w_t, the client's memories and
+    fh.sum(p * k.u).
+
+    p: a number for each update. k.me: 1 for the client itself, else 0. k.id: the clients' ids. k.their_loss: the loss of each update's model on the
+    client's examples.
+    """
     return _decorator("mix", function, options)
 
 
 def server(function=None, **options):
-    """Marks the server's step: it returns w, or {"w": w, memory: value}.
+    """The server's step. The function returns w, or {"w": w, memory: value}.
 
-    python=True: Python runs it once a round, as it is. It returns the update of the round, an array [P], which the run's server optimiser takes.
+    python=True: Python runs the function once a round. It returns the round's update, an array [P], for the run's server optimiser.
     """
     return _decorator("server", function, options)
 
 
 def visit(function=None, **options):
-    """Marks a client's whole work in a round, which Python runs as it is: @fh.visit(python=True)."""
+    """A client's whole work in a round, run by Python: @fh.visit(python=True)."""
     if not options.get("python"):
         fail("@fh.visit: Python runs a client's whole work: write @fh.visit(python=True). Formulas of a visit are @fh.start, @fh.gradient, @fh.end")
     return _decorator("visit", function, options)

@@ -1,4 +1,4 @@
-"""What fedhive raises when it starts the program, and how the program's messages become that."""
+"""The exceptions of calls from Python, made from the program's messages."""
 from __future__ import annotations
 
 import re
@@ -12,7 +12,7 @@ _INDENT = " " * len("fedhive: ")
 
 
 class Mistake(NamedTuple):
-    """One mistake: its text, and the file, line and key of it as far as they are known."""
+    """One mistake: its text, and its file, line and key, or None."""
     text: str
     file: Optional[str] = None
     line: Optional[int] = None
@@ -20,7 +20,7 @@ class Mistake(NamedTuple):
 
 
 class FedhiveError(Exception):
-    """What ConfigError and RunError have in common.
+    """The base class of ConfigError and RunError.
 
     mistakes: all mistakes that the program names; file, line, key: those of the first, or None.
     folder: the folder of the run or sweep, or None if there is none.
@@ -38,7 +38,7 @@ class ConfigError(FedhiveError):
 
 
 class RunError(FedhiveError):
-    """The run began and failed (any other exit status)."""
+    """The run started and failed (any other exit status)."""
 
 
 def mistake_at(key: str, text: str) -> ConfigError:
@@ -54,8 +54,9 @@ def package_error(package: str, what: str) -> ImportError:
 def mistakes_of(lines: Sequence[str], names: Mapping[str, str] = {}, changes: Sequence[str] = ()) -> list[Mistake]:
     """Splits the program's messages into mistakes.
 
-    lines: what the program printed; a line without a key goes on with the mistake before it. names: files that fedhive wrote itself, and the word that stands for each; their lines say nothing and are left out.
-    changes: the KEY=VALUE of each --set, which is left out where it stands before the key.
+    lines: the program's output; a line without a key continues the mistake before it. names: {file written by fedhive: the word to print for it},
+    without line numbers.
+    changes: the KEY=VALUE of each --set, which is removed before a key.
     """
     mistakes: list[Mistake] = []
     for line in lines:
@@ -83,7 +84,7 @@ def _mistake_of(text: str, names: Mapping[str, str], changes: Sequence[str]) -> 
 
 
 def message_lines(printed: str) -> list[str]:
-    """Returns the messages in what the program printed on its standard error: without "fedhive: " and the indent of those that follow."""
+    """Returns the messages in the program's standard error, without "fedhive: " and indents."""
     lines = []
     for line in printed.splitlines():
         if line.startswith("fedhive: ") or line.startswith(_INDENT):

@@ -1,5 +1,5 @@
-"""The functions of formulas: fh.sqrt, fh.sum, … They take what a method file's functions get: numbers, vectors, values of the cohort, and, in
-@fh.loss, logits and features of an example."""
+"""The functions of formulas: fh.sqrt, fh.sum, … Their arguments are those of a method file's functions: numbers, vectors, values of the cohort, and,
+in @fh.loss, logits and features of an example."""
 from .context import current
 
 
@@ -69,25 +69,25 @@ def clip(x, least, most):
 
 
 def norm(x):
-    """Returns the Euclidean norm of a vector; of k.u, or of k.u less a sum over the cohort, one number a client; of each row
-    of a table by class, in a loss."""
+    """Returns the Euclidean norm of a vector. Of k.u, or of k.u less a sum over the cohort: one number for each client. Of a table by class,
+    in a loss: one number for each row."""
     return current().call("norm", x)
 
 
 def dot(a, b):
-    """Returns the inner product of two vectors; of k.u and a sum over the cohort, one number a client;
-    of an example's vector and a table by class, one number for each class."""
+    """Returns the inner product of two vectors. Of k.u and a sum over the cohort: one number for each client. Of an example's vector and a
+    table by class: one number for each class."""
     return current().call("dot", a, b)
 
 
 def threshold(x, share):
-    """Returns the magnitude that `share` of a vector's elements reach, of at least one element."""
+    """Returns the magnitude that `share` of a vector's elements reach; at least one element reaches it."""
     return current().call("threshold", x, share)
 
 
 def cos(a, b):
-    """Returns the cosine of the angle between two vectors; of k.u and a sum over the cohort, one number a
-    client; of an example's vector and a table by class, one number for each class."""
+    """Returns the cosine of the angle between two vectors. Of k.u and a sum over the cohort: one number for each client. Of an example's
+    vector and a table by class: one number for each class."""
     return current().call("cos", a, b)
 
 
@@ -127,23 +127,25 @@ def sort(x):
 
 
 def rank(x):
-    """Returns each client's place in the ascending order of the cohort's numbers; the smallest has 0."""
+    """Returns each client's rank in the ascending order of the cohort's numbers, from 0."""
     return current().call("rank", x)
 
 
 def simplex(x):
-    """Returns the numbers of at least 0 whose sum is 1 that are closest to the cohort's numbers."""
+    """Returns the projection of the cohort's numbers onto the simplex: numbers >= 0 with sum 1."""
     return current().call("simplex", x)
 
 
 def nearest(x, m):
-    """Returns for each client the sum of |u_k - u_j|^2 over the m updates that are nearest to its own: fh.nearest(k.u, m)."""
+    """Returns for each client the sum of |u_k - u_j|^2 over the m updates nearest to its own: fh.nearest(k.u, m)."""
     return current().call("nearest", x, m)
 
 
 def bipartition(x, among):
-    """Returns 1 or 0 for each update of those whose number `among` is not 0: in two parts, so that the largest cosine between the parts is
-    least; 0 for the part with the first of them, and for all others. fh.bipartition(k.u, among)."""
+    """Splits the updates with `among` != 0 into two parts and minimises the largest cosine between the parts: fh.bipartition(k.u, among).
+
+    Returns 0 for the part with the first of these updates and for updates with `among` = 0, and 1 for the other part.
+    """
     return current().call("bipartition", x, among)
 
 

@@ -1,10 +1,10 @@
-"""What the text of a formula may consist of, and which functions of Python (fh.…) stand for it.
+"""The grammar of a formula's text, and the Python functions (fh.…) for its operations.
 
     expr    := sum [("<" | "<=" | ">" | ">=" | "==" | "!=") sum]
     sum     := product {("+" | "-") product};  product := sign {("*" | "/" | "%") sign};  sign := "-" sign | power;  power := atom ["^" sign]
     atom    := number | name | function "(" expr {"," expr} ")" | "(" expr ")"
 
-A line is "name = expr" or "let name = expr". Every name on the right is the value before all lines, but for lets.
+A line is "name = expr" or "let name = expr". Except for lets, every name on the right is its value before all lines.
 """
 import math
 import re

@@ -1,6 +1,6 @@
 """A network of torch.export as a module of PyTorch whose parameters and buffers are views of one flat vector and have fedhive's names. Needs PyTorch.
 
-It is what was exported, in train(): dropout drops and batch norm takes the batch's statistics in each call.
+It is the exported module in train(): dropout and batch norm's batch statistics are active in each call.
 """
 import io
 import mmap
@@ -25,7 +25,7 @@ class Graph(nn.Module):
         self.bind()
 
     def bind(self):
-        """Makes parameters and buffers the vector's tensors anew, without gradients."""
+        """Makes parameters and buffers the vector's tensors again, without gradients."""
         for name, tensor in self._tensors.items():
             place, _, own = name.rpartition(".")
             module = self._graph.get_submodule(place)
@@ -35,7 +35,7 @@ class Graph(nn.Module):
                 module._buffers[own] = tensor
 
     def forward(self, x):
-        """x: [B, …], as many values of an example as the network takes. Returns the network's output."""
+        """x: [B, …], with the network's number of values for an example. Returns the network's output."""
         return self._graph(x.reshape(len(x), *self._example).to(self._dtype))
 
     def train(self, mode=True):
@@ -46,7 +46,7 @@ class Graph(nn.Module):
 
 
 def of_segment(descriptor, size, tensors):
-    """Returns the network of a .pt2 file that lies in a shared segment. Raises KeyError for a tensor that it has and the vector has not."""
+    """Returns the network of a .pt2 file in a shared segment. Raises KeyError for a tensor of the network that the vector lacks."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of buffers that cannot be written
         program = torch.export.load(io.BytesIO(mmap.mmap(descriptor, size, access=mmap.ACCESS_READ)[:]))

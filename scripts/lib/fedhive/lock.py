@@ -1,10 +1,10 @@
-"""Who holds the lock of a run or a sweep: the file .lock of its folder, which the program locks while it writes there."""
+"""The holder of the lock of a run or a sweep: the file .lock of its folder, which the program locks while it writes there."""
 import os
 from pathlib import Path
 
 
 def lock_holder(folder, table=Path("/proc/locks")):
-    """The process that holds the flock on folder/.lock, 0: nobody, None: this system does not say."""
+    """The process that holds the flock on folder/.lock; 0 if there is none, None if this system cannot tell."""
     try:
         there = os.stat(Path(folder) / ".lock")
     except OSError:

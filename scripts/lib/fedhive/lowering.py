@@ -1,8 +1,8 @@
 """Makes formulas of the server and of the cohort from what @fh.server, @fh.cohort and @fh.weight return; and so of @fh.mix.
 
-@fh.server speaks of clients' vectors, as fh.sum(p * k.u); the box says "weight = p" of the cohort, and the server reads u, the sum by these
-weights. If a server has sums by several weights, the others are "by_2 = q", and by_2.u is their sum; so are those beside the argument u, which
-is the sum by the run's weights.
+@fh.server uses clients' vectors, as in fh.sum(p * k.u). In the box the cohort sets "weight = p", and the server reads u, the sum by these weights. If
+a server has sums with several weights, the others are "by_2 = q" with the sum by_2.u. So are all sums if the server also reads the argument u, the
+sum by the run's weights.
 """
 from . import products
 from .context import fail
@@ -65,7 +65,7 @@ class Lowering:
         return self._lowered[id(e)]
 
     def _is_of_products(self, e):
-        """Says whether a number is of sums over the cohort of the vector whose products the file takes, so that these give it."""
+        """Says whether a number depends only on sums over the cohort of the vector whose products the file uses, so that the products suffice."""
         return bool(self._file.products_of) and all(leaf.operation == "number" or not leaf.is_vector or leaf.value == "k." + self._file.products_of
                                                     for leaf in leaves(e))
 
@@ -109,7 +109,7 @@ class Lowering:
         return total
 
     def _terms(self, e, whole):
-        """Returns e as {vector that comes up: its factor, None for 1}. Raises MethodError if it is no sum of numbers times such vectors."""
+        """Returns e as {vector that comes up: its factor, None for 1}. Raises MethodError for anything but a sum of numbers times such vectors."""
         if e.operation == "name" and e.per_client:
             return {e.value[2:]: None}
         left, right = (*e.arguments, None, None)[:2]

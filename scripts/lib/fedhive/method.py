@@ -2,8 +2,8 @@
 
 usage: python3 -m fedhive.method FILE [--as server|visit] [--out BOX]
 
-Prints one JSON object to standard output, or writes it to the file BOX. --as: the file has this function alone, which Python runs (strategy.rule,
-strategy.visit). What is wrong with the file is printed as FILE:LINE: text, with exit status 2.
+Prints one JSON object to standard output, or writes it to the file BOX. --as: the file has only this function, which Python runs (strategy.rule,
+strategy.visit). A mistake in the file is printed as FILE:LINE: text, with exit status 2.
 """
 import ast
 import contextlib
@@ -29,8 +29,8 @@ BOX_VERSION = 1
 def box_of(path, alone=None):
     """Returns the box of a method file as a dict.
 
-    path: the file, as messages shall name it. The file's code runs once, with standard output turned to standard error. alone: the place of its only
-    function, which Python runs. Raises MethodError for what its author can mend, and for a file that cannot be read.
+    path: the file's name in messages. The file's code runs once, with standard output redirected to standard error. alone: the place of its only
+    function, which Python runs. Raises MethodError for a mistake in the file, and for a file that cannot be read.
     """
     try:
         source = Path(path).read_bytes()
@@ -50,7 +50,7 @@ def box_of(path, alone=None):
 
 
 class _Box:
-    """A box in the making: formulas, and who reads and gives which name."""
+    """Builds a box: formulas, and the places that read and set each name."""
 
     def __init__(self, file):
         self.file = file
@@ -143,7 +143,7 @@ class _Box:
             self.put("mix", lowering.server, lowering.server_hints())
 
     def put(self, place, results, hints, taken=None):
-        """Takes a place's formulas. taken: names that no "let" has, else all of the file."""
+        """Adds a place's formulas. taken: names that a "let" must not have; by default all names of the file."""
         self.given.update(results)
         for target, e in results.items():
             for leaf in leaves(e):
@@ -157,7 +157,7 @@ class _Box:
             self.lines[place] = lines_of(results, hints, taken or self.file.names())
 
     def check_memories(self):
-        """Raises MethodError for a memory that nothing gives or reads."""
+        """Raises MethodError for a memory that is never set or never read."""
         for name, memory in self.file.memories.items():
             line = self.file.lines[name]
             if memory["owner"] == "client" and "visit" in self.file.python:
@@ -172,7 +172,7 @@ class _Box:
                 fail(f"memory '{name}' goes down, but no function of the client reads it; leave out down=True", line)
 
     def check_others(self):
-        """Raises MethodError for a report that nothing gives, and for a key or a number of the cohort that nothing reads."""
+        """Raises MethodError for a report that is never set, and for a key or a number of the cohort that is never read."""
         for name in self.file.reports:
             if name not in self.given and "visit" not in self.file.python:
                 fail(f"report '{name}' is never given a value: return {{{name}: …}} from @fh.end", self.file.lines[name])

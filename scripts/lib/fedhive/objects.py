@@ -1,7 +1,7 @@
-"""Writes what a call has as Python objects, a config, arrays, a partition, a module of PyTorch, as the files that the program reads.
+"""Writes Python objects (a config, arrays, a partition, a module of PyTorch) as files for the program.
 
-Files are stored in the folder `inputs` beside the run's folder, under names that hold a hash of their content: equal arrays are written once, however many
-runs train on them, and each run can be repeated from its config.yaml without Python.
+Files are stored in the folder `inputs` beside the run's folder, under names with a hash of their content. So equal arrays are written once, and each
+run can be repeated from its config.yaml without Python.
 """
 from __future__ import annotations
 
@@ -84,8 +84,7 @@ def write_text(folder: Path, name: str, suffix: str, text: str) -> Path:
 def arrays_of(data: Sequence[Any]) -> dict[str, Any]:
     """Returns x, y, x_test and y_test as arrays that the program reads: in C order, of the machine's byte order, without objects.
 
-    Raises ConfigError for other arrays, other lengths, labels from 1; ImportError without NumPy. What a closer look at the values finds,
-    such as NaN, the program says.
+    Raises ConfigError for other arrays, other lengths, labels from 1; ImportError without NumPy. The program checks values (NaN).
     """
     numpy = _numpy("data")
     if not isinstance(data, (tuple, list)) or len(data) != len(_ARRAYS):
@@ -153,11 +152,11 @@ def write_data(arrays: Mapping[str, Any], folder: Path) -> tuple[Path, Path]:
 
 
 def write_partition(partition: Any, num_examples: Optional[int], folder: Path) -> Path:
-    """Writes who has which training examples as the file of scheme from_file, and returns it.
+    """Writes the partition as the file of scheme from_file, and returns it.
 
     partition: for each client the numbers of its examples, or for each example its owner, a text or an integer; client k is then
-    numpy.unique(owners)[k]. num_examples: the number of training examples, if it is known.
-    Raises ConfigError for numbers that no example has, examples of two clients, clients without one; ImportError without NumPy.
+    numpy.unique(owners)[k]. num_examples: the number of training examples, if known. Raises ConfigError for unknown numbers, examples of two clients,
+    clients without examples; ImportError without NumPy.
     """
     numpy = _numpy("partition")
     shares = _shares(numpy, partition, num_examples)
@@ -201,8 +200,8 @@ def _shares(numpy, partition: Any, num_examples: Optional[int]) -> list:
 def write_model(module: Any, shape: Sequence[int], tokens: bool, folder: Path) -> Path:
     """Exports a torch.nn.Module with torch.export, in train() and with a free number of examples, and returns the .pt2 file.
 
-    shape: of an example of the data. Examples are given to the module in this shape, without a first size of 1, or as a row: the first that it takes.
-    Raises ConfigError if it takes none, or cannot be exported: with the line of its code, if torch.export stopped there.
+    shape: of an example of the data. The module gets examples in the first of these forms that it accepts: this shape, this shape without a first
+    size of 1, a row. Raises ConfigError if it accepts none or cannot be exported, with the line of its code if torch.export stopped there.
     """
     import torch
 

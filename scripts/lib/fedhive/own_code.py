@@ -1,7 +1,7 @@
 """Functions that Python runs in a round: @fh.server(python=True), a rule over the updates, and @fh.visit(python=True), a client's whole work.
 
-A file that strategy.rule or strategy.visit names may have its function without a mark, under the name `aggregate` or `visit`. Keys are numbers in
-these functions, as arguments or as the file's own names. docs/methods.md.
+A file that strategy.rule or strategy.visit names may have its function without a decorator, under the name `aggregate` or `visit`. Keys are numbers
+in these functions, as arguments or as the file's variables. docs/methods.md.
 """
 import importlib
 import inspect
@@ -21,7 +21,7 @@ _KEPT_SHAPES = ("model", "classes", "number")
 
 
 class Refused(Exception):
-    """What the file's author can mend."""
+    """A mistake of the file's author."""
 
 
 class Running(Source):
@@ -59,7 +59,7 @@ def load(path, source, place, values=None):
 
 
 def take_unmarked(file, place):
-    """Makes the function of a file without marks that of the place. Raises MethodError if the file has none, or one for another place."""
+    """Uses the function of a file without decorators for the place. Raises MethodError if the file has none, or one for another place."""
     name, key = UNMARKED[place], "rule" if place == "server" else "visit"
     if not file.functions and not file.python:
         function = file.names_of_file.get(name)
@@ -71,7 +71,7 @@ def take_unmarked(file, place):
 
 
 def unmarked_hint(file):
-    """Returns what to do with a file that has a function of strategy.rule or strategy.visit, or nothing."""
+    """Returns a hint for a file with a function of strategy.rule or strategy.visit, else an empty text."""
     return "".join(f"; write @fh.{place}(python=True) before {name}, or give the file to strategy.{'rule' if place == 'server' else place}"
                    for place, name in UNMARKED.items() if callable(file.names_of_file.get(name)))
 
@@ -85,8 +85,8 @@ def check_alone(file, place):
 
 
 def part_of_box(file):
-    """Returns what the program has to know of the functions that Python runs, by place; empty without one. Raises MethodError for what does not
-    go together, and for arguments that nobody gives."""
+    """Returns the facts about the functions that Python runs, by place; empty without one. Raises MethodError for contradictions and for unknown
+    arguments."""
     if not file.python:
         return {}
     for name in file.keys:
@@ -102,7 +102,7 @@ def part_of_box(file):
 
 
 def check_imports(part):
-    """Raises MethodError where Python lacks what the functions of a part of a box get."""
+    """Raises MethodError if Python lacks a package that the functions' arguments need."""
     if part:
         _check_import("numpy", "as whose arrays its functions get values")
     if "model" in part.get("visit", {}).get("arguments", []):

@@ -1,11 +1,11 @@
-"""What the functions of a method file may read and what they give, place by place. Beside these names there are keys and memories."""
+"""The names that the functions of a method file may read and set, place by place. Keys and memories come on top."""
 from typing import NamedTuple, Optional, Tuple
 
 from .grammar import FURTHER, RESERVED
 
 
 class Place(NamedTuple):
-    """One kind of function. target: the name of what it returns if that is no dict; at_server: says who runs it."""
+    """One kind of function. target: the name of its result if it returns no dict; at_server: whether the server runs it."""
 
     vectors: Tuple[str, ...]
     numbers: Tuple[str, ...]

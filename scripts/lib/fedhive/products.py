@@ -1,20 +1,20 @@
-"""Inner products of the cohort's updates, as a file says them and as formulas do: with v = fh.sum(x * k.u), for a number x of each client,
+"""Inner products of the cohort's updates, in a file and in formulas: with v = fh.sum(x * k.u), for a number x of each client,
 
     fh.dot(k.u, v)      dot_k(x)             fh.norm(v)       sqrt(sum_k(x * dot_k(x)))
     fh.cos(k.u, v)      cos_k(x)             fh.dot(v, v2)    sum_k(x * dot_k(x2))
     fh.norm(k.u - v)    distance_k(x)        fh.cos(v, v2)    the quotient of these
     fh.nearest(k.u, m)  nearest_k(m)                   fh.bipartition(k.u, x)  bipartition_k(x)
 
-v may be a sum of such sums, times numbers; fh.mean(k.u) has x = 1 / received. In place of k.u one other vector that comes up may stand, k.d, in
-all of them; fh.norm(k.d) is then distance_k(0).
+v may be a sum of such sums, times numbers; fh.mean(k.u) has x = 1 / received. One other vector with up=True, k.d, may replace k.u in all of them;
+fh.norm(k.d) is then distance_k(0).
 """
 from .context import current, fail
 from .text import short_text
 
 
 def of_updates(symbols, function, arguments):
-    """Returns the formula of fh.dot, cos, norm or nearest of k.u; None if that is not what is asked for. Raises MethodError for other vectors
-    of clients, and where k.u does not meet a sum over the cohort."""
+    """Returns the formula of fh.dot, cos, norm or nearest of k.u; None for another operation. Raises MethodError for other vectors of clients, and if
+    k.u is not combined with a sum over the cohort."""
     if not any(a.per_client and a.is_vector for a in arguments):
         return None
     if function in ("dot", "cos") and len(arguments) == 2:
@@ -61,12 +61,12 @@ def _of_sums(symbols, e):
 
 
 def _is_of_clients(e):
-    """Says whether it is k.u, or another vector of the model's shape that comes up."""
+    """Says whether it is k.u, or another vector of the model's shape with up=True."""
     return e.operation == "name" and e.per_client and e.is_vector is True
 
 
 def _taken(e):
-    """Returns the vector's name, whose products the file takes from now on. Raises MethodError if it takes another's."""
+    """Returns the vector's name and makes it the vector whose products the file uses. Raises MethodError if the file uses another's."""
     file, name = current(), e.value[2:]
     if file.products_of not in ("", name):
         fail(f"inner products of k.{name} and of k.{file.products_of}; a file may take those of one vector only")
@@ -84,7 +84,7 @@ def _scaled(symbols, e, of):
 
 
 def _coefficients(symbols, e, of=None):
-    """Returns x of e = sum over the cohort of x * k.u. of: "k.u" or the vector that stands in its place; None: whichever e has."""
+    """Returns x of e = sum over the cohort of x * k.u. of: "k.u" or the vector that replaces it; None: the vector of e."""
     build, first = symbols.build, e.arguments[0] if e.arguments else None
     if _is_of_clients(e) and of in (None, e.value):
         _taken(e)

@@ -19,7 +19,7 @@ _BUILT = Path(__file__).resolve().parents[3] / "build/release/fedhive"
 
 
 class Ended(NamedTuple):
-    """How the program ended: its exit status (negative: the signal), and what it printed."""
+    """The program's exit status (negative: the signal) and its output."""
     status: int
     output: str
     errors: str
@@ -48,7 +48,7 @@ def find(on_path: bool = True) -> Path:
 def environment() -> dict[str, str]:
     """Returns the environment of the program: method files are read by this Python, and the LibTorch of an installed program is this Python's.
 
-    What the variables FEDHIVE_PYTHON and FEDHIVE_TORCH say already stays.
+    The variables FEDHIVE_PYTHON and FEDHIVE_TORCH stay if they are set.
     """
     variables = dict(os.environ)
     if sys.executable:

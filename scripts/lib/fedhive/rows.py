@@ -1,6 +1,6 @@
-"""Values of an example, for @fh.loss: their shapes, and which operations take which. The functions are named as in a formula's text.
+"""Values of an example, for @fh.loss: their shapes, and the shapes that each operation accepts. The functions have the names of a formula's text.
 
-A number meets everything; a number for each example meets vectors; classes and features do not meet.
+A number combines with everything, a number for each example with vectors; classes do not combine with features.
 """
 from .context import fail, unknown
 from .grammar import OVER_BATCH, ROW_FUNCTIONS
@@ -75,7 +75,7 @@ def refuse_batch(value, at, line):
 
 
 class Answers:
-    """What a model gives for an example: the argument out, and those that also_at names."""
+    """A model's results for an example: the argument out, and those that also_at names."""
 
     def __init__(self, name, values):
         """values: {"logits" or "z": value}."""

@@ -1,4 +1,4 @@
-"""A rule of one's own in its process: @fh.server(python=True), over the updates in shared memory. docs/methods.md.
+"""The process of a rule in Python: @fh.server(python=True), over the updates in shared memory. docs/methods.md.
 
 usage: python3 -m fedhive.rule FILE --serve FD FD       answers requests, one JSON object a line, from the first descriptor at the second
 
@@ -75,7 +75,7 @@ class Rule:
         return base64.b64encode(file.getvalue()).decode()
 
     def restore(self, text):
-        """Goes on from what state_text() returned."""
+        """Restores the state from a text of state_text()."""
         self.state.clear()
         if text:
             with np.load(io.BytesIO(base64.b64decode(text)), allow_pickle=False) as arrays:
@@ -113,7 +113,7 @@ class SharedMemory:
 
 
 class Process:
-    """What the process knows: its rule, and the parent's memory."""
+    """The state of the process: its rule, and the parent's memory."""
 
     def __init__(self):
         self._rule, self._memory = None, SharedMemory(os.getppid())

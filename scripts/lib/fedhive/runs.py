@@ -26,16 +26,16 @@ def run(config: Config, *, out: Optional[PathLike] = None, progress: Optional[bo
     """Runs an experiment until it ends, and returns it.
 
     config: a config file, or the same as a dict, whose relative paths are relative to the current folder.
-    out: folder for the results; by default results/runs/NAME-DATE-TIME. overwrite: replaces a run that is there.
-    progress: None: a bar of tqdm if it is installed and there is a terminal or a notebook; True: also elsewhere; False: none.
+    out: folder for the results; by default results/runs/NAME-DATE-TIME. overwrite: replaces an existing run.
+    progress: None: a bar of tqdm, if it is installed, in a terminal or a notebook; True: also elsewhere; False: none.
     data: (x, y, x_test, y_test), arrays as docs/data.md describes them, or the section `data` as a dict.
     partition: for each client the numbers of its training examples, or for each training example its owner. Replaces the section data.partition.
     model: a torch.nn.Module, a file *.pt2, a model's name, or the section. strategy: a method file *.py or *.yaml, a strategy's name, or the section.
-    set: changes of the config by their key paths, {"training.cohort": 5}; also as further arguments, rounds=3. None takes a key out of a file.
-    on_round: a function that gets each row of rounds.csv as a dict when the round has ended; what it raises ends the run in order, and is raised.
-    log_to: "mlflow", "wandb", "tensorboard", a list of them, or {name: options}, as Run.log_to; each round when it has ended.
+    set: changes of the config by their key paths, {"training.cohort": 5}; also as further arguments, rounds=3. None removes a key of a file.
+    on_round: a function that gets each row of rounds.csv as a dict when the round has ended. Its exceptions end the run in order and are raised.
+    log_to: "mlflow", "wandb", "tensorboard", a list of them, or {name: options}, as in Run.log_to. It logs each round when the round has ended.
 
-    Raises ConfigError for what the config, the data or an argument has wrong: nothing was started. Raises RunError if the run fails. Ctrl-C ends the
+    Raises ConfigError for a mistake in the config, the data or an argument: nothing was started. Raises RunError if the run fails. Ctrl-C ends the
     run in order and raises KeyboardInterrupt. Warnings of the program become warnings of Python.
     """
     with Call("run", config, out, data=data, partition=partition, model=model, strategy=strategy, set=set, keys=keys) as call:
@@ -48,7 +48,7 @@ def validate(config: Config, *, data: Any = None, partition: Any = None, model: 
              set: Optional[Mapping[str, Any]] = None, **keys: Any) -> dict[str, Any]:
     """Checks a config, its data and its memory, without a run. Arguments are those of `run`.
 
-    Returns what the program knows of it: num_parameters, num_clients, num_train, warnings, … Raises ConfigError with all mistakes.
+    Returns facts of the experiment: num_parameters, num_clients, num_train, warnings, … Raises ConfigError with all mistakes.
     """
     with Call("validate", config, data=data, partition=partition, model=model, strategy=strategy, set=set, keys=keys) as call:
         ended = program.call(call.arguments("--json"))
@@ -67,14 +67,14 @@ def sweep(config: Config, *, out: Optional[PathLike] = None, progress: Optional[
     """Runs all experiments of a sweep until they end, and returns the sweep.
 
     config: a sweep file, or the same as a dict; its `base` is a path or a config as a dict. jobs: runs at a time; by default as many as cores allow.
-    Other arguments are those of `run`, and change the base. Raises ConfigError and KeyboardInterrupt as `run`, RunError if a run of it has failed.
+    Other arguments are those of `run`, and change the base. Raises ConfigError and KeyboardInterrupt like `run`, and RunError if a run of the sweep failed.
     """
     with Call("sweep", config, out, data=data, partition=partition, model=model, strategy=strategy, set=set, keys=keys) as call:
         return Sweep(execute(call.arguments(*(["--jobs", str(jobs)] if jobs else [])), call.out, progress, call.names, call.changes))
 
 
 def open(folder: PathLike) -> Union[Run, Sweep]:
-    """Returns the run or the sweep in a folder, also while it goes on. Raises FileNotFoundError if there is none."""
+    """Returns the run or the sweep in a folder, also while it is running. Raises FileNotFoundError if there is none."""
     folder = Path(os.path.abspath(folder))
     if (folder / "sweep.json").is_file():
         return Sweep(folder)
@@ -102,7 +102,7 @@ class _Folder:
 
 
 class Run(_Folder):
-    """A run, also one that goes on or has failed. fh.run and fh.open return it. folder: its folder, a Path."""
+    """A run, finished or not. fh.run and fh.open return it. folder: its folder, a Path."""
 
     @property
     def config(self) -> dict[str, Any]:
@@ -111,13 +111,13 @@ class Run(_Folder):
 
     @property
     def manifest(self) -> dict[str, Any]:
-        """What the result depends on, and how the run ended: results/README.md."""
+        """Everything that the result depends on, and how the run ended: results/README.md."""
         return json.loads((self.folder / "manifest.json").read_text(encoding="utf-8"))
 
     @property
     def status(self) -> str:
-        """The manifest's exit_status: "finished", "running", "interrupted by SIGINT", "failed: …". "killed" if it says that the run goes on, but no
-        process holds its folder."""
+        """The manifest's exit_status: "finished", "running", "interrupted by SIGINT", "failed: …". "killed" if it says "running", but no
+        process holds the folder's lock."""
         if self.manifest["exit_status"] == "running" and lock_holder(self.folder) == 0 and self.manifest["exit_status"] == "running":
             return "killed"  # read again: it may have ended in between
         return self.manifest["exit_status"]
@@ -168,9 +168,9 @@ class Run(_Folder):
 
     def resume(self, rounds: Optional[int] = None, *, progress: Optional[bool] = None, set: Optional[Mapping[str, Any]] = None,
                on_round: Optional[OnRound] = None, log_to: Any = None) -> Run:
-        """Goes on with the run, to `rounds` rounds if they are given, and returns it. set: other keys that a resumed run may change.
+        """Resumes the run, up to round `rounds` if given, and returns it. set: other keys that a resumed run may change.
 
-        on_round and log_to get all rounds, those before the resume first. Raises as `run` does.
+        on_round and log_to get all rounds, first those before the resume. Raises like `run`.
         """
         changes = {**({} if rounds is None else {"rounds": rounds}), **as_changes(set)}
         texts = [f"{key}={as_yaml(value, key)}" for key, value in changes.items()]
@@ -182,8 +182,8 @@ class Run(_Folder):
         """Logs the run to a tracker, and returns where: the id of a new run of MLflow or of Weights & Biases, or TensorBoard's folder.
 
         tracker: "mlflow" (options: experiment, name, tracking_uri, tags), "wandb" (those of wandb.init, such as project and mode="offline"),
-        "tensorboard" (folder). A run that goes on is followed until it ends.
-        Raises ConfigError for another tracker or option, ImportError if the tracker's package is missing, and what that raises.
+        "tensorboard" (folder). An unfinished run is followed to its end.
+        Raises ConfigError for another tracker or option, ImportError if the tracker's package is missing, and the package's exceptions.
         """
         with Watch(log_to={tracker: options}, live=False) as watch:
             watch.until_the_end(self)
@@ -206,7 +206,7 @@ class Sweep(_Folder):
 
     @property
     def manifest(self) -> dict[str, Any]:
-        """What is planned and how far it is: sweep.json."""
+        """The plan and its progress: sweep.json."""
         return json.loads((self.folder / "sweep.json").read_text(encoding="utf-8"))
 
     @property
@@ -216,16 +216,16 @@ class Sweep(_Folder):
 
     @property
     def runs(self) -> dict[str, Run]:
-        """The runs that have begun, by their names, in the order of the sweep."""
+        """The runs that have started, by name, in the order of the sweep."""
         folders = {entry["id"]: self.folder / "runs" / entry["id"] for entry in self.manifest["runs"]}
         return {name: Run(folder) for name, folder in folders.items() if (folder / "config.yaml").is_file()}
 
     def log_to(self, tracker: str, **options: Any) -> dict[str, str]:
-        """Logs each run that has begun as Run.log_to, one after the other, and returns where, by the runs' names."""
+        """Logs each started run as Run.log_to does, one after the other. Returns {run's name: result of Run.log_to}."""
         return {name: run.log_to(tracker, **options) for name, run in self.runs.items()}
 
     def resume(self, *, progress: Optional[bool] = None) -> Sweep:
-        """Runs what is missing or failed, and returns the sweep. Raises as `sweep` does."""
+        """Runs missing and failed runs, and returns the sweep. Raises like `sweep`."""
         execute(["sweep", "--resume", str(self.folder)], self.folder, progress)
         return self
 

@@ -1,4 +1,4 @@
-"""Symbols: what a method file's functions get in place of numbers and vectors. An operation on symbols is a new symbol.
+"""Symbols: the arguments of a method file's functions, in place of numbers and vectors. An operation on symbols is a new symbol.
 
 A symbol has one of four shapes: a number or a vector of the model's shape, one or one for each client of the cohort; in place of a vector it may be
 by class (by_class.py); or it is of an example (rows.py). is_vector then says which. Symbols are interned: the same operation on the same symbols is
@@ -108,7 +108,7 @@ class Symbols:
         self._interned = {}
 
     def name(self, text, per_client=False, is_vector=False):
-        """Returns the symbol of a name. Its shape is a part of what it is."""
+        """Returns the symbol of a name and a shape."""
         return self._intern("name", (), per_client, is_vector, text)
 
     def number(self, value):
@@ -116,7 +116,7 @@ class Symbols:
         return self._intern("number", (), False, False, value)
 
     def call(self, function, *arguments):
-        """Returns what an operator or one of fh's functions makes of values, as Python says it: "sum" is over the cohort or over elements.
+        """Returns the result of an operator or of one of fh's functions, by its name in Python: "sum" is over the cohort or over elements.
         Raises MethodError if shapes do not fit."""
         arguments = [self.lift(a) for a in arguments]
         of_examples = any(rows.is_row_kind(a.is_vector) for a in arguments)
@@ -139,7 +139,7 @@ class Symbols:
         return symbol
 
     def lift(self, value):
-        """Returns a Python number as a symbol. Raises MethodError for what is no number."""
+        """Returns a Python number as a symbol. Raises MethodError for anything else."""
         if isinstance(value, Symbol):
             if value.symbols is not self:
                 fail(f"{value.spoken()} belongs to another method file")
@@ -153,7 +153,7 @@ class Symbols:
         return self.number(value)
 
     def foreign(self, name, arguments):
-        """Returns what a function of NumPy or PyTorch says if fh has it by the same name. arguments: None if it was called in another way.
+        """Returns the result of a function of NumPy or PyTorch if fh has one of the same name. arguments: None for another form of call.
         Raises MethodError otherwise."""
         function = _UFUNCS.get(name, name)
         if arguments is not None and function in PYTHON_FUNCTIONS + ["negative", *OPERATORS, *ROW_FUNCTIONS] and function != "clip":

@@ -1,4 +1,4 @@
-"""Reads what a run leaves behind: tables as pandas DataFrames, the model as arrays. pandas, NumPy and torch are loaded when they are needed."""
+"""Reads the results of a run: tables as pandas DataFrames, the model as arrays. pandas, NumPy and torch are loaded when needed."""
 from __future__ import annotations
 
 import io
@@ -23,7 +23,7 @@ _DTYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4",
 
 
 def kind_of(column: str) -> str:
-    """Returns the dtype in which a column is read: "string", "Int64" or "float64"."""
+    """Returns the dtype of a column: "string", "Int64" or "float64"."""
     if column in TEXTS:
         return "string"
     return "Int64" if column in INTEGERS | INTEGERS_OR_EMPTY or _LABEL.fullmatch(column) else "float64"
@@ -39,8 +39,8 @@ def value_of(column: str, cell: str) -> Any:
 def read_table(file: Path) -> pandas.DataFrame:
     """Returns a table of a run or sweep.
 
-    Integers are int64, or Int64 where a cell may be empty (<NA>); other numbers float64 (NaN), to the last bit; texts "string". The values of a
-    sweep's varied keys, and its seeds, have the types that pandas finds. Half a line at the end, which a killed run leaves, is left out.
+    Integers are int64, or Int64 where a cell may be empty (<NA>); other numbers exact float64 (NaN); texts "string". The values of a
+    sweep's varied keys, and its seeds, have pandas' types. Half a line at the end, from a killed run, is left out.
     Raises FileNotFoundError if the run has no such table, ImportError without pandas.
     """
     try:
@@ -68,7 +68,7 @@ def _version(package: Any) -> tuple[int, ...]:
 
 
 def read_tensors(file: Path) -> dict[str, Any]:
-    """Returns the tensors of a safetensors file by their names, as NumPy arrays that may be written to.
+    """Returns {name: tensor} of a safetensors file, as writable NumPy arrays.
 
     Raises FileNotFoundError, ValueError for another file, ImportError without NumPy.
     """

@@ -1,4 +1,4 @@
-"""Formulas as text: symbols to lines, and a line's expression back to symbols. grammar.py says what a line is."""
+"""Formulas as text: symbols to lines, and a line's expression back to symbols. grammar.py defines a line."""
 import re
 
 from .context import fail, unknown
@@ -16,7 +16,7 @@ def text_of(symbol, names=None, most_deep=None):
 
 
 def short_text(symbol):
-    """Returns a symbol as Python says it, for a message; what is long is cut."""
+    """Returns a symbol as Python code, for a message; long code is cut."""
     text = re.sub(r"\b([a-z_]+?)(?:_k)?\(", r"fh.\1(", text_of(symbol, most_deep=6)).replace("^", "**")
     return text if len(text) <= 100 else text[:97] + "…"
 
@@ -87,7 +87,7 @@ def _has_line(symbol, hint, uses, is_target):
 
 
 def _in_order(results):
-    """Returns symbols, arguments before what is made of them, and how often each is used: {id: count}."""
+    """Returns symbols, each after its arguments, and how often each is used: {id: count}."""
     order, uses = [], {}
 
     def visit(e):
@@ -109,8 +109,8 @@ def _free_name(name, taken):
 
 
 def parse(text, symbols, lookup):
-    """Returns the expression `text` as a symbol. lookup: a function from a name to its symbol; it raises MethodError for what is not known.
-    Raises MethodError where the text does not follow the grammar, is longer than MOST_BYTES or deeper than MOST_DEEP."""
+    """Returns the expression `text` as a symbol. lookup: a function from a name to its symbol; it raises MethodError for an unknown name. Raises
+    MethodError if the text does not follow the grammar, is longer than MOST_BYTES or deeper than MOST_DEEP."""
     if len(text.encode()) > MOST_BYTES:
         fail(f"a formula of {len(text.encode())} bytes; allowed: {MOST_BYTES}")
     return _Parser(text, symbols, lookup).whole()

@@ -1,4 +1,4 @@
-"""Runs the functions of a method file once on symbols. What they return are formulas; text.py and lowering.py make lines of them."""
+"""Runs the functions of a method file once on symbols. The results are formulas; text.py and lowering.py make lines of them."""
 import contextlib
 import inspect
 import sys
@@ -61,7 +61,7 @@ class Tracer(Source):
 
     def trace(self, place):
         """Runs a place's function. Returns its results as {target: symbol}, and the names of its locals as {id of a symbol: name}.
-        Raises MethodError if a result does not go there, or reads what the place does not know."""
+        Raises MethodError if the place does not allow a result, or lacks a name that the result reads."""
         function = self.functions[place]
         line = self.line_of(function)
         arguments = {name: self._argument(name, place) for name in inspect.signature(function).parameters}
@@ -113,7 +113,7 @@ class Tracer(Source):
                 fail(f"@fh.{place} reads '{name}', a memory of='visit', which no step changes; return {{\"{target}\": …, {name}: …}}", where)
 
     def _refuse_mean_of_u(self, value):
-        """Raises MethodError for fh.mean(u), which is one number and never what a server means."""
+        """Raises MethodError for fh.mean(u): it is one number, which no server needs."""
         for symbol in operations(value):
             if symbol.operation == "mean" and symbol.arguments[0].operation == "name" and symbol.arguments[0].value == "u":
                 fail("fh.mean(u) is one number, the mean of the vector's elements. u itself is the mean of the updates by the run's weights; "

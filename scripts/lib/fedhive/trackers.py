@@ -1,4 +1,4 @@
-"""Where the rounds of a run may be logged: MLflow, Weights & Biases, TensorBoard. Each is a package of its own, loaded when it is named.
+"""Trackers for the rounds of a run: MLflow, Weights & Biases, TensorBoard. Each is a separate package, loaded when it is named.
 
 A tracker gets the run when it begins, rows of rounds.csv in their order, and the last manifest. Metrics have the names of the columns of rounds.csv.
 """
@@ -26,7 +26,7 @@ _INTERRUPTED = 130
 
 
 def facts_of(run: Run) -> dict[str, str]:
-    """What a result depends on beside its config, by the manifest's keys, and the run's folder. The program's version is `version`."""
+    """Everything that a result depends on beside its config, by the manifest's keys, and the run's folder. The program's version is `version`."""
     manifest = run.manifest
     return {**{"version" if key == "fedhive" else key: str(manifest[key]) for key in _FACTS if key in manifest}, "folder": str(run.folder)}
 

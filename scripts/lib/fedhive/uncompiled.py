@@ -1,9 +1,9 @@
-"""Runs the functions of a method file as they are, on NumPy's arrays in float64: to debug them, and to compare their formulas with.
+"""Runs the functions of a method file as they are, on NumPy's arrays in float64: to debug them, and to check their formulas.
 
     file = Uncompiled("scaffold.py", keys={})
     file.run("gradient", {"g": g, "c": c, "c_k": c_k})        # {"g": array}
 
-Vectors are arrays [P]. What the cohort has is given as "k.n", "k.u", …: arrays [K] and [K, P]. @fh.loss gets "logits" [B, C], "z" [B, d], "y" [B],
+Vectors are arrays [P]. The cohort's values are "k.n", "k.u", …: arrays [K] and [K, P]. @fh.loss gets "logits" [B, C], "z" [B, d], "y" [B],
 "counts" [C], and what also_at names as "sent.logits", "sent.z"; so does @fh.measure. Memories by class are [C, d], [C, C] or [C].
 
 usage: python3 -m fedhive.uncompiled FILE INPUTS --out RESULTS
@@ -99,7 +99,7 @@ class Array(Arithmetic):
 
 
 def _widest(arguments):
-    """Returns the shape of what an elementwise operation makes of values."""
+    """Returns the shape of an elementwise operation's result."""
     kinds = [a.is_vector for a in arguments if a.is_vector]
     return next((kind for kind in kinds if kind != by_class.SHAPES["classes"]), kinds[0] if kinds else False)
 
@@ -155,7 +155,7 @@ class Uncompiled(Declarations):
         return fail(f"'{value.name}' has no value")
 
     def call(self, function, *arguments):
-        """Returns what an operator or one of fh's functions makes of values."""
+        """Returns the result of an operator or of one of fh's functions."""
         arguments = [a if isinstance(a, Array) else Array(np.float64(a)) for a in arguments]
         per_client, is_vector = any(a.per_client for a in arguments), _widest(arguments)
         data = [self.data_of(a) for a in arguments]

@@ -18,7 +18,7 @@ from .own_code import Refused
 
 
 class Client:
-    """What a visit knows of its client. rng, and PyTorch's, NumPy's and Python's own generators, begin with the client's key of the round."""
+    """The argument `client` of a visit. The key of client and round seeds rng and the global generators of PyTorch, NumPy and Python."""
 
     def __init__(self, request, memory, reports):
         """memory: {name: f32 array, a view}; reports: their names."""
@@ -32,7 +32,7 @@ class Client:
         self._names, self._reported = reports, {}
 
     def report(self, name, value):
-        """Tells a number that comes up with the update, by a name that fh.report declares. Raises ValueError for another name, and for no finite number."""
+        """Sends a number with the update, under a name that fh.report declares. Raises ValueError for another name, and if the number is not finite."""
         if name not in self._names:
             near = difflib.get_close_matches(str(name), self._names, 1, 0.6)
             raise ValueError(f"report {name!r} is not declared{f'; did you mean {near[0]!r}?' if near else ''} There are: {', '.join(self._names) or 'none'}; "
@@ -50,13 +50,13 @@ class Client:
         return [self._reported[name] for name in self._names]
 
     def add_loss(self, loss, examples):
-        """Adds the mean loss of a number of examples to the client's train_loss."""
+        """Adds the mean loss over a number of examples to the client's train_loss."""
         self.loss_sum += float(loss) * examples
         self.counted += examples
 
 
 class Batches:
-    """The batches of a visit in fedhive's order, (x, y) each: all local epochs or steps, one after the other. Each loop begins anew."""
+    """The batches of a visit in fedhive's order, (x, y) each: all local epochs or steps, one after the other. Each loop starts again."""
 
     def __init__(self, x, y, order, ends, taken):
         """order: positions in x, of all batches; ends: where each ends in it; taken: one number that counts batches."""
@@ -106,7 +106,7 @@ class Worker:
             self._begin_torch(request)
 
     def _begin_torch(self, request):
-        """Makes what gives each visit its model."""
+        """Makes the function that gives each visit its model."""
         import torch
         self._torch = torch
         torch.set_num_threads(request["threads"])
@@ -156,7 +156,7 @@ class Worker:
             self._torch.manual_seed(client.seed)
 
     def run(self, request):
-        """Runs the visit of a client. Returns the answer. Raises Refused for what the function may not return, and what it raises."""
+        """Runs the visit of a client. Returns the answer. Raises Refused for a result that the function may not return, and for its exceptions."""
         client = Client(request, dict(self._memory), self._reports)
         x, y = self._examples(client.examples)
         order = self._part("order", np.uint32, request["order"]).astype(np.int64)
@@ -227,7 +227,7 @@ class Worker:
 
 
 class Process:
-    """What the process knows: the worker's visits."""
+    """The state of the process: the worker's visits."""
 
     def __init__(self):
         self._worker = None

@@ -45,10 +45,10 @@ class NewRows:
 
 
 class Watch:
-    """What a run's rounds are handed to, from `begin` to the end of the `with` block.
+    """The receivers of a run's rounds, from `begin` to the end of the `with` block.
 
-    on_round: gets each row; what it raises goes on to the caller. log_to: trackers; while a run goes on (`live`), what a tracker raises after its
-    beginning is a warning, and that tracker gets nothing more.
+    on_round: gets each row; its exceptions pass to the caller. log_to: trackers. During a run (`live`), an exception of a tracker that has started
+    becomes a warning, and that tracker gets nothing more.
     """
 
     def __init__(self, on_round: Optional[OnRound] = None, log_to: Any = None, live: bool = True) -> None:
@@ -68,7 +68,7 @@ class Watch:
                 self.trackers.append(tracker(run, **options))
 
     def poll(self) -> None:
-        """Hands on what is new."""
+        """Passes on new rows."""
         rows = self._rows.read() if self._rows else []
         if rows:
             for tracker in list(self.trackers):
