@@ -4,9 +4,10 @@
 
 namespace fedhive::clients::direct {
 
-void step(const Descent& descent, ParameterRange range, const float* gradient) {
+void step(const Descent& descent, ParameterRange range, float* gradient) {
     using aggregation::MemorySpace;
     if (descent.from != nullptr) std::copy_n(descent.from + range.first, range.size, descent.parameters + range.first);
+    if (descent.change != nullptr) (*descent.change)(range, gradient);
     descent.optimizer->step({descent.parameters + range.first, range.size, MemorySpace::Host},
                             {gradient, range.size, MemorySpace::Host}, range.first);
 }

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <new>
 #include <string>
@@ -14,18 +15,22 @@
 
 namespace fedhive::clients::direct {
 
+/// Floats [first, first + size) of the parameters.
+struct ParameterRange {
+    std::size_t first = 0, size = 0;
+};
+
+/// Changes the gradient of a range, [range.size], whose values before the step are in Descent::parameters.
+using ChangeGradient = std::function<void(ParameterRange range, float* gradient)>;
+
 /// The optimizer step that a pass does as soon as a gradient is complete.
 struct Descent {
     float* parameters = nullptr;  // [P]; the trainable ones are written
     aggregation::ClientOptimizer* optimizer = nullptr;
-    const float* from = nullptr;  // [P]: the values before the step, which the pass reads; null: `parameters`
+    const float* from = nullptr;             // [P]: the values before the step, which the pass reads; null: `parameters`
+    const ChangeGradient* change = nullptr;  // applied to each gradient before its step; null: none
 
     const float* before() const { return from != nullptr ? from : parameters; }
-};
-
-/// Floats [first, first + size) of the parameters.
-struct ParameterRange {
-    std::size_t first = 0, size = 0;
 };
 
 class Op;
@@ -97,8 +102,8 @@ struct Flow {
     float* x_gradient = nullptr;  // null: not needed
 };
 
-/// Steps the parameters of `range` by the descent's optimizer; gradient: [range.size].
-void step(const Descent& descent, ParameterRange range, const float* gradient);
+/// Steps the parameters of `range` by the descent's optimizer; gradient: [range.size], changed in place if the descent changes it.
+void step(const Descent& descent, ParameterRange range, float* gradient);
 
 class Op {
 public:

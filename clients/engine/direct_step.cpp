@@ -84,10 +84,24 @@ void DirectStep::apply_gradients() {
 
 void DirectStep::step_rows(std::span<const RowBatch> batches) {
     if (start_.shared) return TrainingStep::step_rows(batches);
-    const RowBatch& batch = only_batch(batches);
+    descend(only_batch(batches), nullptr);
+}
+
+void DirectStep::step_changed(std::span<const RowBatch> batches, const ChangePiece& change) {
+    if (start_.shared) return TrainingStep::step_changed(batches, change);
+    const auto row = [](float* values, std::size_t size) {
+        return aggregation::RowsSpan{values, 1, size, size, MemorySpace::Host};
+    };
+    const direct::ChangeGradient of_range = [&](direct::ParameterRange range, float* gradient) {
+        change({range.first, row(local_.span().data + range.first, range.size), row(gradient, range.size)});
+    };
+    descend(only_batch(batches), &of_range);
+}
+
+void DirectStep::descend(const RowBatch& batch, const direct::ChangeGradient* change) {
     optimizer_.begin_step();
     // The first step goes from the global model to the local one: a pass over all parameters less than by a copy of it.
-    const direct::Descent descent{local_.span().data, &optimizer_, is_global_ ? start_.global.data : nullptr};
+    const direct::Descent descent{local_.span().data, &optimizer_, is_global_ ? start_.global.data : nullptr, change};
     const direct::Batch gathered = gather(batch);
     const double mean = network_.descend(descent, gradient_.span().data, gathered, next_dropout_key());
     is_global_ = false;

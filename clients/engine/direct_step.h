@@ -47,10 +47,12 @@ public:
     void compute_gradients(std::span<const RowBatch> batches) override;
     void apply_gradients() override;
     void step_rows(std::span<const RowBatch> batches) override;
+    void step_changed(std::span<const RowBatch> batches, const ChangePiece& change) override;
     double loss_of(std::size_t) override { return loss_; }
     double gather_s() const override { return batches_.gather_s(); }
 
 private:
+    void descend(const RowBatch& batch, const direct::ChangeGradient* change);
     std::uint64_t next_dropout_key();
     direct::Batch gather(const RowBatch& batch);
     aggregation::ParamSpan own_model();

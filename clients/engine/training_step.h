@@ -57,6 +57,8 @@ struct GradientPiece {
     aggregation::RowsSpan parameters, gradients;
 };
 
+using ChangePiece = std::function<void(const GradientPiece&)>;
+
 /// The gradient and the optimiser's state, each as one vector, of an engine with one row.
 class OneRow {
 public:
@@ -92,7 +94,7 @@ public:
 
     /// Calls `work` for pieces of the gradient, which together contain each parameter once. A piece has all rows of the step, also those at
     /// rest.
-    virtual void for_each_piece(const std::function<void(const GradientPiece&)>& work) = 0;
+    virtual void for_each_piece(const ChangePiece& work) = 0;
 
     /// Begins clients: local models = global model; optimiser state and random streams from `start`; loss sums 0.
     virtual void begin(const ClientStart& start) = 0;
@@ -110,6 +112,14 @@ public:
     /// compute_gradients() and apply_gradients(), with the bits of the two in sequence. Gradients are unspecified afterwards.
     virtual void step_rows(std::span<const RowBatch> batches) {
         compute_gradients(batches);
+        apply_gradients();
+    }
+
+    /// step_rows() with gradients that `change` changes between its two halves. An engine may step a piece before the next one is known, and
+    /// each step has the same pieces in the same order.
+    virtual void step_changed(std::span<const RowBatch> batches, const ChangePiece& change) {
+        compute_gradients(batches);
+        for_each_piece(change);
         apply_gradients();
     }
 

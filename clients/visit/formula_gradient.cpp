@@ -116,32 +116,37 @@ aggregation::formulas::GradientPass FormulaGradient::pass() {
     return executor_.gradient_pass();
 }
 
-std::span<const ElementRange> FormulaGradient::ranges_in(std::size_t index, const GradientPiece& piece) {
+/// The ranges of the step's next piece.
+std::span<const ElementRange> FormulaGradient::ranges_in(const GradientPiece& piece) {
     const std::size_t width = piece.gradients.width;
-    if (index == pieces_.size()) pieces_.emplace_back();
-    PieceRanges& known = pieces_[index];
+    if (next_piece_ == pieces_.size()) pieces_.emplace_back();
+    PieceRanges& known = pieces_[next_piece_++];
     if (known.first != piece.first || known.width != width)
         known = {piece.first, width, inside(where_.ranges, where_.first + piece.first, width)};
     return known.ranges;
 }
 
-void FormulaGradient::change(TrainingStep& step, std::span<const RowBatch> batches) {
+void FormulaGradient::begin_step() {
     if (reads_step_) executor_.set("step", static_cast<double>(steps_));
+    ++steps_;
+    next_piece_ = 0;
+}
+
+void FormulaGradient::change_piece(const GradientPiece& piece) {
+    use(piece.first, piece.gradients.width);
+    executor_.set_at(gradient_, piece.gradients.row(0), piece.gradients.stride);
+    executor_.set_at(parameters_, piece.parameters.row(0), piece.parameters.stride);
+    executor_.write_to("g", piece.gradients.row(0), piece.gradients.stride);
+    executor_.run(ranges_in(piece), piece.gradients.rows);
+}
+
+void FormulaGradient::change(TrainingStep& step, std::span<const RowBatch> batches) {
     if (second_) {
         second_->executor().set("step", static_cast<double>(steps_));
         whole_.set("g", second_->take(step, only_batch(batches)));
     }
-    ++steps_;
-    std::size_t pieces = 0;
-    step.for_each_piece([&](const GradientPiece& piece) {
-        const std::size_t width = piece.gradients.width;
-        use(piece.first, width);
-        const std::span<const ElementRange> ranges = ranges_in(pieces++, piece);
-        executor_.set_at(gradient_, piece.gradients.row(0), piece.gradients.stride);
-        executor_.set_at(parameters_, piece.parameters.row(0), piece.parameters.stride);
-        executor_.write_to("g", piece.gradients.row(0), piece.gradients.stride);
-        executor_.run(ranges, piece.gradients.rows);
-    });
+    begin_step();
+    step.for_each_piece([this](const GradientPiece& piece) { change_piece(piece); });
 }
 
 FormulaAfter::FormulaAfter(const MethodFormulas& method, VisitVectors& vectors, StepRanges where)

@@ -96,6 +96,7 @@ public:
     FormulaAfter(const aggregation::formulas::MethodFormulas& method, VisitVectors& vectors, StepRanges where);
 
     void change(TrainingStep&, std::span<const RowBatch>) override {}
+    bool acts_on_elements() const override { return true; }
     void applied(TrainingStep& step) override;
 };
 
@@ -107,6 +108,9 @@ public:
 
     void begin_visit(aggregation::ConstParamSpan began) override;
     void change(TrainingStep& step, std::span<const RowBatch> batches) override;
+    bool acts_on_elements() const override { return !second_ && executor_.program().passes.size() == 1; }
+    void begin_step() override;
+    void change_piece(const GradientPiece& piece) override;
     /// For MethodFormulas::changes_elements(): the present visit's rule, for steps that run inside of a kernel.
     aggregation::formulas::GradientPass pass();
 
@@ -116,13 +120,14 @@ private:
         std::size_t first = 0, width = 0;
         std::vector<aggregation::formulas::ElementRange> ranges;
     };
-    std::span<const aggregation::formulas::ElementRange> ranges_in(std::size_t index, const GradientPiece& piece);
+    std::span<const aggregation::formulas::ElementRange> ranges_in(const GradientPiece& piece);
     void set_vector(std::string_view name, aggregation::ConstParamSpan values) override;
 
     std::size_t gradient_, parameters_;  // indices of the two vectors in the executor
     bool reads_step_;
     std::optional<SecondGradient> second_{};
     std::vector<PieceRanges> pieces_{};  // of the last step, in its order
+    std::size_t next_piece_ = 0;
 };
 
 }  // namespace fedhive::clients

@@ -27,6 +27,11 @@ public:
     /// uses them.
     virtual void change(TrainingStep& step, std::span<const RowBatch> batches) = 0;
 
+    /// Whether change() treats each element by itself. Then begin_step(), and change_piece() for each piece of the gradient, do the same.
+    virtual bool acts_on_elements() const { return false; }
+    virtual void begin_step() {}
+    virtual void change_piece(const GradientPiece&) {}
+
     /// Called after each optimiser step.
     virtual void applied([[maybe_unused]] TrainingStep& step) {}
 };

@@ -233,6 +233,32 @@ inline void pieces_are_the_gradient(const StepUnderTest& way) {
     CHECK(same_bits(download(step->parameters()), way.global()));
 }
 
+/// step_changed() has the bits of the two halves with the change between them; its pieces cover each parameter once, and with them come the
+/// values before the step.
+inline void changed_step_is_its_halves(const StepUnderTest& way) {
+    const auto weigh_down = [](const clients::GradientPiece& piece) {
+        aggregation::add_scaled(piece.gradients.row(0), piece.parameters.row(0), 0.5);
+    };
+    for (const OptimizerOptions& optimizer : optimizers_of(way)) {
+        const auto halves = way.begun(optimizer), whole = way.begun(optimizer);
+        for (std::uint32_t first = 0; first < 3; ++first) {
+            const std::vector<std::uint32_t> batch = examples(16 * first, first == 2 ? 5 : 16);
+            const clients::RowBatch row{batch};
+            halves->compute_gradients({&row, 1});
+            halves->for_each_piece(weigh_down);
+            halves->apply_gradients();
+            std::vector<int> covered(halves->one_row()->gradient().size, 0);
+            whole->step_changed({&row, 1}, [&](const clients::GradientPiece& piece) {
+                for (std::size_t i = 0; i < piece.gradients.width; ++i) ++covered.at(piece.first + i);
+                weigh_down(piece);
+            });
+            CHECK(covered == std::vector<int>(covered.size(), 1));
+            CHECK(same_bits(download(whole->parameters()), download(halves->parameters())));
+            CHECK(same_bits(download(whole->one_row()->optimizer_state()), download(halves->one_row()->optimizer_state())));
+        }
+    }
+}
+
 /// A rule that adds mu * (local - global) around any engine.
 inline void proximal_term_pulls_towards_the_global_model(const StepUnderTest& way) {
     const Floats global = way.global();
@@ -337,6 +363,7 @@ inline void training_step_conforms(const StepUnderTest& way) {
     rate_is_the_starts_part_of_the_optimizers(way);
     gradient_that_is_changed_is_followed(way);
     pieces_are_the_gradient(way);
+    changed_step_is_its_halves(way);
     proximal_term_pulls_towards_the_global_model(way);
     momentum_goes_on_from_what_a_start_gives(way);
     nothing_of_the_client_before_remains(way);

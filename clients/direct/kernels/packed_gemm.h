@@ -13,13 +13,13 @@ namespace fedhive::clients::direct::FEDHIVE_LANES {
 inline constexpr std::size_t kTermsAtOnce = 256;
 /// Rows of a block, of which so many terms of a stay in the L2 cache; fewer where a is copied.
 inline constexpr std::size_t kRowsAtOnce = 384, kCopiedRowsAtOnce = 384;
-inline constexpr std::size_t kPackedFrom = std::size_t{1} << 19;  // multiply-adds; copies of a smaller product do not pay
 
-/// Whether the product is computed by packed_gemm().
+/// Whether the product is computed by packed_gemm(): if it has rows and products enough to pay for the copies.
 FEDHIVE_INLINE bool is_packed(const Gemm& t) {
-    const std::size_t terms = t.outer * t.inner;
-    return !t.descend && terms >= 64 && t.rows >= 2 * kMostRows && (t.columns >= kPanel || t.a_inner != 1) &&
-           t.rows * t.columns * terms >= kPackedFrom;
+    constexpr std::size_t kProducts = std::size_t{1} << 19, kTerms = 64;
+    const std::size_t terms = t.outer * t.inner, rows = t.m_panel != 0 ? 2 * kMostRows : 8 * kMostRows;
+    return !t.descend && terms >= kTerms && t.rows >= rows && (t.columns >= kPanel || t.a_inner != 1) &&
+           t.rows * t.columns * terms >= kProducts;
 }
 
 /// Offset of a term, 0 to outer · inner.

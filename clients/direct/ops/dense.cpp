@@ -118,12 +118,13 @@ Gemm Dense::weight_product(const float* x, const float* y_gradient, std::size_t 
 }
 
 /// Steps the weights without a gradient in memory: there are many, and each is used once per step. Plain SGD: the gradient
-/// stays in registers. Optimizers with state, or sums of many terms: it is computed block by block and stays cached.
+/// stays in registers. Optimizers with state, gradients that are changed, or sums of many terms: the gradient is computed block by block
+/// and stays cached.
 void Dense::descend(const Pass& pass, const float* x, const float* y_gradient, std::size_t rows) {
     const Descent& descent = *pass.descent;
     constexpr std::size_t kManyRows = 128;
     const aggregation::SgdOptions* sgd = descent.optimizer->plain_sgd();
-    if (sgd != nullptr && rows < kManyRows) {
+    if (sgd != nullptr && descent.change == nullptr && rows < kManyRows) {
         Gemm update = weight_product(x, y_gradient, rows, {0, out_}, {0, in_}, descent.parameters + place_.weight, in_);
         update.descend = true;
         update.from = descent.before() + place_.weight;
@@ -131,12 +132,20 @@ void Dense::descend(const Pass& pass, const float* x, const float* y_gradient, s
         update.decay = sgd->weight_decay;
         return pass.kernels->gemm(update);
     }
-    const std::size_t outputs = rows < kManyRows ? 12 : 96, inputs = rows < kManyRows ? 1024 : 256;
-    block_.resize(outputs * inputs);
+    // Blocks of equal size; with many rows, wide enough for Gemm to copy its factors.
+    constexpr std::size_t kRegisterTile = 12;
+    const std::size_t block = (rows < kManyRows ? 12 : 48) * 1024,
+                      inputs = std::min<std::size_t>(in_, rows < kManyRows ? 1024 : 256),
+                      outputs = std::max<std::size_t>(block / inputs / kRegisterTile, 1) * kRegisterTile;
+    block_.resize(std::min(outputs, out_) * inputs);
     for (std::size_t o = 0; o < out_; o += outputs)
         for (std::size_t i = 0; i < in_; i += inputs) {
             const ParameterRange of_outputs{o, std::min(outputs, out_ - o)}, of_inputs{i, std::min(inputs, in_ - i)};
             pass.kernels->gemm(weight_product(x, y_gradient, rows, of_outputs, of_inputs, block_.data(), of_inputs.size));
+            if (of_inputs.size == in_) {
+                step(descent, {place_.weight + o * in_, of_outputs.size * in_}, block_.data());
+                continue;
+            }
             for (std::size_t r = 0; r < of_outputs.size; ++r)
                 step(descent, {place_.weight + (o + r) * in_ + i, of_inputs.size}, block_.data() + r * of_inputs.size);
         }
