@@ -25,13 +25,13 @@ struct AggregatorSpec {
     bool replaceable = false;     // plain averaging, which a mode may replace by its own rule
     bool single_updates = false;  // needs each client's own update, so an arena slot may hold one client's only
     bool weighs = true;           // it keeps the updates' weights, hence a mode's discount of stale ones
-    bool products = false;        // `weigh` needs inner products of the updates
+    bool products = false;        // the weights need inner products of the updates
     bool of_groups = false;       // may combine means of groups of the updates (cohort/pre_aggregation.h)
-    bool root = false;            // `weigh` needs the inner products of the server's own (root) update, too
+    bool root = false;            // the weights need the inner products of the server's own (root) update, too
     bool histories = false;       // inner products of each client's sum of accepted updates, this one included, not of updates
-    bool keeps_last = false;      // `weigh` and the combination take the last aggregate as one more row
-    bool label_discrepancies = false;     // `weigh` needs Sender::label_discrepancy
-    std::vector<std::string> measures{};  // numbers that clients report of the model that they are sent, for `weigh`
+    bool keeps_last = false;      // the weights and the combination take the last aggregate as one more row
+    bool label_discrepancies = false;     // the weights need Sender::label_discrepancy
+    std::vector<std::string> measures{};  // numbers that clients report of the model that they are sent, for the weights
     std::vector<KeySpec> keys{};
     std::size_t (*least)(const Values& values) = nullptr;  // updates below which the server must not step; null: 1
     /// `values` must have all keys.
