@@ -101,7 +101,10 @@ private:
             if (name == "let") continue;
             if (name == "repeat" && peek() != '=') fail("a repeat inside of another");
             if (!lets_.contains(name))
-                fail(fmt::format("'{0}' is set in a repeat, but no `let {0}` before it says what it begins with", name));
+                fail(
+                    fmt::format("'{0}' is set in a repeat, but no `let {0}` before it says what it begins with; other names "
+                                "are set below `end`",
+                                name));
             if (std::ranges::find(names, name) != names.end()) fail(fmt::format("'{}' is set twice", name));
             names.push_back(name);
         }

@@ -4,7 +4,8 @@
     sum     := product {("+" | "-") product};  product := sign {("*" | "/" | "%") sign};  sign := "-" sign | power;  power := atom ["^" sign]
     atom    := number | name | function "(" expr {"," expr} ")" | "(" expr ")"
 
-A line is "name = expr" or "let name = expr". Every name on the right is the value before all lines, but for lets.
+A line is "name = expr" or "let name = expr". Every name on the right is the value before all lines, but for lets. Of a cohort also "repeat expr", then lines
+"let name = expr" and "name = expr" of names that a let has given, which mean their values before the turn, then "end".
 """
 import math
 import re
@@ -32,7 +33,7 @@ OPERATORS = ("+", "-", "*", "/", "%", "^", *COMPARISONS)
 TEXT_FUNCTIONS = {**OF_EXAMPLES, **FUNCTIONS}
 PYTHON_FUNCTIONS = sorted({name[:-2] if name.endswith("_k") else name for name in FUNCTIONS} - {"distance"} | {"clip"})
 ALLOWED = f"Allowed are + - * / % **, comparisons, and fh.{', fh.'.join(PYTHON_FUNCTIONS)}."
-RESERVED = frozenset(TEXT_FUNCTIONS) | frozenset(PYTHON_FUNCTIONS) | {"let"}                      # no name may be one of these
+RESERVED = frozenset(TEXT_FUNCTIONS) | frozenset(PYTHON_FUNCTIONS) | {"let", "repeat"}                      # no name may be one of these
 
 
 def is_finite_number(value):

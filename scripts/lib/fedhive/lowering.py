@@ -57,6 +57,8 @@ class Lowering:
         if id(e) not in self._lowered:
             if e.operation in ("norm", "dot", "cos") and self._is_of_products(e):
                 result = self._number(e)
+            elif e.operation == "repeat":
+                result = self._number(e)
             elif e.operation in OVER_COHORT:
                 result = self._aggregate(e) if e.arguments[0].is_vector else self._number(e)
             else:

@@ -43,7 +43,7 @@ def without_sums(symbols, e):
     arguments = [without_sums(symbols, a) for a in e.arguments]
     if all(new is old for new, old in zip(arguments, e.arguments)):
         return e
-    return symbols.build(e.operation, *arguments, line=e.line)
+    return symbols.rebuilt(e, arguments)
 
 
 def _of_sums(symbols, e):

@@ -3,7 +3,7 @@ import contextlib
 import inspect
 import sys
 
-from . import products
+from . import products, repeats
 from .context import MethodError, fail, unknown
 from .declarations import Cohort
 from .grammar import ALLOWED, NAME
@@ -21,6 +21,8 @@ class Tracer(Source):
         self.symbols = Symbols()
         self.numbers = {}  # of the cohort, by @fh.cohort: {name: symbol}
         self.in_first_values = set()  # keys
+        self.place = None  # whose function runs
+        self.hints = {}  # names of its locals
 
     def value(self, name, is_vector):
         return self.symbols.name(name, is_vector=is_vector)
@@ -31,6 +33,15 @@ class Tracer(Source):
     def call(self, function, *arguments):
         """Returns the symbol of an operation or a function of fh."""
         return self.symbols.call(function, *arguments)
+
+    def repeat(self, count, step, first):
+        """Returns the results of fh.repeat: one, or as many as it begins with."""
+        names = list(inspect.signature(step).parameters) if callable(step) else []
+        if len(names) != len(first) or not first:
+            fail("fh.repeat(count, step, first, …): step is a function of as many values as follow it")
+        with locals_of(step, self.hints):
+            results = repeats.repeated(self, count, first, names, step)
+        return results[0] if len(results) == 1 else tuple(results)
 
     def first_value(self, name, first):
         if isinstance(first, str) and first.strip() in ("w_t", "drawn"):
@@ -65,9 +76,11 @@ class Tracer(Source):
         function = self.functions[place]
         line = self.line_of(function)
         arguments = {name: self._argument(name, place) for name in inspect.signature(function).parameters}
-        hints = {}
+        self.place, self.hints = place, {}
+        hints = self.hints
         with locals_of(function, hints):
             returned = self.guarded(lambda: function(**arguments))
+        self.place = None
         results = self._results(place, returned, line)
         if place in ("cohort", "weight"):
             results = {target: products.without_sums(self.symbols, value) for target, value in results.items()}

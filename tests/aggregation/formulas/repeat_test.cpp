@@ -59,6 +59,10 @@ TEST_SUITE("Repeat") {
     TEST_CASE("ANameIsTheValueBeforeTheTurn") {
         const Executor fibonacci =
             run_lines({"let a = 0", "let b = 1", "repeat turns", "a = b", "b = a + b", "end", "x = a", "y = b"}, 10.0);
+        const Executor swapped =
+            run_lines({"let a = 1", "let b = 2", "repeat turns", "a = b", "b = a", "end", "x = a", "y = b"});
+        CHECK(swapped.number("x") == 2.0);
+        CHECK(swapped.number("y") == 1.0);
         CHECK(fibonacci.number("x") == 55.0);
         CHECK(fibonacci.number("y") == 89.0);
     }
