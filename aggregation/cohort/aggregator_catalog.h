@@ -17,6 +17,13 @@ namespace fedhive::aggregation {
 /// coefficient is 0, it is the first row with scale 0, so that the sum is 0.
 std::vector<Update> weighed(std::span<const Update> rows, const Coefficients& coefficients, bool of_sum);
 
+/// A number of each client of the run that a rule's text keeps at the server from round to round, 0 at first. on_simplex: all clients'
+/// numbers are moved to the closest point of the simplex before the first round and after each.
+struct RememberedNumber {
+    std::string name;
+    bool on_simplex = false;
+};
+
 /// A rule's name and needs. A rule combines the updates column by column, a column being one parameter's values in all updates. Some
 /// rules first weigh the updates (cohort/weight_rule.h): Krum gives most of them weight 0 and takes the mean of the others.
 struct AggregatorSpec {
@@ -32,6 +39,7 @@ struct AggregatorSpec {
     bool keeps_last = false;      // the weights and the combination take the last aggregate as one more row
     bool label_discrepancies = false;     // the weights need Sender::label_discrepancy
     std::vector<std::string> measures{};  // numbers that clients report of the model that they are sent, for the weights
+    std::vector<RememberedNumber> remembers{};  // by `lines`, as k.NAME
     std::vector<KeySpec> keys{};
     std::size_t (*least)(const Values& values) = nullptr;  // updates below which the server must not step; null: 1
     /// `values` must have all keys.

@@ -1,5 +1,6 @@
 #include "aggregation/formulas/weight_text.h"
 
+#include "aggregation/formulas/client_numbers.h"
 #include "aggregation/formulas/cohort_values.h"
 
 #include <functional>
@@ -22,13 +23,14 @@ Formulas parsed(const AggregatorSpec& rule, const std::map<std::string, double>&
         scope.given.emplace("root_norm", Shape::Number);
     }
     scope.targets = {{"scale", Shape::Cohort}, {"share", Shape::Cohort}};
+    ClientNumbers(rule.remembers).add_to(scope);
     return parse(rule.lines(), scope);
 }
 
 class WeightText final : public WeightRule {
 public:
     WeightText(const AggregatorSpec& rule, const std::map<std::string, double>& keys)
-        : executor_(parsed(rule, keys)), has_root_(rule.root), keeps_last_(rule.keeps_last) {
+        : executor_(parsed(rule, keys)), remembered_(rule.remembers), has_root_(rule.root), keeps_last_(rule.keeps_last) {
         for (const auto& [name, value] : keys) executor_.set(name, value);
         for (const Target& target : executor_.program().formulas.targets) sets_share_ = sets_share_ || target.name == "share";
     }
@@ -52,14 +54,19 @@ public:
                 keeps_last_ ? updates.products->less_row(updates.size()) : updates.products->first_rows(updates.size());
             executor_.set_products(&of_updates);
         }
+        remembered_.give(executor_, updates);
         executor_.run({});
         executor_.set_products(nullptr);
+        remembered_.take(executor_, updates);
         Coefficients result{.of_updates = weights_of(executor_, updates.size(), "scale")};
         if (sets_share_) result.weights = weights_of(executor_, updates.size(), "share");
         if (keeps_last_)
             result.of_last_aggregate = std::accumulate(result.of_updates.begin(), result.of_updates.end(), 1.0, std::minus<>());
         return result;
     }
+
+    std::string state() const override { return remembered_.state(); }
+    bool restore(const std::string& state) override { return remembered_.restore(state); }
 
 private:
     void set_root(const RoundUpdates& updates) {
@@ -74,6 +81,7 @@ private:
     }
 
     Executor executor_;
+    ClientNumbers remembered_;
     bool has_root_, keeps_last_;
     bool sets_share_ = false;
 };

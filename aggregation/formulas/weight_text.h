@@ -15,7 +15,7 @@ namespace fedhive::aggregation::formulas {
 /// Lines    set `scale` and, if it is another, `share`. They read what a method file's weights read (k.n, k.norm, k.sent_loss, …), and
 ///          k.weight, k.label_discrepancy; of the clients' training lr, momentum and proximal_mu; the keys, -1 for an optional one that is
 ///          left out. With `root`, r being the server's own update: k.dot_root = ⟨u_k, r⟩, k.cos_root, root_norm = |r|. With
-///          `keeps_last`, dot_k, cos_k, distance_k and nearest_k are of u_k − v.
+///          `keeps_last`, dot_k, cos_k, distance_k and nearest_k are of u_k − v. With `remembers`, they read and set k.NAME.
 std::unique_ptr<WeightRule> make_weight_rule(const AggregatorSpec& rule, const Values& values);
 
 }  // namespace fedhive::aggregation::formulas

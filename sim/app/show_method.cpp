@@ -145,6 +145,9 @@ std::string box_text(MethodFormulas formulas, const aggregation::AggregatorSpec&
         cohort.push_back(aggregate_text(rule, cohort));
     }
     std::string text;
+    for (const aggregation::RememberedNumber& number : rule.remembers)
+        text += line("remembers", fmt::format("k.{}: at the server, a number of each client of the run{}", number.name,
+                                              number.on_simplex ? ", on the simplex" : ""));
     for (const MethodMemory& memory : formulas.memories) text += line("remembers", memory_text(memory) + shape_text(memory));
     return text + lines_text(formulas);
 }
