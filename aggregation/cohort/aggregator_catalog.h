@@ -37,8 +37,8 @@ struct AggregatorSpec {
     bool root = false;            // the weights need the inner products of the server's own (root) update, too
     bool histories = false;       // inner products of each client's sum of accepted updates, this one included, not of updates
     bool keeps_last = false;      // the weights and the combination take the last aggregate as one more row
-    bool label_discrepancies = false;     // the weights need Sender::label_discrepancy
-    std::vector<std::string> measures{};  // numbers that clients report of the model that they are sent, for the weights
+    bool label_discrepancies = false;           // the weights need Sender::label_discrepancy
+    std::vector<std::string> measures{};        // numbers that clients report of the model that they are sent, for the weights
     std::vector<RememberedNumber> remembers{};  // by `lines`, as k.NAME
     std::vector<KeySpec> keys{};
     std::size_t (*least)(const Values& values) = nullptr;  // updates below which the server must not step; null: 1
@@ -55,7 +55,8 @@ std::size_t least_updates(const AggregatorSpec& rule, const Values& values);
 /// All rules that a config can name, in the order of REFERENCE.md.
 const std::vector<AggregatorSpec>& aggregator_catalog();
 
-/// The rule of that name, which must exist. Two names are not for configs: "formula" (a method file's weights), "python" (a rule in a file).
+/// The rule of that name, which must exist. Three names are not for configs: "formula" and "formula_with_root" (a method file's
+/// weights, the second where they read the root client's update), "python" (a rule in a file).
 const AggregatorSpec& aggregator_spec(const std::string& name);
 
 }  // namespace fedhive::aggregation

@@ -73,7 +73,8 @@ bool ClientNumbers::restore(const std::string& state) {
     while (!text.empty()) {
         double client = 0.0;
         if (kinds_.empty() || !take_number(text, ',', client)) return false;
-        if (!(client >= 0.0 && client <= std::numeric_limits<std::uint32_t>::max()) || client != std::floor(client)) return false;
+        if (!(client >= 0.0 && client <= std::numeric_limits<std::uint32_t>::max()) || client != std::floor(client))
+            return false;
         std::vector<double> numbers(kinds_.size());
         for (double& number : numbers)
             if (!take_number(text, ',', number) || !std::isfinite(number)) return false;

@@ -18,10 +18,8 @@ Formulas parsed(const AggregatorSpec& rule, const std::map<std::string, double>&
     Scope scope = nothing.scope(Place::Cohort);
     for (const char* name : {"k.weight", "k.label_discrepancy"}) scope.given.emplace(name, Shape::Cohort);
     for (const char* name : {"lr", "momentum", "proximal_mu"}) scope.given.emplace(name, Shape::Number);
-    if (rule.root) {
-        for (const char* name : {"k.dot_root", "k.cos_root"}) scope.given.emplace(name, Shape::Cohort);
-        scope.given.emplace("root_norm", Shape::Number);
-    }
+    if (!rule.root)
+        for (const char* name : {kDotRoot, kCosRoot, kRootNorm}) scope.given.erase(name);
     scope.targets = {{"scale", Shape::Cohort}, {"share", Shape::Cohort}};
     ClientNumbers(rule.remembers).add_to(scope);
     return parse(rule.lines(), scope);
@@ -48,10 +46,9 @@ public:
         executor_.set("momentum", updates.local.momentum);
         executor_.set("proximal_mu", updates.local.proximal_mu);
         InnerProducts of_updates;
-        if (has_root_) set_root(updates);
-        if (has_root_ || keeps_last_) {
-            of_updates =
-                keeps_last_ ? updates.products->less_row(updates.size()) : updates.products->first_rows(updates.size());
+        if (has_root_) set_root(executor_, updates, of_updates);
+        if (keeps_last_) {
+            of_updates = updates.products->less_row(updates.size());
             executor_.set_products(&of_updates);
         }
         remembered_.give(executor_, updates);
@@ -69,17 +66,6 @@ public:
     bool restore(const std::string& state) override { return remembered_.restore(state); }
 
 private:
-    void set_root(const RoundUpdates& updates) {
-        Numbers dots, cosines;
-        for (std::size_t k = 0; k < updates.size(); ++k) {
-            dots.push_back(updates.products->dot(k, updates.root_row()));
-            cosines.push_back(updates.products->cosine(k, updates.root_row()));
-        }
-        executor_.set("k.dot_root", dots);
-        executor_.set("k.cos_root", cosines);
-        executor_.set("root_norm", updates.products->norm(updates.root_row()));
-    }
-
     Executor executor_;
     ClientNumbers remembered_;
     bool has_root_, keeps_last_;

@@ -119,6 +119,8 @@ std::string method_text(const Method& method) {
     text += line("weights", method.formulas.sets_weights() ? "its own: u is the sum of weight_k u_k"
                             : method.equal_weights         ? "equal, which its server's formulas need"
                                                            : "strategy.weighting");
+    if (method.formulas.reads_root())
+        text += line("needs", "data.root_examples: a root client of the server, with whose update the weights compare");
     if (method.visit != nullptr)
         text += line("visit",
                      fmt::format("Python: {}, a client's whole work, once for each client and round", method.visit->function));

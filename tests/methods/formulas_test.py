@@ -116,6 +116,13 @@ def gradient(g, w, w_t):
         self.assertEqual(box["gradient"], ["let u_ = w - w_t", "let norm_ = norm(g)", "let t1_ = t1 * w", "g = u_ * norm_ + t1_ * norm_"])
 
 
+class RootClient(unittest.TestCase):
+    def test_products_with_its_update_are_numbers_of_the_clients_and_its_length_one_of_the_cohort(self):
+        box = server("fh.norm(root.u) * fh.sum(fh.cos(root.u, k.u) * k.u) + fh.sum(fh.dot(k.u, root.u)) / fh.norm(root.u)", "w, k, root")
+        self.assertEqual(box["cohort"], ["weight = k.cos_root", "root_1 = root_norm", "sum_1 = sum_k(k.dot_root)"])
+        self.assertEqual(box["server"], ["w = w + root_1 * u + sum_1 / root_1"])
+
+
 class Repeats(unittest.TestCase):
     def cohort(self, body):
         return box_of("R = fh.key('R', 4, integer=True)\n@fh.weight\ndef weight(k, received):\n" + "".join(f"    {line}\n" for line in body.splitlines()))["cohort"]

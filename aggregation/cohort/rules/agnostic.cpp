@@ -25,7 +25,8 @@ AggregatorSpec agnostic() {
             .build = [](const Values&) { return make_sum(); },
             .lines =
                 [] {
-                    return std::vector<std::string>{"let total = sum_k(k.lambda)", "scale = where(total > 0, k.lambda / total, 0)",
+                    return std::vector<std::string>{"let total = sum_k(k.lambda)",
+                                                    "scale = where(total > 0, k.lambda / total, 0)",
                                                     "k.lambda = k.lambda + lambda_lr * k.sent_loss"};
                 }};
 }

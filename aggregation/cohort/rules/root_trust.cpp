@@ -4,8 +4,7 @@
 //
 // Shapes   n >= 1 updates, one client a slot; r: [P], never a part of the sum.
 // Source   Cao, Fang, Liu, Gong 2021 (arXiv:2012.13995), FLTrust.
-// Differs  α is the server rate; r trains as long as `training` says, as clients do. A zero u_k or r has cosine 0. |u_k| is that of the
-//          update as it arrived, by inner products: an attacker's own report of it does not count.
+// Differs  α is the server rate; r trains as long as `training` says, as clients do. A zero u_k or r has cosine 0.
 #include "aggregation/cohort/aggregator_catalog.h"
 #include "aggregation/math/mean.h"
 

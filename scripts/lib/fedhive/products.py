@@ -6,7 +6,9 @@
     fh.nearest(k.u, m)  nearest_k(m)                   fh.bipartition(k.u, x)  bipartition_k(x)
 
 v may be a sum of such sums, times numbers; fh.mean(k.u) has x = 1 / received. In place of k.u one other vector that comes up may stand, k.d, in
-all of them; fh.norm(k.d) is then distance_k(0).
+all of them; fh.norm(k.d) is then distance_k(0). Of the root client's update:
+
+    fh.dot(k.u, root.u)  k.dot_root          fh.cos(k.u, root.u)  k.cos_root       fh.norm(root.u)  root_norm
 """
 from .context import current, fail
 from .text import short_text
@@ -15,6 +17,8 @@ from .text import short_text
 def of_updates(symbols, function, arguments):
     """Returns the formula of fh.dot, cos, norm or nearest of k.u; None if that is not what is asked for. Raises MethodError for other vectors
     of clients, and where k.u does not meet a sum over the cohort."""
+    if any(_is_root(a) for a in arguments):
+        return _of_root(symbols, function, arguments)
     if not any(a.per_client and a.is_vector for a in arguments):
         return None
     if function in ("dot", "cos") and len(arguments) == 2:
@@ -32,6 +36,22 @@ def of_updates(symbols, function, arguments):
         _taken(arguments[0])
         return symbols.build(function + "_k", arguments[1])
     return None
+
+
+def _is_root(e):
+    return e.operation == "name" and e.value == "root.u"
+
+
+def _of_root(symbols, function, arguments):
+    """Returns the formula of fh.norm, dot or cos of root.u; None for another function. Raises MethodError where k.u does not meet it."""
+    if function == "norm":
+        return symbols.name("root_norm")
+    if function not in ("dot", "cos"):
+        return None
+    other = next((a for a in arguments if not _is_root(a)), None)
+    if other is None or not _is_of_clients(other) or _taken(other) != "k.u":
+        fail("inner products of root.u; allowed: fh.dot(k.u, root.u), fh.cos(k.u, root.u), fh.norm(root.u)")
+    return symbols.name(f"k.{function}_root", per_client=True)
 
 
 def without_sums(symbols, e):

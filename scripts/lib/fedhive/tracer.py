@@ -5,9 +5,9 @@ import sys
 
 from . import products, repeats
 from .context import MethodError, fail, unknown
-from .declarations import Cohort
+from .declarations import Cohort, Root
 from .grammar import ALLOWED, NAME
-from .places import GIVEN, PLACES
+from .places import GIVEN, PLACES, ROOT_NUMBERS, ROOT_PLACES
 from .source import Source
 from .symbols import Symbol, Symbols, shape_text
 from .text import parse, text_of
@@ -102,6 +102,8 @@ class Tracer(Source):
     def _argument(self, name, place):
         if name == "k" and PLACES[place].has_cohort:
             return Cohort(self, place)
+        if name == "root" and place in ROOT_PLACES:
+            return Root(self)
         if name in self.constants:
             return self.constants[name]
         readable = self.readable(place)
@@ -114,6 +116,8 @@ class Tracer(Source):
         readable = set(self.readable(place))
         if PLACES[place].has_cohort:
             readable |= {"k." + name for name, is_vector in self.of_cohort(place).items() if place in ("server", "mix") or not is_vector}
+        if place in ROOT_PLACES:
+            readable |= {"root_norm", *("k." + name for name in ROOT_NUMBERS)}
         for name, where in _names_with_lines(value, line):
             if name not in readable:
                 self.refuse_name(name, place, "name", where)
@@ -135,6 +139,8 @@ class Tracer(Source):
     def refuse_name(self, name, place, what, line):
         """Raises MethodError for a name that a place's functions do not know."""
         memory, at = self.memories.get(name), f"@fh.{place}"
+        if name == "root.u":
+            fail(f"{at} reads root.u, the update of the server's own client, as a vector; allowed: fh.dot(k.u, root.u), fh.cos(k.u, root.u), fh.norm(root.u)", line)
         if name.startswith("k."):
             fail(f"{at} reads '{name}', a vector for each client; weights are made of numbers: k.n, fh.norm(k.u), reports", line)
         if name == "k":

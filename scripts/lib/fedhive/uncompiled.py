@@ -25,7 +25,7 @@ except ModuleNotFoundError:
 
 from . import by_class, row_arrays, rows
 from .context import Arithmetic, MethodError, current, fail, reading
-from .declarations import Cohort, Declarations
+from .declarations import Cohort, Declarations, Root
 from .places import CLIENT_PLACES, PLACES
 from .source import has_python
 
@@ -204,6 +204,8 @@ class Uncompiled(Declarations):
             return self._of_example(name)
         if name == "k":
             return Cohort(self, place)
+        if name == "root":
+            return Root(self)
         if name in self.constants:
             return self.constants[name]
         vectors = {vector for place in PLACES.values() for vector in place.vectors}
