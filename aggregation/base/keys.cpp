@@ -80,6 +80,10 @@ std::map<std::string, double> numbers_of(const std::vector<KeySpec>& keys, const
             numbers[key.name] = static_cast<double>(values.integer(key.name));
         else if (std::holds_alternative<double>(key.default_value))
             numbers[key.name] = values.number(key.name);
+        else if (std::holds_alternative<std::optional<std::int64_t>>(key.default_value))
+            numbers[key.name] = static_cast<double>(values.optional_integer(key.name).value_or(-1));
+        else if (std::holds_alternative<std::optional<double>>(key.default_value))
+            numbers[key.name] = values.optional_number(key.name).value_or(-1.0);
     }
     return numbers;
 }

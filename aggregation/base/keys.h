@@ -120,7 +120,7 @@ struct Chosen {
 /// `given`, with the default of each key that it lacks. Throws Fault for a key that is not in `keys`, or of another type.
 Values completed(const Values& given, const std::vector<KeySpec>& keys);
 
-/// The values of the keys that are numbers, by name; `values` must have all keys.
+/// The values of the keys that are numbers, by name, -1 for an optional one that is left out; `values` must have all keys.
 std::map<std::string, double> numbers_of(const std::vector<KeySpec>& keys, const Values& values);
 
 /// The entry called `name` in a catalog of `what`. The name must exist; throws Fault.

@@ -63,6 +63,12 @@ const AggregatorSpec& aggregator_spec(const std::string& name) {
                                            .single_updates = true,
                                            .weighs = false,
                                            .build = [](const Values&) { return make_sum(); }};
+    static const AggregatorSpec with_root = [] {
+        AggregatorSpec spec = formula;
+        spec.name = "formula_with_root";
+        spec.products = spec.root = true;
+        return spec;
+    }();
     // sim/round/python_rule.h takes its place when a run begins.
     static const AggregatorSpec python = {.name = "python",
                                           .summary = "the function of strategy.rule",
@@ -70,6 +76,7 @@ const AggregatorSpec& aggregator_spec(const std::string& name) {
                                           .weighs = false,
                                           .build = [](const Values&) { return make_mean(); }};
     if (name == python.name) return python;
+    if (name == with_root.name) return with_root;
     return name == formula.name ? formula : entry_of(aggregator_catalog(), name, "aggregator");
 }
 

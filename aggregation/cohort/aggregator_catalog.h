@@ -17,6 +17,13 @@ namespace fedhive::aggregation {
 /// coefficient is 0, it is the first row with scale 0, so that the sum is 0.
 std::vector<Update> weighed(std::span<const Update> rows, const Coefficients& coefficients, bool of_sum);
 
+/// A number of each client of the run that a rule's text keeps at the server from round to round, 0 at first. on_simplex: all clients'
+/// numbers are moved to the closest point of the simplex before the first round and after each.
+struct RememberedNumber {
+    std::string name;
+    bool on_simplex = false;
+};
+
 /// A rule's name and needs. A rule combines the updates column by column, a column being one parameter's values in all updates. Some
 /// rules first weigh the updates (cohort/weight_rule.h): Krum gives most of them weight 0 and takes the mean of the others.
 struct AggregatorSpec {
@@ -25,13 +32,14 @@ struct AggregatorSpec {
     bool replaceable = false;     // plain averaging, which a mode may replace by its own rule
     bool single_updates = false;  // needs each client's own update, so an arena slot may hold one client's only
     bool weighs = true;           // it keeps the updates' weights, hence a mode's discount of stale ones
-    bool products = false;        // `weigh` needs inner products of the updates
+    bool products = false;        // the weights need inner products of the updates
     bool of_groups = false;       // may combine means of groups of the updates (cohort/pre_aggregation.h)
-    bool root = false;            // `weigh` needs the inner products of the server's own (root) update, too
+    bool root = false;            // the weights need the inner products of the server's own (root) update, too
     bool histories = false;       // inner products of each client's sum of accepted updates, this one included, not of updates
-    bool keeps_last = false;      // `weigh` and the combination take the last aggregate as one more row
-    bool label_discrepancies = false;     // `weigh` needs Sender::label_discrepancy
-    std::vector<std::string> measures{};  // numbers that clients report of the model that they are sent, for `weigh`
+    bool keeps_last = false;      // the weights and the combination take the last aggregate as one more row
+    bool label_discrepancies = false;           // the weights need Sender::label_discrepancy
+    std::vector<std::string> measures{};        // numbers that clients report of the model that they are sent, for the weights
+    std::vector<RememberedNumber> remembers{};  // by `lines`, as k.NAME
     std::vector<KeySpec> keys{};
     std::size_t (*least)(const Values& values) = nullptr;  // updates below which the server must not step; null: 1
     /// `values` must have all keys.
@@ -47,7 +55,8 @@ std::size_t least_updates(const AggregatorSpec& rule, const Values& values);
 /// All rules that a config can name, in the order of REFERENCE.md.
 const std::vector<AggregatorSpec>& aggregator_catalog();
 
-/// The rule of that name, which must exist. Two names are not for configs: "formula" (a method file's weights), "python" (a rule in a file).
+/// The rule of that name, which must exist. Three names are not for configs: "formula" and "formula_with_root" (a method file's
+/// weights, the second where they read the root client's update), "python" (a rule in a file).
 const AggregatorSpec& aggregator_spec(const std::string& name);
 
 }  // namespace fedhive::aggregation

@@ -14,10 +14,12 @@ namespace {
 
 /// What all updates have in common cancels in f64, since products are made of differences (inner_products.h).
 Numbers squared_distances(const Numbers& x, const InnerProducts& products) {
-    const double squared = products.squared_of(x);
+    Numbers dots;
+    for (std::size_t k = 0; k < x.size(); ++k) dots.push_back(products.dot_of(k, x));
+    const double squared = std::max(0.0, std::inner_product(x.begin(), x.end(), dots.begin(), 0.0));
     Numbers distances;
     for (std::size_t k = 0; k < x.size(); ++k)
-        distances.push_back(std::max(0.0, products.squared(k) - 2.0 * products.dot_of(k, x) + squared));
+        distances.push_back(std::max(0.0, products.squared(k) - 2.0 * dots[k] + squared));
     return distances;
 }
 

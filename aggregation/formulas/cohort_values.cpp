@@ -34,6 +34,20 @@ void set_cohort(Executor& executor, const CohortNames& names, const RoundUpdates
     executor.set_products(updates.products);
 }
 
+void set_root(Executor& executor, const RoundUpdates& updates, InnerProducts& of_updates) {
+    const std::size_t root = updates.root_row();
+    Numbers dots, cosines;
+    for (std::size_t k = 0; k < updates.size(); ++k) {
+        dots.push_back(updates.products->dot(k, root));
+        cosines.push_back(updates.products->cosine(k, root));
+    }
+    executor.set(kDotRoot, dots);
+    executor.set(kCosRoot, cosines);
+    executor.set(kRootNorm, updates.products->norm(root));
+    of_updates = updates.products->first_rows(updates.size());
+    executor.set_products(&of_updates);
+}
+
 CohortNumbers numbers_beside_weights(const Executor& executor) {
     CohortNumbers numbers;
     for (const Target& target : executor.program().formulas.targets)

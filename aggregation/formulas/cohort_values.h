@@ -31,6 +31,9 @@ struct CohortNames {
 /// Sets k.n, k.steps, …, reports, round, clients, received, numbers of the server, and the inner products.
 void set_cohort(Executor& executor, const CohortNames& names, const RoundUpdates& updates);
 
+/// For updates with the root client's: sets its products with the others, and `of_updates` as the inner products, which must outlive run().
+void set_root(Executor& executor, const RoundUpdates& updates, InnerProducts& of_updates);
+
 /// After run(): the values of the targets that are numbers, that is, of all targets but weights.
 CohortNumbers numbers_beside_weights(const Executor& executor);
 

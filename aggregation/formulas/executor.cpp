@@ -108,22 +108,58 @@ const Numbers& Executor::numbers(std::string_view target) const {
     throw Fault(fmt::format("no number '{}'", target));
 }
 
+void Executor::evaluate_number(std::size_t i) {
+    const Node& node = program_.formulas.nodes[i];
+    if (node.op == Opcode::Number) {
+        values_[i] = Numbers{node.number};
+    } else if (node.op == Opcode::Name) {
+        FEDHIVE_CHECK(values_[i].has_value(), "'{}' has no value", node.name);
+    } else {
+        std::array<const Numbers*, 3> arguments{};
+        for (std::size_t a = 0; a < node.num_args; ++a) arguments[a] = &*values_[node.args[a]];
+        values_[i] = is_of_products(node.op) ? of_products(node.op, *arguments[0], products_)
+                                             : evaluate(node, {arguments.data(), node.num_args});
+    }
+}
+
+void Executor::run_repeat(const Repeat& repeat) {
+    const std::vector<Node>& nodes = program_.formulas.nodes;
+    for (const Repeat::Variable& variable : repeat.variables) values_[variable.node] = values_[nodes[variable.node].args[0]];
+    std::vector<std::size_t> of_turn;
+    for (std::size_t i = repeat.first + repeat.variables.size(); i < repeat.end; ++i)
+        if (nodes[i].num_args == 0)
+            evaluate_number(i);
+        else
+            of_turn.push_back(i);
+    const double count = values_[repeat.count]->front();
+    if (count > static_cast<double>(kMostTurns))
+        throw Fault(fmt::format("a repeat of {} turns in the formulas of the cohort; allowed: at most {}", count, kMostTurns));
+    const std::size_t turns = count >= 1.0 ? static_cast<std::size_t>(count) : 0;
+    for (std::size_t turn = 0; turn < turns; ++turn) {
+        for (const std::size_t i : of_turn) evaluate_number(i);
+        std::vector<Numbers> next;
+        for (const Repeat::Variable& variable : repeat.variables) {
+            const std::size_t size = values_[variable.node]->size();
+            next.push_back(*values_[variable.next]);
+            if (next.back().size() < size) next.back().assign(size, next.back().front());
+        }
+        for (std::size_t v = 0; v < next.size(); ++v) values_[repeat.variables[v].node] = std::move(next[v]);
+    }
+}
+
 /// The nodes that can be computed once `level` passes have run.
 void Executor::evaluate_numbers(std::size_t level) {
     const std::vector<Node>& nodes = program_.formulas.nodes;
+    auto repeat = program_.formulas.repeats.begin();
     for (std::size_t i = 0; i < nodes.size(); ++i) {
+        if (repeat != program_.formulas.repeats.end() && repeat->first == i) {
+            if (level == 0) run_repeat(*repeat);
+            i = repeat++->end - 1;
+            continue;
+        }
         const Node& node = nodes[i];
         if (node.shape == Shape::Vector || program_.levels[i] != level || is_reduction(node.op)) continue;
-        if (node.op == Opcode::Number) {
-            values_[i] = Numbers{node.number};
-        } else if (node.op == Opcode::Name) {
-            FEDHIVE_CHECK(values_[i].has_value(), "'{}' has no value", node.name);
-        } else {
-            std::array<const Numbers*, 3> arguments{};
-            for (std::size_t a = 0; a < node.num_args; ++a) arguments[a] = &*values_[node.args[a]];
-            values_[i] = is_of_products(node.op) ? of_products(node.op, *arguments[0], products_)
-                                                 : evaluate(node, {arguments.data(), node.num_args});
-        }
+        evaluate_number(i);
     }
     for (std::size_t i = 0; i < narrowed_.size(); ++i)
         if (const auto& value = values_[program_.numbers[i]]; value && program_.levels[program_.numbers[i]] <= level)

@@ -54,7 +54,7 @@ public:
     /// the ranges stay as they are. rows: of vectors with a stride; the others have the same values for all rows.
     ///
     /// Stream   CUDA: waits only where a value of the whole vector is needed.
-    /// Throws   Fault for a name without a value, and for several rows of formulas that take sums over elements; as dispatch().
+    /// Throws   Fault for a name without a value, for a repeat of more than kMostTurns turns, and for several rows of formulas that take sums over elements; as dispatch().
     void run(std::span<const ElementRange> ranges, std::size_t rows = 1);
 
     /// The formulas as one pass over vectors on a device, for a kernel that runs them with its own `g` and `w`. They take no sums over
@@ -67,6 +67,8 @@ public:
 
 private:
     void evaluate_numbers(std::size_t level);
+    void evaluate_number(std::size_t node);
+    void run_repeat(const Repeat& repeat);
     void run_last(const ElementRange& range, std::size_t rows);
     void reduce(const FormulaPass& pass, std::span<const ElementRange> ranges);
     void gather_cuda(const FormulaPass& pass, const ElementRange& range);

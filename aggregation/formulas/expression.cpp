@@ -1,6 +1,7 @@
 #include "aggregation/formulas/expression.h"
 
 #include "aggregation/formulas/functions.h"
+#include "aggregation/formulas/node_builder.h"
 #include "aggregation/formulas/row_functions.h"
 
 #include <fmt/format.h>
@@ -18,16 +19,9 @@ namespace {
 bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
-/// Whether a formula of parameters can combine two values: both by class have the same shape, or one is a number for each class and
-/// counts for its row of the other.
-bool meets_by_class(Shape one, Shape other) {
-    const auto [low, high] = std::minmax(one, other);
-    return high < Shape::Classes || low == high || low == Shape::Number || (low == Shape::Classes && is_table(high));
-}
-
-class Parser {
+class Parser : NodeBuilder {
 public:
-    Parser(std::span<const std::string> lines, const Scope& scope) : lines_(lines), scope_(scope) {
+    Parser(std::span<const std::string> lines, const Scope& scope) : NodeBuilder(scope), lines_(lines) {
         std::size_t bytes = 0;
         for (const std::string& line : lines) bytes += line.size() + 1;
         if (bytes > kLongestText) fail(fmt::format("the formulas have {} characters, {} are allowed", bytes, kLongestText));
@@ -44,13 +38,89 @@ public:
 
 private:
     void parse_line() {
-        std::string name = word();
-        const bool is_let = name == "let";
-        if (is_let) name = word();
+        const std::string name = word();
+        if (name == "repeat" && peek() != '=') return parse_repeat();
+        if (name == "end" && peek() == '\0') fail("`end` without a line `repeat COUNT` before it");
+        if (name == "let") return parse_let();
+        set_target(name, right_side());
+    }
+    void parse_let() {
+        const std::string name = word();
+        name_value(name, right_side());
+    }
+    std::size_t right_side() {
         expect('=');
         const std::size_t value = comparison();
         if (peek() != '\0') fail_here("the end of the line");
-        is_let ? name_value(name, value) : set_target(name, value);
+        return value;
+    }
+
+    /// The lines up to `end`.
+    void parse_repeat() {
+        if (!scope_.products) fail("repeat is of numbers of a round's updates; it is allowed only in `cohort`");
+        Repeat repeat{.first = 0, .count = comparison()};
+        if (peek() != '\0') fail_here("the end of the line");
+        if (const Shape shape = formulas_.nodes[repeat.count].shape; shape != Shape::Number)
+            fail(fmt::format("repeat takes a number of times, found {}", text_of(shape)));
+        repeat.first = formulas_.nodes.size();
+        const std::size_t first_line = line_;
+        auto after = lets_;
+        for (const std::string& name : set_in_turn(first_line)) {
+            const std::size_t start = lets_.at(name);
+            after[name] = add({.op = Opcode::Varying,
+                               .num_args = 1,
+                               .shape = formulas_.nodes[start].shape,
+                               .args = {start},
+                               .name = fmt::format("{} {}", name, formulas_.repeats.size())});
+        }
+        lets_ = after;
+        for (go_to(first_line + 1, first_line); !is_end(); go_to(line_ + 1, first_line)) {
+            const std::string name = word();
+            if (name == "let")
+                parse_let();
+            else
+                repeat.variables.push_back({after.at(name), next_of(name, after.at(name))});
+        }
+        repeat.end = formulas_.nodes.size();
+        formulas_.repeats.push_back(std::move(repeat));
+        lets_ = std::move(after);
+    }
+    std::size_t next_of(const std::string& name, std::size_t variable) {
+        const std::size_t next = right_side();
+        const Shape shape = formulas_.nodes[variable].shape, given = formulas_.nodes[next].shape;
+        if (given > shape)
+            fail(fmt::format("'{}' begins as {}, but its formula gives {}{}", name, text_of(shape), text_of(given),
+                             given == Shape::Cohort ? "; begin with one for each, such as 0 * k.n" : ""));
+        return next;
+    }
+    /// The names that the lines from `repeat` to `end` set.
+    std::vector<std::string> set_in_turn(std::size_t first_line) {
+        std::vector<std::string> names;
+        for (go_to(first_line + 1, first_line); !is_end(); go_to(line_ + 1, first_line)) {
+            const std::string name = word();
+            if (name == "let") continue;
+            if (name == "repeat" && peek() != '=') fail("a repeat inside of another");
+            if (!lets_.contains(name))
+                fail(
+                    fmt::format("'{0}' is set in a repeat, but no `let {0}` before it says what it begins with; other names "
+                                "are set below `end`",
+                                name));
+            if (std::ranges::find(names, name) != names.end()) fail(fmt::format("'{}' is set twice", name));
+            names.push_back(name);
+        }
+        return names;
+    }
+    /// To a line of a repeat.
+    void go_to(std::size_t line, std::size_t first_line) {
+        line_ = line < lines_.size() ? line : first_line;
+        if (line == lines_.size()) fail("a repeat without a line `end`");
+        text_ = lines_[line];
+        at_ = 0;
+    }
+    bool is_end() {
+        const bool is_one = word() == "end" && peek() == '\0';
+        at_ = 0;
+        return is_one;
     }
 
     void name_value(const std::string& name, std::size_t value) {
@@ -204,112 +274,8 @@ private:
         check(function->args);
         return make(function->op, args);
     }
-    /// A function of an example, made of operations.
-    std::size_t of_examples(const std::string& name, const RowFunction& function, const std::vector<std::size_t>& args) {
-        const auto positive = [&](std::size_t of) {
-            const Opcode norm = is_table(formulas_.nodes[of].shape) ? Opcode::NormRows : Opcode::Norm;
-            return make(Opcode::Maximum, {make(norm, {of}), add({.op = Opcode::Number, .number = kLeastNorm})});
-        };
-        const auto of_table = [&](Opcode op, std::size_t arg, Opcode of_rows) {
-            return args.size() > arg && is_table(formulas_.nodes[args[arg]].shape) ? of_rows : op;
-        };
-        if (name == "pick") return make(of_table(Opcode::Pick, 0, Opcode::PickRow), args);
-        if (name == "dot") return make(of_table(Opcode::Dot, 1, Opcode::DotRows), args);
-        if (name == "norm") return make(of_table(Opcode::Norm, 0, Opcode::NormRows), args);
-        if (name == "cos")
-            return make(Opcode::Divide, {make(of_table(Opcode::Dot, 1, Opcode::DotRows), {args[0], args[1]}),
-                                         make(Opcode::Multiply, {positive(args[0]), positive(args[1])})});
-        if (name == "cross_entropy")
-            return make(Opcode::Negative, {make(Opcode::Pick, {make(Opcode::LogSoftmax, {args[0]}), args[1]})});
-        if (name == "kl")
-            return make(Opcode::Sum,
-                        {make(Opcode::Multiply, {make(Opcode::Exp, {args[0]}), make(Opcode::Subtract, {args[0], args[1]})})});
-        return make(function.op, args);
-    }
-    std::size_t norm(std::size_t of) { return make(Opcode::Sqrt, {make(Opcode::Dot, {of, of})}); }
-
-    // --- nodes
-
-    std::size_t make(Opcode op, std::span<const std::size_t> args) {
-        Node node{.op = op, .num_args = static_cast<std::uint8_t>(args.size())};
-        std::copy(args.begin(), args.end(), node.args.begin());
-        if (scope_.rows) return add_of_examples(std::move(node));
-        for (const std::size_t arg : args) {
-            const Shape shape = formulas_.nodes[arg].shape;
-            if ((shape == Shape::Cohort && node.shape == Shape::Vector) ||
-                (shape == Shape::Vector && node.shape == Shape::Cohort))
-                fail(fmt::format("cannot combine {} with {}; sum_k or mean_k turn numbers of a cohort into one",
-                                 text_of(node.shape), text_of(shape)));
-            if (!meets_by_class(node.shape, shape))
-                fail(fmt::format(
-                    "cannot combine {} with {}; values by class go with numbers and values by class of their own kind",
-                    text_of(node.shape), text_of(shape)));
-            node.shape = std::max(node.shape, shape);
-        }
-        const bool has_elements = node.shape == Shape::Vector || node.shape > Shape::Row;
-        if (op == Opcode::Power && has_elements) return power_of_vector(args[0], args[1]);
-        if (op == Opcode::Remainder && has_elements) fail("% takes numbers, not vectors");
-        if (is_reduction(op)) {
-            const bool has_share = op == Opcode::Threshold;
-            if (has_share && formulas_.nodes[args[1]].shape != Shape::Number)
-                fail(fmt::format("the share of threshold must be a number, found {}", text_of(formulas_.nodes[args[1]].shape)));
-            for (const std::size_t arg : has_share ? args.first(1) : args)
-                if (formulas_.nodes[arg].shape != Shape::Vector)
-                    fail(fmt::format("sum, mean, norm, dot, cos and threshold take vectors, found {}",
-                                     text_of(formulas_.nodes[arg].shape)));
-            node.shape = Shape::Number;
-        }
-        if (is_of_products(op)) {
-            if (!scope_.products)
-                fail(
-                    "dot_k, cos_k, distance_k, nearest_k and bipartition_k need a round's updates; they are allowed only in "
-                    "`cohort`");
-            if (node.shape == Shape::Vector || (op == Opcode::NearestK && node.shape != Shape::Number))
-                fail(fmt::format("{}, found {}",
-                                 op == Opcode::NearestK ? "nearest_k takes a number of updates"
-                                                        : "dot_k, cos_k and distance_k take one number for each update",
-                                 text_of(node.shape)));
-            node.shape = Shape::Cohort;
-        }
-        if (is_of_cohort(op)) {
-            if (node.shape != Shape::Cohort)
-                fail(fmt::format("functions that end with _k take one number for each update, found {}", text_of(node.shape)));
-            node.shape = op < Opcode::SoftmaxK ? Shape::Number : Shape::Cohort;
-        }
-        return add(std::move(node));
-    }
-    std::size_t make(Opcode op, std::initializer_list<std::size_t> args) {
-        return make(op, std::span(args.begin(), args.size()));
-    }
-
-    std::size_t add_of_examples(Node node) {
-        std::array<const Node*, 3> args{};
-        for (std::size_t i = 0; i < node.num_args; ++i) args[i] = &formulas_.nodes[node.args[i]];
-        const RowShape found = shape_of_row(node.op, {args.data(), node.num_args});
-        if (!found.problem.empty()) fail(found.problem);
-        node.shape = found.shape;
-        return add(std::move(node));
-    }
-
-    /// By one multiplication or a root, else as exp(exponent * log(base)).
-    std::size_t power_of_vector(std::size_t base, std::size_t exponent) {
-        const Node& of = formulas_.nodes[exponent];
-        if (of.op == Opcode::Number && of.number == 2.0) return make(Opcode::Multiply, {base, base});
-        if (of.op == Opcode::Number && of.number == 0.5) return make(Opcode::Sqrt, {base});
-        return make(Opcode::Exp, {make(Opcode::Multiply, {exponent, make(Opcode::Log, {base})})});
-    }
-
-    std::size_t add(Node node) {
-        const auto same = std::find(formulas_.nodes.begin(), formulas_.nodes.end(), node);
-        if (same != formulas_.nodes.end()) return static_cast<std::size_t>(same - formulas_.nodes.begin());
-        if (formulas_.nodes.size() == kMostNodes) fail(fmt::format("more than {} operations", kMostNodes));
-        formulas_.nodes.push_back(std::move(node));
-        return formulas_.nodes.size() - 1;
-    }
-
     // --- errors
 
-    [[noreturn]] void fail(const std::string& text) const { throw FormulaError(line_, text); }
     [[noreturn]] void fail_here(const std::string& wanted) const {
         fail(fmt::format("'{}': column {}: expected {}", text_, at_ + 1, wanted));
     }
@@ -344,50 +310,13 @@ private:
     };
 
     std::span<const std::string> lines_;
-    const Scope& scope_;
     std::map<std::string, std::size_t, std::less<>> lets_{};
-    Formulas formulas_{};
     std::string_view text_{};
-    std::size_t line_ = 0, at_ = 0, depth_ = 0;
+    std::size_t at_ = 0, depth_ = 0;
 };
 
 }  // namespace
 
 Formulas parse(std::span<const std::string> lines, const Scope& scope) { return Parser(lines, scope).parse(); }
-
-bool Formulas::reads(std::string_view name) const {
-    return std::any_of(nodes.begin(), nodes.end(),
-                       [&](const Node& node) { return node.op == Opcode::Name && node.name == name; });
-}
-
-bool Formulas::takes_products() const {
-    return std::any_of(nodes.begin(), nodes.end(), [](const Node& node) { return is_of_products(node.op); });
-}
-
-bool Formulas::reduces() const {
-    return std::any_of(nodes.begin(), nodes.end(), [](const Node& node) { return is_reduction(node.op); });
-}
-
-std::string_view text_of(Shape shape) {
-    switch (shape) {
-        case Shape::Number:
-            return "a number";
-        case Shape::Cohort:
-            return "a number for each update";
-        case Shape::Vector:
-            return "a vector of the model's shape";
-        case Shape::Row:
-            return "a number for each example";
-        case Shape::Classes:
-            return "a number for each class";
-        case Shape::Features:
-            return "a vector of features";
-        case Shape::ClassTable:
-            return "a table of logits by class";
-        case Shape::FeatureTable:
-            return "a table of features by class";
-    }
-    return "";
-}
 
 }  // namespace fedhive::aggregation::formulas

@@ -3,8 +3,12 @@
 //
 //   w = w + server_lr * u             sets a target
 //   let change = (w_t - w) / steps    names a value for the lines below
+//   repeat count                      runs the lines up to `end` so many times; they name values, or set what a `let` above named:
+//   x = (x + 2 / x) / 2               to what its formula gives at the end of a turn
+//   end
 //
-// On the right a name means its value before all lines; only `let` names are new. Equal expressions are one node.
+// On the right a name means its value before all lines, in a repeat before the turn; only `let` names are new. Equal expressions are one
+// node.
 #pragma once
 
 #include "aggregation/formulas/opcode.h"
@@ -24,6 +28,7 @@ namespace fedhive::aggregation::formulas {
 inline constexpr std::size_t kLongestText = 4096;  // bytes of all lines of a method
 inline constexpr std::size_t kDeepest = 64;        // brackets, signs and powers inside one another
 inline constexpr std::size_t kMostNodes = 400;
+inline constexpr std::size_t kMostTurns = 1'000'000;  // of a repeat
 
 /// Number: one f64. Cohort: one f64 for each update. Vector: f32, of the model's shape. The others occur in formulas of an example. Row: one
 /// number of the example; Classes: one for each class; Features: the inputs of the last layer; ClassTable, FeatureTable: a row of one of
@@ -63,7 +68,7 @@ struct Scope {
     bool numbers = false;   // any other name may be set to a number
     bool rows = false;      // formulas of an example: the functions of row_functions.h
     bool batch = false;     // functions over the examples of a batch are allowed (row_batch.h)
-    bool products = false;  // dot_k, cos_k and the like are allowed (cohort_products.h)
+    bool products = false;  // dot_k, cos_k and the like are allowed (cohort_products.h), and repeat
 };
 
 struct Target {
@@ -74,9 +79,22 @@ struct Target {
     Shape shape = Shape::Number;  // of the target, as the scope declares it
 };
 
+/// The nodes [first, end), in that order `count` times, rounded down: first the variables, whose argument is what they begin with, then the
+/// nodes that are computed in a turn. At a turn's end each variable becomes the value of its `next`, one number for each update if it began so. No node after `end` has one of the turn's
+/// nodes as an argument, but for leaves.
+struct Repeat {
+    struct Variable {
+        std::size_t node = 0, next = 0;
+    };
+    std::size_t first = 0, end = 0;
+    std::size_t count = 0;  // a node
+    std::vector<Variable> variables{};
+};
+
 struct Formulas {
     std::vector<Node> nodes;
     std::vector<Target> targets;
+    std::vector<Repeat> repeats{};
 
     const Node& of(const Target& target) const { return nodes[target.node]; }
     /// Whether a formula reads that name.

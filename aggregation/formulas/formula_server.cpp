@@ -21,6 +21,7 @@ public:
         : executor_(method.parsed(Place::Cohort)),
           names_(method),
           sets_weights_(method.sets(Place::Cohort, "weight")),
+          reads_root_(method.reads_root()),
           num_further_(method.num_further()),
           numbers_(std::move(numbers)) {
         set_keys(executor_, method);
@@ -28,7 +29,10 @@ public:
 
     Coefficients weigh(const RoundUpdates& updates) override {
         set_cohort(executor_, names_, updates);
+        InnerProducts of_updates;
+        if (reads_root_) set_root(executor_, updates, of_updates);
         executor_.run({});
+        executor_.set_products(nullptr);
         Coefficients result;
         for (const Sender& sender : updates.senders) result.of_updates.push_back(sender.weight);
         *numbers_ = numbers_beside_weights(executor_);
@@ -41,7 +45,7 @@ public:
 private:
     Executor executor_;
     CohortNames names_;
-    bool sets_weights_;
+    bool sets_weights_, reads_root_;
     std::size_t num_further_;
     std::shared_ptr<CohortNumbers> numbers_;
 };

@@ -20,6 +20,11 @@ void add(Names& names, Shape shape, std::initializer_list<const char*> list) {
 
 bool is_own_number(const MethodMemory& memory) { return memory.is_number() && memory.owner == MemoryOwner::Client; }
 
+void add_root(Scope& scope) {
+    add(scope.given, Shape::Cohort, {kDotRoot, kCosRoot});
+    add(scope.given, Shape::Number, {kRootNorm});
+}
+
 /// A client reads it, beside what its own visit makes.
 bool is_at_client(const MethodMemory& memory) {
     return memory.owner == MemoryOwner::Client || (memory.owner == MemoryOwner::Server && memory.down);
@@ -112,6 +117,7 @@ Scope MethodFormulas::scope(Place place) const {
     for (const auto& [name, value] : keys) scope.given.emplace(name, Shape::Number);
     if (place == Place::Cohort || place == Place::Peers) {
         add(scope.given, Shape::Cohort, {"k.n", "k.steps", "k.loss", "k.norm", "k.sent_loss"});
+        if (place == Place::Cohort) add_root(scope);
         if (place == Place::Peers) add(scope.given, Shape::Cohort, {"k.me", "k.id", kTheirLoss.data()});
         for (const std::string& report : reports) scope.given.emplace("k." + report, Shape::Cohort);
         add(scope.given, Shape::Number, {"round", "clients", "received"});

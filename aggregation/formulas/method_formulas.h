@@ -80,6 +80,11 @@ struct LossAt {
 /// The name that only `peers` may read: the mean loss of each update's model on the examples of the client in turn.
 inline constexpr std::string_view kTheirLoss = "k.their_loss";
 
+/// Names of the root client's update r, which `cohort` may read: ⟨u_k, r⟩, the cosine of u_k and r, and |r|.
+inline constexpr const char* kDotRoot = "k.dot_root";
+inline constexpr const char* kCosRoot = "k.cos_root";
+inline constexpr const char* kRootNorm = "root_norm";
+
 /// The weights of further sums, by_2 to by_8: `cohort` sets them, and `server` reads by_2.u, and by_2.NAME of memories that are sent up.
 inline constexpr std::size_t kMostFurther = 7;
 std::string further_name(std::size_t index);  // of 0, 1, …: by_2, by_3, …
@@ -132,6 +137,8 @@ struct MethodFormulas {
     bool reads_cross_losses() const;
     /// Whether its `cohort` or `peers` formulas need the inner products of the updates.
     bool takes_products() const;
+    /// Whether `cohort` reads the root client's update.
+    bool reads_root() const;
     /// Whether a formula of any place reads that name.
     bool reads(std::string_view value) const;
     /// Whether a client's formulas read g_t, the mean gradient of its examples at the model that it is sent.

@@ -43,7 +43,13 @@ bool MethodFormulas::reads_cross_losses() const { return place_reads(*this, Plac
 
 bool MethodFormulas::takes_products() const {
     const auto takes = [&](Place place) { return has(place) && parsed(place).takes_products(); };
-    return takes(Place::Cohort) || takes(Place::Peers);
+    return takes(Place::Cohort) || takes(Place::Peers) || reads_root();
+}
+
+bool MethodFormulas::reads_root() const {
+    if (!has(Place::Cohort)) return false;
+    const Formulas cohort = parsed(Place::Cohort);
+    return cohort.reads(kDotRoot) || cohort.reads(kCosRoot) || cohort.reads(kRootNorm);
 }
 
 bool MethodFormulas::reads(std::string_view value) const {

@@ -77,6 +77,8 @@ enum class Opcode : std::uint8_t {
     PickRow,
     DotRows,
     NormRows,
+    // a name that a repeat sets (expression.h); its argument is its first value
+    Varying,
     // leaves
     Name,
     Number,

@@ -3,6 +3,7 @@
 #include "aggregation/math/dispatch.h"
 #include "aggregation/math/sum_rows.h"
 
+#include <algorithm>
 #include <numeric>
 
 namespace fedhive::aggregation {
@@ -52,6 +53,26 @@ InnerProducts InnerProducts::of_means(const Groups& groups) const {
         means.values_[at++] /= static_cast<double>(group.size());
     }
     return means;
+}
+
+InnerProducts InnerProducts::first_rows(std::size_t rows) const {
+    InnerProducts first(rows, 0);
+    first.base_squared_ = base_squared_.value_or(with_base(base_));
+    const auto pairs = static_cast<std::ptrdiff_t>(rows * (rows + 1) / 2);
+    const auto last = std::copy(values_.begin(), values_.begin() + pairs, first.values_.begin());
+    for (std::size_t i = 0; i < rows; ++i) last[static_cast<std::ptrdiff_t>(i)] = with_base(i);
+    return first;
+}
+
+/// u_row is their r, which is 0 as a difference.
+InnerProducts InnerProducts::less_row(std::size_t row) const {
+    InnerProducts apart(row, 0);
+    apart.base_squared_ = 0.0;
+    std::size_t at = 0;
+    for (std::size_t i = 0; i < row; ++i)
+        for (std::size_t j = 0; j <= i; ++j)
+            apart.values_[at++] = differences(i, j) - differences(i, row) - differences(j, row) + differences(row, row);
+    return apart;
 }
 
 std::size_t base_row(std::span<const double> norms) {

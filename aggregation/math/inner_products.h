@@ -56,6 +56,11 @@ public:
     /// The inner products of the means y_g of u_k over group g. Computed from those of the u_k; reads no vector.
     InnerProducts of_means(const Groups& groups) const;
 
+    /// Those of the first `rows` vectors.
+    InnerProducts first_rows(std::size_t rows) const;
+    /// Those of the u_i − u_row for i < row.
+    InnerProducts less_row(std::size_t row) const;
+
 private:
     double differences(std::size_t i, std::size_t j) const {
         const std::size_t row = std::max(i, j);

@@ -4,13 +4,13 @@
 import fedhive as fh
 
 nu = fh.key("nu", 1e-6, above=0, doc="smallest distance (ν)")
-R = fh.key("R", 3, static=True, integer=True, least=1, doc="Weiszfeld's steps (R)")
+R = fh.key("R", 3, integer=True, least=0, most=10000, doc="Weiszfeld's steps (R)")
 
 
 @fh.weight
 def weight(k):
-    beta = k.n / fh.sum(k.n)
-    for _ in range(R):
+    def step(beta):
         closeness = k.n / fh.maximum(nu, fh.norm(k.u - fh.sum(beta * k.u)))
-        beta = closeness / fh.sum(closeness)
-    return beta
+        return closeness / fh.sum(closeness)
+
+    return fh.repeat(R, step, k.n / fh.sum(k.n))

@@ -248,8 +248,7 @@ int methods_command(const std::string& name, const std::string& page) {
         const bool as_fedavg =
             local_rule_spec(spec.local).formulas == nullptr && spec.server == "sgd" && weights.lines == nullptr;
         if (as_fedavg) return std::string();
-        return box_text(make_strategy(method.name, Weighting::Uniform).on_server,
-                        weights.lines != nullptr ? weights.lines() : std::vector<std::string>());
+        return box_text(make_strategy(method.name, Weighting::Uniform).on_server, weights);
     };
     if (const auto family = from_word<MethodFamily>(page)) {
         fmt::print("{}", family_page(*family, method_catalog(), box_of));

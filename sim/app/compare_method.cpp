@@ -114,6 +114,19 @@ Drawn of_client(const MethodFormulas& method, Draws& draws) {
     return drawn;
 }
 
+/// The root client's update, and its products with the others.
+void add_root(Draws& draws, Drawn& drawn) {
+    using namespace aggregation::formulas;
+    const Vector& root = drawn.vectors["root.u"] = draws.vector();
+    drawn.numbers[kRootNorm] = {norm_of(root)};
+    for (const Vector& update : drawn.of_updates["u"]) {
+        double dot = 0.0;
+        for (std::size_t i = 0; i < kElements; ++i) dot += static_cast<double>(update[i]) * static_cast<double>(root[i]);
+        drawn.numbers[kDotRoot].push_back(dot);
+        drawn.numbers[kCosRoot].push_back(dot / (norm_of(update) * norm_of(root)));
+    }
+}
+
 Drawn of_server(const MethodFormulas& method, Draws& draws) {
     Drawn drawn;
     drawn.vectors["w"] = draws.vector();
@@ -142,6 +155,7 @@ Drawn of_server(const MethodFormulas& method, Draws& draws) {
     for (const std::string& report : method.reports)
         drawn.numbers["k." + report] = draws.each([&] { return draws.number(true); });
     for (const Vector& update : drawn.of_updates["u"]) drawn.numbers["k.norm"].push_back(norm_of(update));
+    if (method.reads_root()) add_root(draws, drawn);
     return drawn;
 }
 

@@ -65,10 +65,22 @@ std::string lines_text(const MethodFormulas& formulas) {
     for (const Place place : kInOrder) {
         const auto lines = formulas.lines.find(place);
         if (lines == formulas.lines.end()) continue;
-        for (const std::string& formula : lines->second)
-            text += line(&formula == lines->second.data() ? word_of(place) : "", formula);
+        bool repeats = false;
+        for (const std::string& formula : lines->second) {
+            repeats = repeats && formula != "end";
+            text += line(&formula == lines->second.data() ? word_of(place) : "", (repeats ? "  " : "") + formula);
+            repeats = repeats || formula.starts_with("repeat ");
+        }
     }
     return text;
+}
+
+/// The aggregate that a rule makes of its weights.
+std::string aggregate_text(const aggregation::AggregatorSpec& rule, const std::vector<std::string>& weights) {
+    if (rule.keeps_last) return "u = v + sum_k(scale * (k.u - v)), v the last u; distances are of k.u - v";
+    if (rule.build(completed({}, rule.keys))->column_rule() == aggregation::ColumnRule::Sum) return "u = sum_k(scale * k.u)";
+    const bool of_share = std::ranges::any_of(weights, [](const std::string& one) { return one.starts_with("share"); });
+    return fmt::format("u = sum_k(scale * k.u) / sum_k({})", of_share ? "share" : "scale");
 }
 
 }  // namespace
@@ -107,6 +119,8 @@ std::string method_text(const Method& method) {
     text += line("weights", method.formulas.sets_weights() ? "its own: u is the sum of weight_k u_k"
                             : method.equal_weights         ? "equal, which its server's formulas need"
                                                            : "strategy.weighting");
+    if (method.formulas.reads_root())
+        text += line("needs", "data.root_examples: a root client of the server, with whose update the weights compare");
     if (method.visit != nullptr)
         text += line("visit",
                      fmt::format("Python: {}, a client's whole work, once for each client and round", method.visit->function));
@@ -126,14 +140,16 @@ std::string method_text(const Method& method) {
     return text + lines_text(method.formulas);
 }
 
-std::string box_text(MethodFormulas formulas, const std::vector<std::string>& weights) {
-    if (!weights.empty()) {
-        const bool of_share = std::ranges::any_of(weights, [](const std::string& one) { return one.starts_with("share"); });
+std::string box_text(MethodFormulas formulas, const aggregation::AggregatorSpec& rule) {
+    if (rule.lines != nullptr) {
         std::vector<std::string>& cohort = formulas.lines[Place::Cohort];
-        cohort = weights;
-        cohort.push_back(fmt::format("u = sum_k(scale * k.u) / sum_k({})", of_share ? "share" : "scale"));
+        cohort = rule.lines();
+        cohort.push_back(aggregate_text(rule, cohort));
     }
     std::string text;
+    for (const aggregation::RememberedNumber& number : rule.remembers)
+        text += line("remembers", fmt::format("k.{}: at the server, a number of each client of the run{}", number.name,
+                                              number.on_simplex ? ", on the simplex" : ""));
     for (const MethodMemory& memory : formulas.memories) text += line("remembers", memory_text(memory) + shape_text(memory));
     return text + lines_text(formulas);
 }

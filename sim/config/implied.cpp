@@ -4,6 +4,7 @@
 #include "aggregation/math/client_optimizer.h"
 #include "clients/data/partition.h"
 #include "clients/uploads/upload.h"
+#include "sim/config/root_rules.h"
 #include "sim/config/tree_noise_rules.h"
 #include "sim/modes/mode_spec.h"
 
@@ -67,8 +68,8 @@ std::vector<std::string> take_implied(RunConfig& run,
     const aggregation::AggregatorSpec& rule = aggregation::aggregator_spec(run.strategy.parts.aggregator.name);
     if (!run.data.root_examples && can_have_root(run, rule)) {
         run.data.root_examples = kRootExamples;
-        lines.push_back(fmt::format("data.root_examples: {}, since aggregator '{}' needs examples of the server", kRootExamples,
-                                    rule.name));
+        lines.push_back(
+            fmt::format("data.root_examples: {}, since {} needs examples of the server", kRootExamples, who_needs_root(run)));
     }
     if (has_tree_noise(run) && !gives("", "upload")) {
         run.upload = {Chosen{"clip", completed({}, entry_of(clients::upload_catalog(), "clip", "step of an upload").keys)}};

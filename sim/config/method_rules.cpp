@@ -121,6 +121,9 @@ void check_method(const RunConfig& run, const ConfigSource& source) {
     check_further_sums(run, file, source);
     if (method->formulas.sets_weights() && run.strategy.weighting != Weighting::Examples)
         throw source.error("strategy.weighting", fmt::format("{} has formulas for the weights; remove this key", file));
+    if (method->formulas.reads_root() && !method->formulas.sets_weights())
+        throw source.error(
+            key, fmt::format("{} reads the server's own update, which weights of the updates alone may; set `weight`", file));
     const bool takes_mean = aggregation::aggregator_spec(run.strategy.parts.aggregator.name).replaceable;
     if (method->equal_weights && run.strategy.weighting != Weighting::Uniform)
         throw source.error("strategy.weighting",

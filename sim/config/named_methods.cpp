@@ -36,6 +36,7 @@ const std::vector<std::pair<const char*, const char*>>& signs_of_needs() {
                                                                            {"fh.norm(k.u -", "inner products"},
                                                                            {"fh.cos(k.u", "inner products"},
                                                                            {"fh.dot(k.u", "inner products"},
+                                                                           {"root.u", "data.root_examples"},
                                                                            {"sent_loss", "measure sent_loss"},
                                                                            {"g_t", "the whole gradient"},
                                                                            {"local", "model.local"}};

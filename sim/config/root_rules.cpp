@@ -14,24 +14,25 @@ namespace fedhive::sim {
 namespace {
 
 /// Refuses parts that keep state for each client: the root client has no state between rounds.
-void check_state(const RunConfig& run, const std::string& rule, const ConfigSource& source) {
+void check_state(const RunConfig& run, const ConfigSource& source) {
+    const std::string who = who_needs_root(run);
+    const bool by_file = run.strategy.parts.aggregator.name == kFormulaWithRoot;
+    const char* instead = by_file ? "choose another method" : "choose another aggregator";
     if (run.strategy.parts.method != nullptr && run.strategy.client_state())
-        throw source.error(
-            "strategy.aggregator",
-            fmt::format("the clients of '{}' remember, but the server's own client, which aggregator '{}' needs, has "
-                        "no memory; choose another aggregator",
-                        run.strategy.title(), rule));
+        throw source.error(by_file ? "strategy.file" : "strategy.aggregator",
+                           fmt::format("the clients of '{}' remember, but the server's own client, which {} needs, has "
+                                       "no memory; {}",
+                                       run.strategy.title(), who, instead));
     if (run.model.has_local_part())
-        throw source.error(
-            "model.local",
-            fmt::format("the server trains the whole model on its own examples for aggregator '{}', so that no part "
-                        "of it can stay on the clients; remove model.local, or choose another aggregator",
-                        rule));
+        throw source.error("model.local",
+                           fmt::format("the server trains the whole model on its own examples for {}, so that no part "
+                                       "of it can stay on the clients; remove model.local, or {}",
+                                       who, instead));
     if (run.keeps_residual())
         throw source.error("upload",
                            fmt::format("'error_feedback' stores a remainder of each client, but the server's own update, which "
-                                       "aggregator '{}' needs, has none; remove error_feedback, or choose another aggregator",
-                                       rule));
+                                       "{} needs, has none; remove error_feedback, or {}",
+                                       who, instead));
 }
 
 /// Clients must not train on the server's examples.
@@ -61,17 +62,24 @@ std::string aggregators_with_root() {
     return fmt::format("{}", fmt::join(names, ", "));
 }
 
+std::string who_needs_root(const RunConfig& run) {
+    const std::string& rule = run.strategy.parts.aggregator.name;
+    return rule == kFormulaWithRoot ? fmt::format("method '{}'", run.strategy.title()) : fmt::format("aggregator '{}'", rule);
+}
+
 void check_root(const RunConfig& run, const StrategySpec& strategy, const ConfigSource& source) {
     if (run.data.root_examples) check_examples(run, source);
     const aggregation::AggregatorSpec& rule = aggregation::aggregator_spec(run.strategy.parts.aggregator.name);
     if (!rule.root) return;
+    const bool by_file = rule.name == kFormulaWithRoot;
     if (!run.data.root_examples)
-        throw source.error(
-            rule.name == strategy.aggregator ? "strategy.name" : "strategy.aggregator",
-            fmt::format("aggregator '{}' compares updates with one that the server trains on examples of its own, but "
-                        "it has none; add data.root_examples: 100, or another number from 1 on",
-                        rule.name));
-    check_state(run, rule.name, source);
+        throw source.error(by_file                            ? "strategy.file"
+                           : rule.name == strategy.aggregator ? "strategy.name"
+                                                              : "strategy.aggregator",
+                           fmt::format("{} compares updates with one that the server trains on examples of its own, but "
+                                       "it has none; add data.root_examples: 100, or another number from 1 on",
+                                       who_needs_root(run)));
+    check_state(run, source);
 }
 
 }  // namespace fedhive::sim

@@ -229,8 +229,9 @@ void describe_strategy(Visitor& visitor, StrategyConfig& strategy) {
     strategy.parts = parts_of(strategy.name, std::move(strategy.parts));
     const auto part = [&](const char* key, Chosen& choice, const auto& catalog, const char* doc) {
         std::optional<Condition> never;  // the method has the part
-        if (choice.name == kFormula && strategy.file.empty()) never = Condition{strategy.gradient, "gradient", {}};
-        if (choice.name == kFormula && !strategy.file.empty()) never = Condition{strategy.file.string(), "file", {}};
+        if (choice.name == kFormula || choice.name == kFormulaWithRoot)
+            never = strategy.file.empty() ? Condition{strategy.gradient, "gradient", {}}
+                                          : Condition{strategy.file.string(), "file", {}};
         if (choice.name == kPythonRule)
             never = strategy.rule.empty() ? Condition{strategy.file.string(), "file", {}}
                                           : Condition{strategy.rule.string(), "rule", {}};

@@ -1,6 +1,7 @@
 #include "sim/config/visit_rules.h"
 
 #include "aggregation/cohort/aggregator_catalog.h"
+#include "sim/config/root_rules.h"
 #include "sim/modes/mode_spec.h"
 
 #include <fmt/format.h>
@@ -59,9 +60,9 @@ void check_visit(const RunConfig& run, const ConfigSource& source) {
     if (run.training.least_per_slot() > 1)
         refuse("training.clients_per_slot", "so every client needs a slot of its own; allowed: 1");
     if (const auto& rule = aggregation::aggregator_spec(run.strategy.parts.aggregator.name); rule.root)
-        refuse("strategy.aggregator", fmt::format("but the server's own client, which aggregator '{}' needs, has none; choose "
+        refuse("strategy.aggregator", fmt::format("but the server's own client, which {} needs, has none; choose "
                                                   "another aggregator",
-                                                  rule.name));
+                                                  who_needs_root(run)));
     const bool by_class =
         std::ranges::any_of(visit->memory, [](const auto& one) { return one.shape == aggregation::MemoryShape::Classes; });
     if (by_class && run.task == "regression")

@@ -64,7 +64,8 @@ StrategyParts parts_of(const std::string& strategy, StrategyParts given) {
     if (given.method != nullptr) {
         using aggregation::formulas::Place;
         if (given.method->formulas.changes_visits() || !given.method->client.memories.empty()) given.local.name = kFormula;
-        if (given.method->formulas.sets_weights()) given.aggregator.name = kFormula;
+        if (given.method->formulas.sets_weights())
+            given.aggregator.name = given.method->formulas.reads_root() ? kFormulaWithRoot : kFormula;
         if (given.method->has(Place::Server)) given.server.name = kFormula;
     }
     if (given.rule != nullptr) given.aggregator = {kPythonRule};

@@ -18,6 +18,7 @@ namespace fedhive::sim {
 
 /// The name of the parts that a method stands for.
 inline constexpr const char* kFormula = "formula";
+inline constexpr const char* kFormulaWithRoot = "formula_with_root";  // weights that read the root client's update
 
 /// What a run's folder keeps of its method: what was read, and the Python that it was traced from.
 inline constexpr const char* kMethodBox = "method.yaml";

@@ -83,7 +83,7 @@ TEST_SUITE("CohortRules") {
                 ++compared;
             }
         }
-        CHECK(compared == 39 + 3 + 2 + 8 + 3 + 3 + 3 + 3 + 4 + 7 + 12);
+        CHECK(compared == 39 + 3 + 2 + 8 + 3 + 3 + 3 + 3 + 4 + 7 + 12 + 6);
     }
 
     TEST_CASE("SpecialCasesHaveTheBitsOfTheMean") {
@@ -143,6 +143,24 @@ TEST_SUITE("CohortRules") {
             CAPTURE(spec.name);
             CHECK(rule.rule()->restore(rule.rule()->state()));
             CHECK_FALSE(rule.rule()->restore("7:"));
+        }
+    }
+
+    TEST_CASE("WhatARuleRemembersGoesOnInAnotherProcess") {
+        std::vector<Sender> senders = of_weights({1.0, 2.0, 3.0, 4.0}, 1);
+        for (std::uint32_t k = 0; k < 4; ++k) {
+            senders[k].client_id = k;
+            senders[k].sent_loss = 0.5 * k;
+        }
+        for (const std::string name : {"agnostic", "aligned"}) {
+            CAPTURE(name);
+            CombinedRule one(name, {}), other(name, {}), fresh(name, {});
+            one({random_update(9), random_update(1), random_update(2), random_update(7)}, MemorySpace::Host, senders);
+            REQUIRE(other.rule()->restore(one.rule()->state()));
+            const auto next = [&](CombinedRule& rule) { return rule(some_updates(4), MemorySpace::Host, senders); };
+            const Floats second = next(one);
+            CHECK(next(other) == second);
+            CHECK(next(fresh) != second);
         }
     }
 

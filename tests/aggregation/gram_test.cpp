@@ -170,6 +170,25 @@ TEST_SUITE("Gram") {
               doctest::Approx(dot(rows[0], rows[1]) / std::sqrt(dot(rows[0], rows[0]) * dot(rows[1], rows[1]))));
     }
 
+    TEST_CASE("OfTheFirstRowsAndOfRowsLessOne") {
+        const std::vector<Floats> rows = {{101, 202, 3}, {104, 198, 5}, {97, 205, -2}, {100, 200, 1}};
+        for (const std::size_t base : {0U, 3U}) {
+            const InnerProducts all = products_of(rows, MemorySpace::Host, base);
+            const InnerProducts first = all.first_rows(3), apart = all.less_row(3);
+            CHECK(first.rows() == 3);
+            CHECK(apart.rows() == 3);
+            for (std::size_t i = 0; i < 3; ++i)
+                for (std::size_t j = 0; j < 3; ++j) {
+                    CHECK(first.dot(i, j) == all.dot(i, j));
+                    CHECK(first.squared_distance(i, j) == all.squared_distance(i, j));
+                    double product = 0.0;
+                    for (std::size_t p = 0; p < 3; ++p)
+                        product += static_cast<double>(rows[i][p] - rows[3][p]) * static_cast<double>(rows[j][p] - rows[3][p]);
+                    CHECK(apart.dot(i, j) == product);
+                }
+        }
+    }
+
     TEST_CASE("OtherShapesAreRefused") {
         const Floats row(10, 1.0F);
         const std::vector<const float*> one{row.data()};

@@ -56,6 +56,17 @@ TEST_SUITE("Keys") {
                              doctest::Contains("'tone' cannot be 'shrill'"), Fault);
     }
 
+    TEST_CASE("NumbersAreByNameAndOneThatIsLeftOutIsMinusOne") {
+        const std::vector<KeySpec> keys = {{.name = "count", .default_value = std::optional<std::int64_t>(), .doc = ""},
+                                           {.name = "rate", .default_value = std::optional<double>(), .doc = ""},
+                                           {.name = "kind", .default_value = "plain", .doc = ""},
+                                           {.name = "q", .default_value = 0.5, .doc = ""}};
+        using Numbers = std::map<std::string, double>;
+        CHECK((numbers_of(keys, completed({}, keys)) == Numbers{{"count", -1}, {"rate", -1}, {"q", 0.5}}));
+        CHECK((numbers_of(keys, completed({{"count", std::optional<std::int64_t>(3)}, {"rate", std::optional(0.25)}}, keys)) ==
+               Numbers{{"count", 3}, {"rate", 0.25}, {"q", 0.5}}));
+    }
+
     TEST_CASE("WhatIsOfAnotherTypeOrUnknownIsAFault") {
         CHECK_THROWS_AS(completed({{"rate", std::int64_t{1}}}, kKeys), Fault);
         CHECK_THROWS_AS(completed({{"rates", 1.0}}, kKeys), Fault);

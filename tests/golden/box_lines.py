@@ -123,12 +123,23 @@ class Line:
 
 def evaluate(lines, names, functions=None):
     """Returns {target: value} of a box's lines."""
-    names, results = dict(names), {}
-    for line in lines:
-        target, text = line.split(" = ", 1)
+    names, results, lines = dict(names), {}, list(lines)
+
+    def value_of(text):
         reader = Line(text, names, functions)
         value = reader.value()
-        assert reader.tokens == [""], line
+        assert reader.tokens == [""], text
+        return value
+
+    while lines:
+        line = lines.pop(0)
+        if line.startswith("repeat "):
+            body, lines = lines[:lines.index("end")], lines[lines.index("end") + 1:]
+            for _ in range(int(value_of(line[len("repeat "):]))):
+                names.update(evaluate(body, names, functions))
+            continue
+        target, text = line.split(" = ", 1)
+        value = value_of(text)
         if target.startswith("let "):
             names[target[4:]] = value
         else:

@@ -274,5 +274,10 @@ for kappa, alike in ((1.0, 0), (1.0, 3), (0.25, 3)):
     rule = FoolsGold(kappa)
     case("similarity", {"confidence": kappa}, lambda u, n, s, last, loss, rule=rule: rule(u), rounds=4, common=0.1, alike=alike)
 
+# Angles near 1, where FedAdp's weights differ.
+for alpha in (0.5, 3.0):
+    rule = Aligned(9, alpha)
+    case("aligned", {"gompertz": alpha}, lambda u, n, s, last, loss, rule=rule: rule(u, n), rounds=3, common=0.2)
+
 json.dump({"numpy": np.__version__, "cases": cases}, sys.stdout)
 print()

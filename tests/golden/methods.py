@@ -97,6 +97,11 @@ class Inputs:
         self.cohort.update({report["name"]: draws.integers(8, 64, K) / 32 for report in box.get("reports", [])})
         self.cohort.update({name: self.of_classes(draws, name, K) if name in self.by_class else grid(draws, K, P)
                             for name, m in vectors.items() if m.get("up")})
+        if any("root" in line for line in box.get("cohort", [])):
+            root = self.server["root.u"] = grid(draws, P)
+            self.server["root_norm"] = np.linalg.norm(root)
+            self.cohort["dot_root"] = self.cohort["u"] @ root
+            self.cohort["cos_root"] = self.cohort["dot_root"] / self.server["root_norm"] / self.cohort["norm"]
         if box["method"] == "ifca":  # each client has trained one of the models
             chosen = np.array([0, 2, 0, 0, 2])
             self.client["mine"] = 2.0
@@ -148,7 +153,7 @@ def from_box(box, x):
     for place in CLIENT_PLACES:
         if place in box:
             results[place] = evaluate_by_class(box[place], {**x.client, **x.keys}, x)
-    numbers = {name: x.server[name] for name in ("round", "clients", "received", *x.numbers) if name in x.server}
+    numbers = {name: x.server[name] for name in ("round", "clients", "received", "root_norm", *x.numbers) if name in x.server}
     products = {**FUNCTIONS, **of_updates(x.cohort[box.get("products_of", "u")])}
     results["cohort"] = evaluate(box.get("cohort", []), {**x.of_cohort(), **numbers, **x.keys}, products)
     uniform = np.full(K, 1 / K) if "weighting" in box else x.cohort["n"] / x.cohort["n"].sum()

@@ -52,7 +52,9 @@ class Text(unittest.TestCase):
             for place in PLACES:
                 self.symbols, self.lets = Symbols(), {}
                 for line in box.get(place, []):
-                    target, text = line.split(" = ", 1)
+                    if line == "end":
+                        continue
+                    target, text = line.split(" ", 1) if line.startswith("repeat ") else line.split(" = ", 1)
                     value = self.read(text, box, place)
                     self.assertEqual(text_of(value), text, line)
                     if target.startswith("let "):
@@ -112,6 +114,41 @@ def gradient(g, w, w_t):
     return u * norm + größe * norm
 """)
         self.assertEqual(box["gradient"], ["let u_ = w - w_t", "let norm_ = norm(g)", "let t1_ = t1 * w", "g = u_ * norm_ + t1_ * norm_"])
+
+
+class RootClient(unittest.TestCase):
+    def test_products_with_its_update_are_numbers_of_the_clients_and_its_length_one_of_the_cohort(self):
+        box = server("fh.norm(root.u) * fh.sum(fh.cos(root.u, k.u) * k.u) + fh.sum(fh.dot(k.u, root.u)) / fh.norm(root.u)", "w, k, root")
+        self.assertEqual(box["cohort"], ["weight = k.cos_root", "root_1 = root_norm", "sum_1 = sum_k(k.dot_root)"])
+        self.assertEqual(box["server"], ["w = w + root_1 * u + sum_1 / root_1"])
+
+
+class Repeats(unittest.TestCase):
+    def cohort(self, body):
+        return box_of("R = fh.key('R', 4, integer=True)\n@fh.weight\ndef weight(k, received):\n" + "".join(f"    {line}\n" for line in body.splitlines()))["cohort"]
+
+    def test_lines_of_a_turn_stand_between_repeat_and_end_and_what_does_not_change_before(self):
+        self.assertEqual(self.cohort("""half = k.n / 2 + 1
+def step(a, b):
+    both = a + b * half
+    return both, fh.sum(both) + half
+a, b = fh.repeat(R + 1, step, k.n, 0 * k.n)
+return a + b * half"""), ["let half = k.n / 2 + 1", "let a = k.n", "let b = 0 * k.n", "repeat R + 1", "let both = a + b * half", "a = both", "b = sum_k(both) + half", "end",
+                          "weight = a + b * half"])
+
+    def test_one_result_is_enough_and_a_second_repeat_has_names_of_its_own(self):
+        self.assertEqual(self.cohort("""_, x = fh.repeat(2, lambda x, y: (y, x + y), k.n, k.steps)
+return fh.repeat(R, lambda x: x / fh.sum(x), x)"""), ["let x = k.n", "let y = k.steps", "repeat 2", "x = y", "y = x + y", "end", "let x_ = y", "repeat R", "x_ = x_ / sum_k(x_)", "end",
+                                                      "weight = x_"])
+
+    def test_numbers_of_a_server_are_made_with_the_cohort(self):
+        box = server("server_lr * fh.repeat(5, lambda x: (x + fh.sum(k.n) / x) / 2, 1) * fh.mean(k.u)", "w, k, server_lr")
+        self.assertEqual(box["cohort"], ["let x = 1", "repeat 5", "x = (x + sum_k(k.n) / x) / 2", "end", "repeat_1 = x"])
+        self.assertEqual(box["server"], ["w = w + server_lr * repeat_1 * u"])
+
+    def test_sums_of_vectors_in_a_turn_become_products(self):
+        lines = self.cohort("return fh.repeat(R, lambda x: x * fh.norm(fh.sum(x * k.u)) + fh.dot(k.u, fh.mean(k.u)), k.n)")
+        self.assertEqual(lines, ["let x = k.n", "repeat R", "x = x * sqrt(sum_k(x * dot_k(x))) + dot_k(1 / received)", "end", "weight = x"])
 
 
 class Server(unittest.TestCase):

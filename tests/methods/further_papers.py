@@ -273,6 +273,18 @@ def cfl(h, c, s, k):  # Sattler et al. 2021, Algorithm 2: by search, all biparti
             "mix": {"group": after[int(np.argmax(k.me))]}, "judge": {"w": [c.w_t, c.m_1, c.m_2, c.m_3][int(c.group)]}}
 
 
+def fltrust(h, c, s, k):  # Cao et al. 2021, Algorithm 2
+    r = vars(s)["root.u"]
+    score = np.maximum(0, k.u @ r / np.linalg.norm(k.u, axis=1) / np.linalg.norm(r))
+    normalised = np.linalg.norm(r) / np.linalg.norm(k.u, axis=1)[:, None] * k.u
+    return {"server": {"w": s.w + s.server_lr * (score @ normalised) / score.sum()}}
+
+
+def zeno(h, c, s, k):  # Xie et al. 2019, Definition 2, with the decrease of the loss to first order
+    scores = [one @ vars(s)["root.u"] - h.rho * one @ one for one in k.u]
+    return {"aggregates": {"u": k.u[np.argsort(scores)[h.b:]].mean(0)}}
+
+
 FURTHER_PAPERS = {function.__name__: function for function in (
     fedasam, fednag, fedac, fedmom, fedgate, iiadmm, iceadmm, fedsmoo, adabest, fedprox_adaptive, delta_sgd, scaffold_m, local_amsgrad, fedsplit, feddr, fedlin, meta_sgd,
-    l2gd, mr_mtl, fedrecon, fedphp, fedsoft, fedhkd, ef21, ef21_sgdm, ef21_hb, signum, rsa, delta_fl, gifair, fedcostwavg, fedlesam_s, fedlesam_d, fedproto, fd, fedproc, fedala, fedem, cfl)}
+    l2gd, mr_mtl, fedrecon, fedphp, fedsoft, fedhkd, ef21, ef21_sgdm, ef21_hb, signum, rsa, delta_fl, gifair, fedcostwavg, fedlesam_s, fedlesam_d, fedproto, fd, fedproc, fedala, fedem, cfl, fltrust, zeno)}

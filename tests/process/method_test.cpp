@@ -88,9 +88,13 @@ TEST_SUITE("Method") {
                  {with_method("fednova"), "{name: fednova}"},
                  {with_method("rfa"), "{name: rfa}"},
                  {with_method("multi_krum"), "{name: krum, byzantine: 1, chosen: 3}"},
+                 {with_method("fltrust"), "{name: fltrust}"},
+                 {with_method("zeno", {"strategy.rho=0.25"}), "{name: zeno, penalty: 0.25}"},
                  {with_method("mimelite", {"strategy.beta=0"}), "{name: fedavg, weighting: uniform}"}}) {
             CAPTURE(own);
-            const Options sgd{"training.optimizer={name: sgd, lr: 0.05}"};  // what scaffold's own file assumes
+            Options sgd{"training.optimizer={name: sgd, lr: 0.05}"};  // what scaffold's own file assumes
+            if (own.find("fltrust") != std::string::npos || own.find("zeno") != std::string::npos)
+                sgd.emplace_back("data.root_examples=20");
             const std::vector<float> by_file = final_model_of(file + sgd),
                                      in_cpp = final_model_of(Options{"strategy=" + own} + sgd);
             CHECK(apart(by_file, in_cpp, first) < 1e-5);

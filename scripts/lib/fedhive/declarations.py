@@ -235,6 +235,13 @@ class Cohort:
         return "the cohort k"
 
 
+class Root:
+    """The argument root: the server's own client, which trains on data.root_examples beside each cohort."""
+
+    def __init__(self, file):
+        self.u = file.value("root.u", True)
+
+
 def _without_empty(**values):
     return {name: value for name, value in values.items() if value is not None and value is not False and value != ""}
 

@@ -136,6 +136,12 @@ def simplex(x):
     return current().call("simplex", x)
 
 
+def repeat(count, step, *first):
+    """Returns what `step` makes of the numbers `first`, `count` times in turn: each time it gets as many numbers, of the cohort's clients or one for all, and
+    returns their next values. In @fh.cohort, @fh.weight, @fh.server and @fh.mix; count may be a key: fh.repeat(R, step, k.n)."""
+    return current().repeat(count, step, first)
+
+
 def nearest(x, m):
     """Returns for each client the sum of |u_k - u_j|^2 over the m updates nearest to its own: fh.nearest(k.u, m)."""
     return current().call("nearest", x, m)

@@ -4,7 +4,9 @@
     sum     := product {("+" | "-") product};  product := sign {("*" | "/" | "%") sign};  sign := "-" sign | power;  power := atom ["^" sign]
     atom    := number | name | function "(" expr {"," expr} ")" | "(" expr ")"
 
-A line is "name = expr" or "let name = expr". Except for lets, every name on the right is its value before all lines.
+A line is "name = expr" or "let name = expr". Except for lets, every name on the right is its value before all lines. A cohort's lines may
+contain "repeat expr", then lines "let name = expr" and "name = expr", then "end". The latter set names that a let has given; on the right
+these are their values before the turn.
 """
 import math
 import re
@@ -32,7 +34,7 @@ OPERATORS = ("+", "-", "*", "/", "%", "^", *COMPARISONS)
 TEXT_FUNCTIONS = {**OF_EXAMPLES, **FUNCTIONS}
 PYTHON_FUNCTIONS = sorted({name[:-2] if name.endswith("_k") else name for name in FUNCTIONS} - {"distance"} | {"clip"})
 ALLOWED = f"Allowed are + - * / % **, comparisons, and fh.{', fh.'.join(PYTHON_FUNCTIONS)}."
-RESERVED = frozenset(TEXT_FUNCTIONS) | frozenset(PYTHON_FUNCTIONS) | {"let"}                      # no name may be one of these
+RESERVED = frozenset(TEXT_FUNCTIONS) | frozenset(PYTHON_FUNCTIONS) | {"let", "repeat"}                      # no name may be one of these
 
 
 def is_finite_number(value):

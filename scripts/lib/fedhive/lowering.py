@@ -52,10 +52,12 @@ class Lowering:
 
     def _lower(self, e):
         """Returns a formula of the server: without the cohort's values."""
-        if e.is_leaf:
+        if e.is_leaf and e.value != "root_norm":
             return e
         if id(e) not in self._lowered:
             if e.operation in ("norm", "dot", "cos") and self._is_of_products(e):
+                result = self._number(e)
+            elif e.operation == "repeat" or e.is_leaf:
                 result = self._number(e)
             elif e.operation in OVER_COHORT:
                 result = self._aggregate(e) if e.arguments[0].is_vector else self._number(e)
@@ -75,7 +77,7 @@ class Lowering:
             before, e = e, products.without_sums(self._symbols, e)
             self._check_cohort_reads(e)
             taken, hint = self._file.names() | set(self._numbers), self._hints.get(id(before))
-            kind, count = before.operation.removesuffix("_k"), 1
+            kind, count = "root" if before.is_leaf else before.operation.removesuffix("_k"), 1
             while not hint or hint in taken or not NAME.fullmatch(hint):
                 hint, count = f"{kind}_{count}", count + 1
             self._numbers[hint] = e
@@ -85,7 +87,7 @@ class Lowering:
     def _check_cohort_reads(self, e):
         readable = self._file.readable("cohort")
         for leaf in leaves(e):
-            if leaf.operation == "name" and not leaf.value.startswith("k.") and leaf.value not in readable:
+            if leaf.operation == "name" and not leaf.value.startswith("k.") and leaf.value not in readable and leaf.value != "root_norm":
                 fail(f"'{short_text(e)}' reads '{leaf.value}', which no weight of clients may read; allowed: k.…, {', '.join(sorted(readable))}. "
                      "Write it outside of fh.sum and fh.mean.", e.line)
 

@@ -33,9 +33,12 @@ PLACES = {
 PYTHON_ARGUMENTS = {"server": ("updates", "clients", "state", "tensors", "round", "num_clients"), "visit": ("model", "weights", "vector", "tensors", "batches", "client")}
 COHORT_NUMBERS = ("n", "steps", "loss", "norm", "sent_loss")  # one for each client, as k.n
 
+ROOT_PLACES = ("cohort", "weight", "server")  # whose functions may have the argument root
+ROOT_NUMBERS = ("dot_root", "cos_root")  # one for each client, as k.dot_root: with the root client's update, whose length is root_norm
+
 # Names that a file may not declare.
-GIVEN = frozenset(name for place in PLACES.values() for name in place.vectors + place.numbers) | frozenset(COHORT_NUMBERS) | RESERVED | {
-    "k", "count", "me", "weight", "w_2", *FURTHER, "model", "residual", "history"}  # the last three: fedhive's own memories
+GIVEN = frozenset(name for place in PLACES.values() for name in place.vectors + place.numbers) | frozenset(COHORT_NUMBERS + ROOT_NUMBERS) | RESERVED | {
+    "k", "root", "root_norm", "count", "me", "weight", "w_2", *FURTHER, "model", "residual", "history"}  # the last three: fedhive's own memories
 # Names that a key or a report may not have, since a config's section or a table has them; a test compares.
 SECTION_KEYS = frozenset(("name", "file", "file_sha256", "gradient", "rule", "rule_sha256", "visit", "visit_sha256", "weighting", "local", "pre_aggregation",
                           "aggregator", "server"))
@@ -45,4 +48,4 @@ CLIENT_COLUMNS = frozenset(("round", "client_id", "worker", "slot", "num_example
 CLIENT_PLACES = ("gradient", "after", "second", "start", "end", "judge")  # in the order in which they are read
 
 # Parts of methods that fedhive knows in other ways, if at all: a method file names them in vain.
-NOT_YET = frozenset(["train", "root", "step", "gram"])
+NOT_YET = frozenset(["train", "step", "gram"])

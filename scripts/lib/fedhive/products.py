@@ -6,7 +6,9 @@
     fh.nearest(k.u, m)  nearest_k(m)                   fh.bipartition(k.u, x)  bipartition_k(x)
 
 v may be a sum of such sums, times numbers; fh.mean(k.u) has x = 1 / received. One other vector with up=True, k.d, may replace k.u in all of them;
-fh.norm(k.d) is then distance_k(0).
+fh.norm(k.d) is then distance_k(0). Of the root client's update:
+
+    fh.dot(k.u, root.u)  k.dot_root          fh.cos(k.u, root.u)  k.cos_root       fh.norm(root.u)  root_norm
 """
 from .context import current, fail
 from .text import short_text
@@ -34,6 +36,22 @@ def of_updates(symbols, function, arguments):
     return None
 
 
+def _is_root(e):
+    return e.operation == "name" and e.value == "root.u"
+
+
+def _of_root(symbols, function, arguments):
+    """Returns the formula of fh.norm, dot or cos of root.u; None for another function. Raises MethodError where k.u does not meet it."""
+    if function == "norm":
+        return symbols.name("root_norm")
+    if function not in ("dot", "cos"):
+        return None
+    other = next((a for a in arguments if not _is_root(a)), None)
+    if other is None or not _is_of_clients(other) or _taken(other) != "k.u":
+        fail("inner products of root.u; allowed: fh.dot(k.u, root.u), fh.cos(k.u, root.u), fh.norm(root.u)")
+    return symbols.name(f"k.{function}_root", per_client=True)
+
+
 def without_sums(symbols, e):
     """Returns a number of the cohort without sums of vectors: their norms and inner products are those of the updates."""
     if e.is_leaf:
@@ -43,7 +61,7 @@ def without_sums(symbols, e):
     arguments = [without_sums(symbols, a) for a in e.arguments]
     if all(new is old for new, old in zip(arguments, e.arguments)):
         return e
-    return symbols.build(e.operation, *arguments, line=e.line)
+    return symbols.rebuilt(e, arguments)
 
 
 def _of_sums(symbols, e):

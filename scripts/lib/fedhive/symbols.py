@@ -25,7 +25,8 @@ def shape_text(per_client, is_vector):
 
 
 class Symbol(Arithmetic):
-    """A value that is known only during a run. operation: "name" and "number" (with a value), an operator, "negative", or a function."""
+    """A value that is known only during a run. operation: "name" and "number" (with a value), an operator, "negative", a function, or, of fh.repeat, "turn"
+    and "repeat" (repeats.py)."""
 
     __slots__ = ("symbols", "operation", "arguments", "per_client", "is_vector", "value", "depth", "line")
 
@@ -37,8 +38,8 @@ class Symbol(Arithmetic):
 
     @property
     def is_leaf(self):
-        """Says whether it is a name or a number."""
-        return self.operation in ("name", "number")
+        """Says whether it is a name, a number or what a turn of fh.repeat begins with."""
+        return self.operation in ("name", "number", "turn")
 
     @property
     def shape(self):
@@ -136,6 +137,22 @@ class Symbols:
         symbol.line = line or user_line() or symbol.line
         if symbol.depth > MOST_OPERATIONS_DEEP:
             fail(f"more than {MOST_OPERATIONS_DEEP} nested operations; a loop over constants is unrolled. Use fewer steps.")
+        return symbol
+
+    def rebuilt(self, e, arguments):
+        """Returns the symbol of e's operation on other arguments."""
+        result = self.repeated(arguments, e.value) if e.operation == "repeat" else self.build(e.operation, *arguments, line=e.line)
+        result.line = e.line or result.line
+        return result
+
+    def turn(self, name, per_client):
+        """Returns a new variable of fh.repeat."""
+        return Symbol(self, "turn", (), per_client, False, name)
+
+    def repeated(self, arguments, i):
+        """Returns result i of fh.repeat with these arguments (repeats.py)."""
+        symbol = self._intern("repeat", tuple(arguments), arguments[1 + i].per_client, False, i)
+        symbol.line = symbol.line or user_line()
         return symbol
 
     def lift(self, value):

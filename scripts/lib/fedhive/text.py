@@ -3,6 +3,7 @@ import re
 
 from .context import fail, unknown
 from .grammar import COMPARISONS, MOST_BYTES, MOST_DEEP, NAME, TEXT_FUNCTIONS
+from .repeats import Turn
 
 _PRECEDENCE = {**dict.fromkeys(COMPARISONS, 1), "+": 2, "-": 2, "*": 3, "/": 3, "%": 3, "negative": 4, "^": 5}
 _ATOM = 6
@@ -22,8 +23,8 @@ def short_text(symbol):
 
 
 def _text(symbol, names, most_deep, depth):
-    if symbol.operation == "name":
-        return symbol.value
+    if symbol.operation in ("name", "turn"):
+        return names.get(id(symbol), symbol.value)
     if symbol.operation == "number":
         return repr(symbol.value)
     if most_deep is not None and depth >= most_deep:
@@ -59,25 +60,68 @@ def lines_of(results, hints, taken):
     results: {target: symbol}; hints: {id of a symbol: its name in the file}; taken: names that a "let" must not have.
     Raises MethodError if a line is deeper than MOST_DEEP.
     """
-    order, uses = _in_order(results.values())
-    targets, taken = {id(e) for e in results.values()}, set(taken) | set(results)
-    named, depths, lines, unnamed = {}, {}, [], 0
-    for e in order:
-        depths[id(e)] = 1 + max((0 if id(a) in named else depths[id(a)] for a in e.arguments), default=0)
-        if depths[id(e)] > MOST_DEEP:
-            fail(f"'{short_text(e)}' is more than {MOST_DEEP} operations deep. Give parts of it names: a local variable that lives until the "
-                 "function returns is a line of its own.", e.line)
-        hint = hints.get(id(e))
-        if e.is_leaf or not _has_line(e, hint, uses[id(e)], id(e) in targets):
-            continue
+    return _Lines(hints, set(taken) | set(results)).of(results)
+
+
+class _Lines:
+    """Lines in the making."""
+
+    def __init__(self, hints, taken):
+        self.hints, self.taken = hints, taken
+        self.named, self.depths, self.lines, self.unnamed = {}, {}, [], 0
+
+    def of(self, results):
+        """Returns the lines that set results."""
+        order, uses = _in_order(results.values())
+        self.add(order, uses, {id(e) for e in results.values()})
+        return self.lines + [f"{target} = {self.text(e)}" for target, e in results.items()]
+
+    def text(self, e):
+        return self.named.get(id(e)) or text_of(e, self.named)
+
+    def name(self, e, hint):
+        """Takes a name for a symbol."""
         if not hint or not NAME.fullmatch(hint):
-            unnamed += 1
-            hint = f"t{unnamed}"
-        name = _free_name(hint, taken)
-        taken.add(name)
-        lines.append(f"let {name} = {text_of(e, named)}")
-        named[id(e)] = name
-    return lines + [f"{target} = {named.get(id(e)) or text_of(e, named)}" for target, e in results.items()]
+            self.unnamed += 1
+            hint = f"t{self.unnamed}"
+        self.named[id(e)] = _free_name(hint, self.taken)
+        self.taken.add(self.named[id(e)])
+        return self.named[id(e)]
+
+    def add(self, order, uses, targets):
+        """Adds a line "let" for each symbol that has one."""
+        for e in order:
+            self.depths[id(e)] = 1 + max((0 if id(a) in self.named else self.depths.get(id(a), 0) for a in e.arguments), default=0)
+            if e.operation == "repeat":
+                self.add_repeat(e)
+                continue
+            if self.depths[id(e)] > MOST_DEEP:
+                fail(f"'{short_text(e)}' is more than {MOST_DEEP} operations deep. Give parts of it names: a local variable that lives until the "
+                     "function returns is a line of its own.", e.line)
+            hint = self.hints.get(id(e))
+            if e.is_leaf or not _has_line(e, hint, uses[id(e)], id(e) in targets):
+                continue
+            text = text_of(e, self.named)
+            self.lines.append(f"let {self.name(e, hint)} = {text}")
+
+    def add_repeat(self, e):
+        """Adds the lines of a repeat, unless another of its results has them."""
+        if id(e) in self.named:
+            return
+        turn = Turn(e.arguments)
+        for variable, first in zip(turn.variables, turn.first):
+            text = self.text(first)
+            self.lines.append(f"let {self.name(variable, variable.value)} = {text}")
+        self.lines.append(f"repeat {self.text(turn.count)}")
+        uses = {}
+        for inner in [*turn.following, *(a for one in turn.inside for a in one.arguments)]:
+            uses[id(inner)] = uses.get(id(inner), 0) + 1
+        self.add(turn.inside, uses, {id(one) for one in turn.following})
+        for variable, following in zip(turn.variables, turn.following):
+            self.lines.append(f"{self.named[id(variable)]} = {self.text(following)}")
+        self.lines.append("end")
+        for i, variable in enumerate(turn.variables):
+            self.named[id(e.symbols.repeated(e.arguments, i))] = self.named[id(variable)]
 
 
 def _has_line(symbol, hint, uses, is_target):
@@ -87,15 +131,24 @@ def _has_line(symbol, hint, uses, is_target):
 
 
 def _in_order(results):
-    """Returns symbols, each after its arguments, and how often each is used: {id: count}."""
-    order, uses = [], {}
+    """Returns symbols, each after its arguments, and how often each is used: {id: count}. Leaves out what a turn of a repeat computes."""
+    order, uses, begun = [], {}, set()
 
     def visit(e):
         uses[id(e)] = uses.get(id(e), 0) + 1
-        if uses[id(e)] == 1:
-            for a in e.arguments:
-                visit(a)
-            order.append(e)
+        if uses[id(e)] > 1:
+            return
+        if e.operation != "repeat":
+            inner = e.arguments
+        elif e.arguments in begun:
+            inner = ()
+        else:
+            begun.add(e.arguments)
+            turn = Turn(e.arguments)
+            inner = (turn.count, *turn.first, *turn.outside)
+        for a in inner:
+            visit(a)
+        order.append(e)
 
     for e in results:
         visit(e)

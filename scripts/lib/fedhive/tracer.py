@@ -3,11 +3,11 @@ import contextlib
 import inspect
 import sys
 
-from . import products
+from . import products, repeats
 from .context import MethodError, fail, unknown
-from .declarations import Cohort
+from .declarations import Cohort, Root
 from .grammar import ALLOWED, NAME
-from .places import GIVEN, PLACES
+from .places import GIVEN, PLACES, ROOT_NUMBERS, ROOT_PLACES
 from .source import Source
 from .symbols import Symbol, Symbols, shape_text
 from .text import parse, text_of
@@ -21,6 +21,8 @@ class Tracer(Source):
         self.symbols = Symbols()
         self.numbers = {}  # of the cohort, by @fh.cohort: {name: symbol}
         self.in_first_values = set()  # keys
+        self.place = None  # whose function runs
+        self.hints = {}  # names of its locals
 
     def value(self, name, is_vector):
         return self.symbols.name(name, is_vector=is_vector)
@@ -31,6 +33,15 @@ class Tracer(Source):
     def call(self, function, *arguments):
         """Returns the symbol of an operation or a function of fh."""
         return self.symbols.call(function, *arguments)
+
+    def repeat(self, count, step, first):
+        """Returns the results of fh.repeat: one, or as many as it begins with."""
+        names = list(inspect.signature(step).parameters) if callable(step) else []
+        if len(names) != len(first) or not first:
+            fail("fh.repeat(count, step, first, …): step is a function of as many values as follow it")
+        with locals_of(step, self.hints):
+            results = repeats.repeated(self, count, first, names, step)
+        return results[0] if len(results) == 1 else tuple(results)
 
     def first_value(self, name, first):
         if isinstance(first, str) and first.strip() in ("w_t", "drawn"):
@@ -65,9 +76,11 @@ class Tracer(Source):
         function = self.functions[place]
         line = self.line_of(function)
         arguments = {name: self._argument(name, place) for name in inspect.signature(function).parameters}
-        hints = {}
+        self.place, self.hints = place, {}
+        hints = self.hints
         with locals_of(function, hints):
             returned = self.guarded(lambda: function(**arguments))
+        self.place = None
         results = self._results(place, returned, line)
         if place in ("cohort", "weight"):
             results = {target: products.without_sums(self.symbols, value) for target, value in results.items()}
@@ -89,6 +102,8 @@ class Tracer(Source):
     def _argument(self, name, place):
         if name == "k" and PLACES[place].has_cohort:
             return Cohort(self, place)
+        if name == "root" and place in ROOT_PLACES:
+            return Root(self)
         if name in self.constants:
             return self.constants[name]
         readable = self.readable(place)
@@ -101,6 +116,8 @@ class Tracer(Source):
         readable = set(self.readable(place))
         if PLACES[place].has_cohort:
             readable |= {"k." + name for name, is_vector in self.of_cohort(place).items() if place in ("server", "mix") or not is_vector}
+        if place in ROOT_PLACES:
+            readable |= {"root_norm", *("k." + name for name in ROOT_NUMBERS)}
         for name, where in _names_with_lines(value, line):
             if name not in readable:
                 self.refuse_name(name, place, "name", where)
@@ -122,6 +139,8 @@ class Tracer(Source):
     def refuse_name(self, name, place, what, line):
         """Raises MethodError for a name that a place's functions do not know."""
         memory, at = self.memories.get(name), f"@fh.{place}"
+        if name == "root.u":
+            fail(f"{at} reads root.u, the update of the server's own client, as a vector; allowed: fh.dot(k.u, root.u), fh.cos(k.u, root.u), fh.norm(root.u)", line)
         if name.startswith("k."):
             fail(f"{at} reads '{name}', a vector for each client; weights are made of numbers: k.n, fh.norm(k.u), reports", line)
         if name == "k":

@@ -25,7 +25,7 @@ except ModuleNotFoundError:
 
 from . import by_class, row_arrays, rows
 from .context import Arithmetic, MethodError, current, fail, reading
-from .declarations import Cohort, Declarations
+from .declarations import Cohort, Declarations, Root
 from .places import CLIENT_PLACES, PLACES
 from .source import has_python
 
@@ -176,6 +176,19 @@ class Uncompiled(Declarations):
             data = [_spread(a, d, is_vector) for a, d in zip(arguments, data)]
         return Array(np.asarray(_ELEMENTWISE[function](*data), dtype=np.float64), per_client, is_vector)
 
+    def repeat(self, count, step, first):
+        """Returns what fh.repeat says, by running its function so many times."""
+        def values(results, like):
+            results = [a if isinstance(a, Array) else Array(np.float64(a)) for a in results]
+            shapes = like or results
+            return [Array(self.data_of(a) * np.ones_like(self.data_of(b)), b.per_client) for a, b in zip(results, shapes)]
+
+        now = values(first, None)
+        for _ in range(int(self.data_of(count))):
+            returned = step(*now)
+            now = values(returned if isinstance(returned, (tuple, list)) else [returned], now)
+        return now[0] if len(now) == 1 else tuple(now)
+
     def run(self, place, inputs):
         """Runs a place's function. inputs: {name: number or array}. Returns {target: array}."""
         self._inputs = inputs
@@ -191,6 +204,8 @@ class Uncompiled(Declarations):
             return self._of_example(name)
         if name == "k":
             return Cohort(self, place)
+        if name == "root":
+            return Root(self)
         if name in self.constants:
             return self.constants[name]
         vectors = {vector for place in PLACES.values() for vector in place.vectors}

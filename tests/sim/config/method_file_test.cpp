@@ -101,6 +101,41 @@ TEST_CASE("AFormulaOfEachElementAloneIsOneThatKernelsCanRun") {
     CHECK_FALSE(loaded(kMinimal + "strategy: {name: scaffold}\n").strategy.formulas().changes_elements());
 }
 
+TEST_CASE("WeightsThatReadTheRootClientsUpdateNeedExamplesOfTheServer") {
+    const MethodFolder folder;
+    for (const char* weight : {"relu(k.cos_root)", "k.dot_root", "k.n / root_norm"}) {
+        CAPTURE(weight);
+        const std::string file = folder.file(fmt::format("cohort: weight = {}\n", weight), "root.yaml");
+        const RunConfig run = loaded(with_file(file));
+        CHECK_EQ(run.data.root_examples, 100);
+        CHECK_EQ(run.strategy.parts.aggregator.name, kFormulaWithRoot);
+        CHECK(to_yaml(run).find("aggregator") == std::string::npos);
+    }
+    CHECK_FALSE(loaded(with_file(folder.file("cohort: weight = k.n\n", "none.yaml"))).data.root_examples);
+    const std::string file = folder.file("cohort: weight = relu(k.cos_root)\n", "root.yaml");
+    const std::string given =
+        "data: {format: glyphs, root_examples: 9, partition: {clients: 4}}\nmodel: {name: lr}\nstrategy: {file: " + file +
+        "}\n";
+    CHECK_EQ(error_of(given), "");
+    for (const std::string mode : {"semi_async, quorum: 2", "split, cut: fc"})
+        check_message("config", "root " + mode, error_of(given + "mode: {name: " + mode + "}\n"), "c.yaml:3: strategy.file");
+    check_message("config", "root residual", error_of(with_file(file) + "upload: [{name: error_feedback}, {name: sign}]\n"),
+                  "c.yaml:8: upload");
+    check_message("config", "root by number",
+                  error_of("data: {format: glyphs, partition: {scheme: from_file, file: /p.csv}}\nmodel: {name: lr}\nstrategy: "
+                           "{file: " +
+                           file + "}\n"),
+                  "c.yaml:3: strategy.file");
+    check_message("config", "root number alone",
+                  error_of(with_file(folder.file("cohort: most = root_norm\nserver: w = w + u / most\n", "alone.yaml"))),
+                  "c.yaml:7: strategy.file");
+    check_message(
+        "config", "root client memory",
+        error_of(with_file(folder.file(
+            "memories: [{name: c, owner: client}]\ngradient: g - c\nend: c = u\ncohort: weight = k.cos_root\n", "c.yaml"))),
+        "c.yaml:7: strategy.file");
+}
+
 TEST_CASE("WhatDoesNotGoTogetherIsRefused") {
     const MethodFolder folder;
     const std::string file = folder.file(kScaffold);

@@ -1,0 +1,2 @@
+import fedhive as fh
+root = fh.key("root", 1)
