@@ -57,12 +57,16 @@ void StateWeights::give_to_state(const Pass& pass, std::size_t step, const float
 
 namespace {
 
-void write_state_gradients(const Pass& pass, const RecurrentTerms& t, const float* gradient, std::size_t columns,
-                           const float* states, std::size_t examples) {
-    if (float* to = pass.gradient_of(t.place.of_state.bias)) {
-        std::fill_n(to, columns, 0.0F);
+/// known_sums: the sums of `gradient` over its rows, the bias's gradient; null: not known.
+void write_state_gradients(const Pass& pass, const RecurrentTerms& t, const float* gradient, const float* known_sums,
+                           std::size_t columns, const float* states, std::size_t examples) {
+    float* sums = pass.gradient_of(t.place.of_state.bias);
+    if (sums != nullptr && known_sums != nullptr) {
+        std::copy_n(known_sums, columns, sums);
+    } else if (sums != nullptr) {
+        std::fill_n(sums, columns, 0.0F);
         pass.kernels->bias_relu_backward(
-            {.gradient = gradient, .bias_sums = to, .pixels = examples * t.positions, .channels = columns});
+            {.gradient = gradient, .bias_sums = sums, .pixels = examples * t.positions, .channels = columns});
     }
     float* to = pass.gradient_of(t.place.of_state.weight);
     if (to == nullptr) return;
@@ -91,7 +95,8 @@ void write_gradients(const Pass& pass, const Op* op, const RecurrentTerms& t, De
     const ProfileScope scope(pass, op, StepPhase::WeightGradient);
     input.finish_gradient(pass, nullptr, of_input, rows);
     input.weight_gradient(pass, x, of_input, rows);
-    write_state_gradients(pass, t, of_state, columns, states, examples);
+    const float* sums = of_state == of_input ? pass.gradient_of(t.place.of_input.bias) : nullptr;
+    write_state_gradients(pass, t, of_state, sums, columns, states, examples);
 }
 
 namespace {
