@@ -17,6 +17,8 @@ from .text import short_text
 def of_updates(symbols, function, arguments):
     """Returns the formula of fh.dot, cos, norm or nearest of k.u; None for another operation. Raises MethodError for other vectors of clients, and if
     k.u is not combined with a sum over the cohort."""
+    if any(_is_root(a) for a in arguments):
+        return _of_root(symbols, function, arguments)
     if not any(a.per_client and a.is_vector for a in arguments):
         return None
     if function in ("dot", "cos") and len(arguments) == 2:
