@@ -1,4 +1,4 @@
-// The folders of the files that come with the program: configs/, scripts/, the Python module.
+// Where the program finds the files that it ships with: configs/, scripts/, the Python module.
 #pragma once
 
 #include <filesystem>
@@ -8,8 +8,8 @@ namespace fedhive {
 /// The folder of the running program's file.
 std::filesystem::path program_folder();
 
-/// The nearest folder above the program that holds configs/REFERENCE.md: the checkout of build/release/fedhive, or the Python package of
-/// fedhive/bin/fedhive. Empty for a program in another place.
+/// The nearest folder above the program that contains configs/REFERENCE.md. For build/release/fedhive that is the checkout, for
+/// fedhive/bin/fedhive the Python package. Empty if there is none.
 std::filesystem::path home_folder();
 
 /// The Python package fedhive in which the program is installed; empty for a program in a checkout or elsewhere.

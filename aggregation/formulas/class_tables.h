@@ -1,8 +1,9 @@
-// Formulas over memories by class: a number for each of C classes [C], or a table with a row for each class, of logits [C][C] or of the
-// d features that enter the last layer [C][d]. These memories are small, so the host computes them, even in a run on a GPU.
+// Formulas over memories by class: state that a method keeps for each of C classes. They have three shapes: classes [C], a number for each
+// class; logits [C][C] and features [C][d], tables with a row for each class, d features being the input of the last layer. These memories are
+// small, so the host computes them, even in a run on a GPU.
 //
-//   S + T      element by element; S and T have one shape
-//   S / m      each row of table S divided by the number of its class
+//   S + T      element by element; S and T have the same shape
+//   S / m      row c of table S divided by m[c]; m has the shape classes
 #pragma once
 
 #include "aggregation/formulas/executor.h"
@@ -25,15 +26,17 @@ struct MethodFormulas;
 
 /// The shapes of memories by class, as method files name them: classes [C], logits [C][C], features [C][d].
 inline constexpr std::array kClassShapes{MemoryShape::Classes, MemoryShape::ClassesByClasses, MemoryShape::ClassesByFeatures};
-/// The word of that shape in method files, "number" for Scalar; empty for a shape that they cannot name.
+/// The word for `shape` in method files, such as "number" for Scalar; empty if method files have no word for it.
 std::string_view word_of_shape(MemoryShape shape);
 std::optional<MemoryShape> shape_named(std::string_view word);
 
+/// The shape, in formulas, of a memory of shape `shape`.
 Shape value_shape(MemoryShape shape);
-/// The shape of the value that each example adds to a memory of that shape: a number, a number for each class, or features.
+/// The shape of one example's contribution to a memory of shape `shape`: a number, or a row of the table.
 Shape summand_shape(MemoryShape shape);
 
-/// The formulas of `all` whose targets have that shape, with the nodes that they need. Targets that are numbers belong to Shape::Vector.
+/// The formulas of `all` whose targets have the shape `shape`, with the nodes that they use. Shape::Vector also takes those whose targets are
+/// numbers.
 Formulas part_of(const Formulas& all, Shape shape);
 
 struct ClassSizes {
@@ -46,8 +49,8 @@ struct ClassSizes {
 
 class ClassFormulas {
 public:
-    /// Takes a place's formulas whose targets are memories by class, with the method's keys set; none if the method has no such place.
-    /// Throws FormulaError as compile().
+    /// Compiles the formulas of `place` (the function of a method file) whose targets are memories by class, with the keys' values. Without such
+    /// formulas, any() is false. Throws FormulaError, like compile().
     ClassFormulas(const MethodFormulas& method, Place place, ClassSizes sizes);
 
     bool any() const { return !parts_.empty(); }
@@ -66,7 +69,7 @@ private:
         Shape shape = Shape::Classes;
         Executor executor;
     };
-    /// A value that formulas read; a number is repeated for each column of a row where tables read it.
+    /// A value that formulas read. spread[shape]: with the number of each class repeated along its row, for tables of that shape.
     struct Value {
         Shape shape = Shape::Classes;
         std::vector<float> values{};

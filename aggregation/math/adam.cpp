@@ -13,7 +13,7 @@ AdamOptions adam_options(const Values& values) {
     return options;
 }
 
-std::vector<KeySpec> adam_keys(double weight_decay, const char* decay_doc) {
+std::vector<KeySpec> adam_keys(double default_decay, const char* decay_doc) {
     return {{.name = "lr",
              .default_value = 0.001,
              .range = above(0),
@@ -24,7 +24,7 @@ std::vector<KeySpec> adam_keys(double weight_decay, const char* decay_doc) {
              .default_value = 1e-8,
              .range = above(0),
              .doc = "Added to the square root of the second moment (ε)."},
-            {.name = "weight_decay", .default_value = weight_decay, .range = at_least(0), .doc = decay_doc}};
+            {.name = "weight_decay", .default_value = default_decay, .range = at_least(0), .doc = decay_doc}};
 }
 
 OptimizerSpec adam() {

@@ -93,7 +93,8 @@ FEDHIVE_HOST_DEVICE void add_chunk(ChunkSummary& totals, const ChunkSummary& chu
     totals.not_finite |= chunk.not_finite;
 }
 
-/// 1 if a chunk's sum of squares is NaN or infinite, else 0; finite floats cannot make it infinite. Tests the exponent bits, so
+/// 1 if a chunk's sum of squares is NaN or infinite, else 0. Squares of finite floats cannot overflow f64, so 1 tells that an element is NaN or
+/// infinite. Tests the exponent bits, so
 /// that no compiler option can remove the check.
 FEDHIVE_HOST_DEVICE std::uint32_t not_finite(double squares) {
     constexpr std::uint64_t kExponent = 0x7FF0000000000000U;
@@ -104,14 +105,14 @@ FEDHIVE_HOST_DEVICE std::uint32_t not_finite(double squares) {
 
 FEDHIVE_HOST_DEVICE double square(float value) { return static_cast<double>(value) * static_cast<double>(value); }
 
-/// Adds one element to a lane's hash. Rotation and addition preserve every difference, and each of a
-/// chunk's 32 rows is rotated differently.
+/// Adds one element to a lane's hash. Two values of an element give two hashes, and the elements of a lane are rotated by different
+/// numbers of bits, so that their order counts.
 FEDHIVE_HOST_DEVICE std::uint32_t hashed(std::uint32_t lane, float value) {
     return ((lane << 13) | (lane >> 19)) + bits_of(value);
 }
 
-/// Multiplies a lane's hash by a factor that depends on `index`, that of the lane's first element, so that lanes of all chunks
-/// differ. The factor is odd: any difference of the 32 bits stays different from 0 modulo 2^64.
+/// Multiplies a lane's hash by a factor of its own. index: of the lane's first element in the update. The factor is odd, so that different
+/// 32-bit hashes give different products modulo 2^64.
 FEDHIVE_HOST_DEVICE std::uint64_t hash_of_lane(std::uint32_t lane, std::uint64_t index) {
     const std::uint64_t spread = index * 0x9E3779B97F4A7C15U;
     return lane * ((spread ^ (spread >> 32)) | 1U);
@@ -120,23 +121,24 @@ FEDHIVE_HOST_DEVICE std::uint64_t hash_of_lane(std::uint32_t lane, std::uint64_t
 // --- tree sum
 // ---------------------------------------------------------------------------------------------------------------------
 
-constexpr std::size_t kMaxTreeDepth = 33;  // most partial sums held at once, since positions are below 2^32
+constexpr std::size_t kMaxTreeDepth = 33;  // most partial sums held at once, for fewer than 2^32 updates
 
-/// The operands of a weighted mean of `count` updates of P floats. folds: from tree_folds() (mean.h).
+/// The operands of a weighted mean of `count` updates of P floats. folds[k]: how many times the two newest partial sums are added to one before
+/// update k (tree_folds() of mean.h).
 struct TreeTerms {
     const float* const* values;  // [count] of [P]
-    const double* scales;        // [count]
+    const double* scales;        // [count]: factor of each update
     const std::uint8_t* folds;   // [count]
     std::size_t count;           // >= 1
-    double total;                // sum of the weights
+    double total;                // divisor of the sum
 };
 
 FEDHIVE_HOST_DEVICE void add_row(float* __restrict to, const float* __restrict from, std::size_t width) {
     for (std::size_t c = 0; c < width; ++c) to[c] += from[c];
 }
 
-/// out[c] = f32(tree sum of column (first + c) / total) for c < width <= Width. The host runs it on
-/// blocks of columns, a CUDA thread on one.
+/// out[c] = f32(T / total) for c < width <= Width, T the tree sum over k of scales[k] · values[k][first + c]. The host runs it on blocks of
+/// columns, a CUDA thread on one.
 template <std::size_t Width>
 FEDHIVE_HOST_DEVICE void tree_mean(float* out, const TreeTerms& terms, std::size_t first, std::size_t width) {
     float sums[kMaxTreeDepth][Width];
@@ -168,7 +170,7 @@ FEDHIVE_HOST_DEVICE float float_of_key(std::int32_t key) {
     return value;
 }
 
-/// Mean of the two middle values in f64, where the sum is exact.
+/// Mean of the two middle values in f64.
 FEDHIVE_HOST_DEVICE double exact_middle(std::int32_t lower, std::int32_t upper) {
     return 0.5 * (static_cast<double>(float_of_key(lower)) + static_cast<double>(float_of_key(upper)));
 }
@@ -188,9 +190,9 @@ FEDHIVE_HOST_DEVICE bool is_closer(std::int32_t upper, std::int32_t lower, doubl
 
 FEDHIVE_HOST_DEVICE float sign(float value) { return value > 0.0F ? 1.0F : value < 0.0F ? -1.0F : 0.0F; }
 
-/// ±mean: −mean where |count| < threshold (sign_rules.h). count: the sum of the signs of a column.
-FEDHIVE_HOST_DEVICE float robust_rate(float mean, float count, float threshold) {
-    return (count < 0.0F ? -count : count) < threshold ? -mean : mean;
+/// −mean if |sign_sum| < threshold, else mean (sign_rules.h). sign_sum: the sum of the signs of a column.
+FEDHIVE_HOST_DEVICE float robust_rate(float mean, float sign_sum, float threshold) {
+    return (sign_sum < 0.0F ? -sign_sum : sign_sum) < threshold ? -mean : mean;
 }
 
 // --- deviation

@@ -1,8 +1,9 @@
 // Poisoned training data: attackers train on changed examples. Each kind of change is one file of poisons/. To add one: write its file,
 // add its line to poison.cpp.
 //
-//   label_flip, label_map   other labels
-//   trigger                 a square stamped on a share of the images, which get the attackers' label: a backdoor
+//   label_flip   label y becomes classes − 1 − y
+//   label_map    label y becomes labels[y]
+//   trigger      a square stamped on a share of the images, which get the attackers' label: a backdoor
 #pragma once
 
 #include "aggregation/base/keys.h"
@@ -20,29 +21,30 @@ struct PoisonSpec {
     std::string name;
     std::string summary;  // what it does, and its source: half a line
     std::vector<KeySpec> keys{};
-    /// Throws ConfigError if data with these training examples cannot be poisoned so.
+    /// Throws ConfigError if this kind cannot poison `train`.
     void (*check)(const Values& values, const Examples& train, std::int64_t num_classes) = nullptr;
-    /// Changes these training examples, all of one attacker. seed: of the draws, which are keyed by the example.
+    /// Changes train[i] for each i of `indices`, the examples of one attacker. seed: seeds the random draws, which differ by i.
     void (*apply)(const Values& values, Examples& train, std::span<const std::uint32_t> indices, std::int64_t num_classes,
                   std::uint64_t seed) = nullptr;
-    /// For a backdoor: copies of the test examples of other labels, each with the trigger and the attackers' label. Null: no backdoor.
+    /// For a backdoor: returns a copy of each test example whose label is not the attackers' label, with the trigger and the attackers' label.
+    /// Null: no backdoor.
     Examples (*triggered)(const Values& values, const Examples& test) = nullptr;
 };
 
 /// All kinds, in the order of REFERENCE.md; the first one poisons nothing.
 const std::vector<PoisonSpec>& poison_catalog();
 
-/// The name must exist.
+/// The kind called `name`, which must exist.
 const PoisonSpec& poison_spec(const std::string& name);
 
-/// The examples that a client trains on, by client.
+/// Maps a client to the indices of its training examples.
 using TrainedBy = std::function<std::span<const std::uint32_t>(std::size_t client)>;
 
-/// Poisons the training examples of the attackers among `num_clients` clients, and puts triggered test examples after the others
-/// (Dataset::num_triggered).
+/// Poisons the training examples of the attackers among `num_clients` clients. Appends the triggered copies to the test examples;
+/// Dataset::num_triggered counts them.
 ///
-/// Order    draws of an example: Stream(seed, Purpose::Poison, 0, example), the same for any partition.
-/// Throws   ConfigError if the data cannot be poisoned so, or nobody attacks.
+/// Random   example i draws from Stream(seed, Purpose::Poison, 0, i), so the draws do not depend on the partition.
+/// Throws   ConfigError if this kind cannot poison the data, or no client attacks.
 void poison(Dataset& dataset, const Chosen& kind, std::size_t num_clients, const TrainedBy& trained_by,
             const std::function<bool(std::size_t client)>& is_attacker, std::uint64_t seed);
 
