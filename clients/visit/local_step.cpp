@@ -41,17 +41,17 @@ void LocalStep::apply_gradients() {
 }
 
 void LocalStep::step_rows(std::span<const RowBatch> batches) {
-    std::vector<GradientRule*> acting;
+    acting_.clear();
     for (const auto& rule : rules_)
-        if (rule->acts()) acting.push_back(rule.get());
-    if (limits() || !std::ranges::all_of(acting, [](const GradientRule* rule) { return rule->acts_on_elements(); }))
+        if (rule->acts()) acting_.push_back(rule.get());
+    if (limits() || !std::ranges::all_of(acting_, [](const GradientRule* rule) { return rule->acts_on_elements(); }))
         return TrainingStep::step_rows(batches);
-    if (acting.empty()) return inner().step_rows(batches);
-    for (GradientRule* rule : acting) rule->begin_step();
+    if (acting_.empty()) return inner().step_rows(batches);
+    for (GradientRule* rule : acting_) rule->begin_step();
     inner().step_changed(batches, [&](const GradientPiece& piece) {
-        for (GradientRule* rule : acting) rule->change_piece(piece);
+        for (GradientRule* rule : acting_) rule->change_piece(piece);
     });
-    for (GradientRule* rule : acting) rule->applied(inner());
+    for (GradientRule* rule : acting_) rule->applied(inner());
 }
 
 /// The row's gradient as one vector: the engine's own if it has one row, else a copy.

@@ -81,6 +81,7 @@ private:
     bool limits() const { return limit_.acts() && !whole_; }
 
     std::vector<std::unique_ptr<GradientRule>> rules_;
+    std::vector<GradientRule*> acting_;  // in the present step
     GradientLimit limit_;
     bool whole_ = false;
 };
