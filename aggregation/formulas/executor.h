@@ -67,7 +67,7 @@ public:
 
 private:
     void evaluate_numbers(std::size_t level);
-    void evaluate_number(std::size_t node);
+    void evaluate_number(std::size_t i);
     void run_repeat(const Repeat& repeat);
     void run_last(const ElementRange& range, std::size_t rows);
     void reduce(const FormulaPass& pass, std::span<const ElementRange> ranges);
