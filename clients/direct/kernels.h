@@ -25,7 +25,7 @@ struct Gemm {
     Stride a_row = 0, a_outer = 0, a_inner = 0;
     const float* m = nullptr;
     Stride m_outer = 0, m_inner = 0;
-    Stride m_panel = 0;  // from a panel of kPanel columns of m to the next; 0: all columns are contiguous
+    Stride m_panel = 0;  // m in panels: from kPanel columns of m to the next; 0: all columns are contiguous. Not with `descend`
     float* out = nullptr;
     Stride out_row = 0;
     std::size_t rows = 0, columns = 0, outer = 0, inner = 0;
@@ -37,7 +37,7 @@ struct Gemm {
     const float* from = nullptr;  // p, laid out as `out`; null: `out` holds p
 };
 
-inline constexpr std::size_t kPanel = 32;
+inline constexpr std::size_t kPanel = 32;  // columns of a panel of Gemm::m; a panel is [terms][kPanel]
 
 /// y[r][o] = bias[o] + Σ_i x[r][i] · w[o][i], summed over lanes within chunks of kDotChunk, chunk after chunk.
 struct Dot {
@@ -161,8 +161,8 @@ struct WinogradInputs {
     std::size_t tiles = 0;
 };
 
-/// Transforms weights, from[tap][row][lane] to to[place][row][lane] with the 9 taps of a kernel; or, by the adjoint, the sums of places to the
-/// gradient of taps. kLanes channels are contiguous.
+/// winograd_weights: to[place][row][lane] = the transform of the 9 taps from[tap][row][lane] of a kernel. winograd_weight_gradient, the adjoint:
+/// to[tap][row][lane] from the sums from[place][row][lane]. Lanes are kLanes contiguous channels.
 struct WinogradWeights {
     const float* from = nullptr;
     Stride from_plane = 0, from_row = 0;  // a plane is a tap or a place

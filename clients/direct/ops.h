@@ -9,6 +9,8 @@ namespace fedhive::clients::direct {
 inline constexpr std::size_t kLaneCount = 16;
 
 inline std::size_t to_lanes(std::size_t floats) { return (floats + kLaneCount - 1) / kLaneCount * kLaneCount; }
+/// Columns rounded up to whole panels (Gemm::m_panel).
+inline std::size_t to_panels(std::size_t columns) { return (columns + kPanel - 1) / kPanel * kPanel; }
 inline Stride stride_of(std::size_t floats) { return static_cast<Stride>(floats); }
 
 /// Offsets of a layer's tensors in the flat parameters.

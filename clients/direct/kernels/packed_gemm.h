@@ -11,8 +11,8 @@ namespace fedhive::clients::direct::FEDHIVE_LANES {
 
 /// Terms of a sum without interruption: a panel of as many rows of m takes 32 KiB of the L1 cache.
 inline constexpr std::size_t kTermsAtOnce = 256;
-/// Rows of a block, of which so many terms of a stay in the L2 cache; fewer where a is copied.
-inline constexpr std::size_t kRowsAtOnce = 384, kCopiedRowsAtOnce = 384;
+/// Rows of a block: its kTermsAtOnce terms of a take 384 KiB of the L2 cache.
+inline constexpr std::size_t kRowsAtOnce = 384;
 
 /// Whether the product is computed by packed_gemm(): if it has rows and products enough to pay for the copies.
 FEDHIVE_INLINE bool is_packed(const Gemm& t) {
@@ -66,7 +66,7 @@ static void pack_panel(const Gemm& t, const float* m, std::size_t columns, std::
 
 /// The product of rows [row, row + rows), at most kRowsAtOnce, over terms [first, first + terms).
 static void packed_block(const Gemm& t, std::size_t row, std::size_t rows, std::size_t first, std::size_t terms) {
-    alignas(64) float packed_a[kCopiedRowsAtOnce * kTermsAtOnce];
+    alignas(64) float packed_a[kRowsAtOnce * kTermsAtOnce];
     alignas(64) float panel[kPanel * kTermsAtOnce];
     const bool copies_a = t.a_inner != 1;
     const float* a = t.a + static_cast<Stride>(row) * t.a_row;
@@ -112,7 +112,7 @@ static void packed_block(const Gemm& t, std::size_t row, std::size_t rows, std::
 static void packed_gemm(const Gemm& t) {
     const bool one_by_one = t.a_inner == 1 || t.m_panel != 0;  // what is not copied has one stride within a part
     const std::size_t all_terms = t.outer * t.inner;
-    in_parts(t.rows, t.a_inner == 1 ? kRowsAtOnce : kCopiedRowsAtOnce, [&](std::size_t row, std::size_t rows) {
+    in_parts(t.rows, kRowsAtOnce, [&](std::size_t row, std::size_t rows) {
         for (std::size_t first = 0; first < all_terms;) {
             const std::size_t left = one_by_one ? t.inner - first % t.inner : all_terms - first;
             const std::size_t parts = (left + kTermsAtOnce - 1) / kTermsAtOnce, terms = (left + parts - 1) / parts;

@@ -18,7 +18,7 @@ void Dense::forward(const Pass& pass, const float* x, float* y, std::size_t rows
 }
 
 void transpose_to_panels(const float* from, std::size_t rows, std::size_t columns, Floats& to) {
-    to.resize((rows + kPanel - 1) / kPanel * kPanel * columns);
+    to.resize(to_panels(rows) * columns);
     constexpr std::size_t kTile = 16;  // floats of a cache line
     for (std::size_t first = 0; first < rows; first += kPanel) {
         float* panel = to.data() + first * columns;

@@ -13,7 +13,7 @@ void StateWeights::take(const Pass& pass) {
 
 void StateWeights::take_back(const Pass& pass) {
     const float* from = pass.values(t_.place.of_state.weight);
-    back_.resize((t_.hidden + kPanel - 1) / kPanel * kPanel * columns_);
+    back_.resize(to_panels(t_.hidden) * columns_);
     for (std::size_t first = 0; first < t_.hidden; first += kPanel)
         for (std::size_t k = 0; k < columns_; ++k)
             std::copy_n(from + k * t_.hidden + first, std::min(kPanel, t_.hidden - first),

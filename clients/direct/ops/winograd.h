@@ -143,7 +143,7 @@ public:
 
 private:
     /// Floats of the weights at a place, and of one cache line, so that places do not compete for the same cache sets.
-    std::size_t of_place() const { return (channels_ + kPanel - 1) / kPanel * kPanel * from_.image.channels + kLaneCount; }
+    std::size_t of_place() const { return to_panels(channels_) * from_.image.channels + kLaneCount; }
 
     WinogradImages from_;
     std::size_t channels_;

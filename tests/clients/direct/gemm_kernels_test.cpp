@@ -1,4 +1,5 @@
 // Gemm against plain loops, and all instruction sets against each other bit by bit.
+#include "clients/direct/ops.h"
 #include "tests/clients/direct/kernel_sets.h"
 
 #include <doctest/doctest.h>
@@ -71,7 +72,7 @@ TEST_SUITE("DirectGemmKernels") {
             CAPTURE(terms);
             const Floats a = draws.floats(rows * terms), m = draws.floats(terms * columns),
                          before = draws.floats(rows * columns);
-            Floats in_panels((columns + kPanel - 1) / kPanel * kPanel * terms, NAN);
+            Floats in_panels(to_panels(columns) * terms, NAN);
             for (std::size_t k = 0; k < terms; ++k)
                 for (std::size_t c = 0; c < columns; ++c)
                     in_panels[(c / kPanel * terms + k) * kPanel + c % kPanel] = m[k * columns + c];

@@ -79,6 +79,9 @@ std::vector<ModelSpec> models() {
     LayerList tiled_pool;
     tiled_pool.add("conv2d", {16, 3, 1, 1}).add("tanh").add("conv2d", {32, 3, 1, 1}).add("relu").add("max_pool", {2});
     specs.push_back(testing::listed_model(tiled_pool.add("flatten").add("linear"), {3, 11, 14}, 10));
+    LayerList wide;  // 128 × 128 × 9 weights, which the whole batch passes at once
+    wide.add("conv2d", {16, 3, 1, 1}).add("relu").add("conv2d", {128, 3, 1, 1}).add("relu").add("conv2d", {128, 3, 1, 1});
+    specs.push_back(testing::listed_model(wide.add("relu").add("flatten").add("linear"), {3, 6, 7}, 10));
     LayerList tokens;
     tokens.add("embedding", {8, 12}).add("dropout", {0}).add("flatten").add("linear", {16}).add("relu").add("linear");
     specs.push_back(testing::listed_model(tokens, {20, 1, 1, 11}));
