@@ -57,7 +57,7 @@ private:
 
     /// The lines up to `end`.
     void parse_repeat() {
-        if (!scope_.products) fail("repeat is of numbers of a round's updates; it is allowed only in `cohort`");
+        if (!scope_.products) fail("repeat changes numbers of a cohort; it is allowed only in `cohort`");
         Repeat repeat{.first = 0, .count = comparison()};
         if (peek() != '\0') fail_here("the end of the line");
         if (const Shape shape = formulas_.nodes[repeat.count].shape; shape != Shape::Number)

@@ -120,7 +120,7 @@ std::string method_text(const Method& method) {
                             : method.equal_weights         ? "equal, which its server's formulas need"
                                                            : "strategy.weighting");
     if (method.formulas.reads_root())
-        text += line("needs", "data.root_examples: a root client of the server, with whose update the weights compare");
+        text += line("needs", "data.root_examples: the weights read the update of a root client, the server's own");
     if (method.visit != nullptr)
         text += line("visit",
                      fmt::format("Python: {}, a client's whole work, once for each client and round", method.visit->function));

@@ -123,7 +123,8 @@ void check_method(const RunConfig& run, const ConfigSource& source) {
         throw source.error("strategy.weighting", fmt::format("{} has formulas for the weights; remove this key", file));
     if (method->formulas.reads_root() && !method->formulas.sets_weights())
         throw source.error(
-            key, fmt::format("{} reads the server's own update, which weights of the updates alone may; set `weight`", file));
+            key,
+            fmt::format("{} reads the server's own update, but sets no weights; only weights may read it: set `weight`", file));
     const bool takes_mean = aggregation::aggregator_spec(run.strategy.parts.aggregator.name).replaceable;
     if (method->equal_weights && run.strategy.weighting != Weighting::Uniform)
         throw source.error("strategy.weighting",

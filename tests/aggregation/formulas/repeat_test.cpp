@@ -118,7 +118,7 @@ TEST_SUITE("Repeat") {
         Scope other = scope_of_repeats();
         other.products = false;
         CHECK(has(refused_lines({"repeat turns", "end"}, other),
-                  "0: repeat is of numbers of a round's updates; it is allowed only in `cohort`"));
+                  "0: repeat changes numbers of a cohort; it is allowed only in `cohort`"));
     }
 }
 
