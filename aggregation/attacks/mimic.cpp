@@ -16,7 +16,7 @@ namespace {
 /// Source   Karimireddy, He, Jaggi 2022 (arXiv:2006.09365), the mimic attack.
 /// Differs  z is that of the round alone; there is no initial phase in which the attackers learn it.
 Crafted craft_mimic(const HonestUpdates& honest, const Values&) {
-    const std::vector<double> along = along_leading_direction(*honest.products, honest.count);
+    const std::vector<double> along = along_leading_direction(*honest.products, std::vector<double>(honest.count, 1.0));
     const auto copied =
         std::max_element(along.begin(), along.end(), [](double a, double b) { return std::abs(a) < std::abs(b); });
     Crafted crafted{.of_updates = std::vector<double>(honest.count, 0.0)};

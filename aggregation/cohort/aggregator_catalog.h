@@ -44,9 +44,8 @@ struct AggregatorSpec {
     std::size_t (*least)(const Values& values) = nullptr;  // updates below which the server must not step; null: 1
     /// `values` must have all keys.
     std::unique_ptr<Aggregator> (*build)(const Values& values) = nullptr;
-    /// The weights as text (formulas/weight_text.h), or in C++; both null: the updates' own.
+    /// The weights as text (formulas/weight_text.h); null: the updates' own.
     std::vector<std::string> (*lines)() = nullptr;
-    std::unique_ptr<WeightRule> (*weigh)(const Values& values) = nullptr;
 };
 
 /// The number of updates below which the server must not step; `values` must have all keys.

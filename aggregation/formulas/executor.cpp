@@ -117,8 +117,8 @@ void Executor::evaluate_number(std::size_t i) {
     } else {
         std::array<const Numbers*, 3> arguments{};
         for (std::size_t a = 0; a < node.num_args; ++a) arguments[a] = &*values_[node.args[a]];
-        values_[i] = is_of_products(node.op) ? of_products(node.op, *arguments[0], products_)
-                                             : evaluate(node, {arguments.data(), node.num_args});
+        const std::span<const Numbers* const> given(arguments.data(), node.num_args);
+        values_[i] = is_of_products(node.op) ? of_products(node.op, given, products_) : evaluate(node, given);
     }
 }
 

@@ -271,6 +271,8 @@ private:
         }
         const Function* function = function_named(name);
         if (function == nullptr) fail_no_function(name, function_names());
+        if (function->last_is_one && args.size() + 1 == function->args)
+            args.push_back(add({.op = Opcode::Number, .number = 1.0}));
         check(function->args);
         return make(function->op, args);
     }

@@ -36,8 +36,12 @@ constexpr std::array kFunctions = {
     Function{"dot_k", Opcode::DotK, 1},
     Function{"cos_k", Opcode::CosK, 1},
     Function{"distance_k", Opcode::DistanceK, 1},
-    Function{"nearest_k", Opcode::NearestK, 1},
+    Function{"nearest_k", Opcode::NearestK, 2, true},
     Function{"bipartition_k", Opcode::BipartitionK, 1},
+    Function{"leading_k", Opcode::LeadingK, 1},
+    Function{"closest_k", Opcode::ClosestK, 1},
+    Function{"shortest_k", Opcode::ShortestK, 2},
+    Function{"without_conflicts_k", Opcode::WithoutConflictsK, 2},
 };
 
 }  // namespace

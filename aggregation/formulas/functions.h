@@ -10,11 +10,13 @@
 
 namespace fedhive::aggregation::formulas {
 
-/// A function that is one operation: its name, the operation, and its number of arguments.
+/// A function that is one operation: its name, the operation, and its number of arguments. If `last_is_one`, the last argument may be left
+/// out; it is 1 then.
 struct Function {
     std::string_view name;
     Opcode op;
     std::size_t args;
+    bool last_is_one = false;
 };
 
 /// The function of that name; nullptr if none has it. norm and cos are not found: they are several operations,

@@ -71,15 +71,7 @@ std::size_t NodeBuilder::make(Opcode op, std::span<const std::size_t> args) {
         node.shape = Shape::Number;
     }
     if (is_of_products(op)) {
-        if (!scope_.products)
-            fail(
-                "dot_k, cos_k, distance_k, nearest_k and bipartition_k need a round's updates; they are allowed only in "
-                "`cohort`");
-        if (node.shape == Shape::Vector || (op == Opcode::NearestK && node.shape != Shape::Number))
-            fail(fmt::format("{}, found {}",
-                             op == Opcode::NearestK ? "nearest_k takes a number of updates"
-                                                    : "dot_k, cos_k and distance_k take one number for each update",
-                             text_of(node.shape)));
+        check_of_products(op, args);
         node.shape = Shape::Cohort;
     }
     if (is_of_cohort(op)) {
@@ -89,6 +81,26 @@ std::size_t NodeBuilder::make(Opcode op, std::span<const std::size_t> args) {
     }
     return add(std::move(node));
 }
+
+/// Of two arguments, nearest_k's first and shortest_k's second are one number; all others may have one for each update.
+void NodeBuilder::check_of_products(Opcode op, std::span<const std::size_t> args) const {
+    if (!scope_.products)
+        fail(
+            "dot_k, cos_k, distance_k, nearest_k, bipartition_k, leading_k, closest_k, shortest_k and without_conflicts_k need "
+            "a "
+            "round's updates; they are allowed only in `cohort`");
+    const auto refuse = [&](std::string_view what, std::size_t arg) {
+        fail(fmt::format("{}, found {}", what, text_of(formulas_.nodes[arg].shape)));
+    };
+    for (const std::size_t arg : args)
+        if (formulas_.nodes[arg].shape == Shape::Vector)
+            refuse("functions of the updates' inner products take one number for each update", arg);
+    if (op == Opcode::NearestK && formulas_.nodes[args[0]].shape != Shape::Number)
+        refuse("nearest_k takes a number of updates", args[0]);
+    if (op == Opcode::ShortestK && formulas_.nodes[args[1]].shape != Shape::Number)
+        refuse("shortest_k's second value is how far a weight may be from its share, one number", args[1]);
+}
+
 std::size_t NodeBuilder::add_of_examples(Node node) {
     std::array<const Node*, 3> args{};
     for (std::size_t i = 0; i < node.num_args; ++i) args[i] = &formulas_.nodes[node.args[i]];

@@ -35,6 +35,7 @@ protected:
 
 private:
     std::size_t add_of_examples(Node node);
+    void check_of_products(Opcode op, std::span<const std::size_t> args) const;
     /// By one multiplication or a root, else as exp(exponent * log(base)).
     std::size_t power_of_vector(std::size_t base, std::size_t exponent);
     /// A leaf, or not in a repeat that has ended: what a turn computes is that turn's.

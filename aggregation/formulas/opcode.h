@@ -54,12 +54,16 @@ enum class Opcode : std::uint8_t {
     SortK,
     RankK,
     SimplexK,
-    // of the updates' inner products and one number for each update (cohort_products.h); give one number for each update
+    // of the updates' inner products and numbers (cohort_products.h); give one number for each update
     DotK,
     CosK,
     DistanceK,
     NearestK,
     BipartitionK,
+    LeadingK,
+    ClosestK,
+    ShortestK,
+    WithoutConflictsK,
     // of examples (row_loss.h). In this order: of each element; a vector's number; a vector's vector; of the label
     LogSigmoid,
     Norm,
@@ -92,7 +96,7 @@ FEDHIVE_HOST_DEVICE constexpr bool is_of_one(Opcode op) { return op >= Opcode::N
 FEDHIVE_HOST_DEVICE constexpr bool is_reduction(Opcode op) { return op >= Opcode::Sum && op <= Opcode::Threshold; }
 constexpr bool is_of_cohort(Opcode op) { return op >= Opcode::SumK && op <= Opcode::SimplexK; }
 constexpr bool is_of_batch(Opcode op) { return op == Opcode::BatchMean || op == Opcode::BatchSquare; }
-constexpr bool is_of_products(Opcode op) { return op >= Opcode::DotK && op <= Opcode::BipartitionK; }
+constexpr bool is_of_products(Opcode op) { return op >= Opcode::DotK && op <= Opcode::WithoutConflictsK; }
 
 /// An operand of an instruction: a register, a vector that is read or written, or a number.
 struct Operand {

@@ -75,8 +75,7 @@ private:
 }  // namespace
 
 std::unique_ptr<WeightRule> make_weight_rule(const AggregatorSpec& rule, const Values& values) {
-    if (rule.lines != nullptr) return std::make_unique<WeightText>(rule, numbers_of(rule.keys, values));
-    return rule.weigh != nullptr ? rule.weigh(values) : nullptr;
+    return rule.lines != nullptr ? std::make_unique<WeightText>(rule, numbers_of(rule.keys, values)) : nullptr;
 }
 
 }  // namespace fedhive::aggregation::formulas

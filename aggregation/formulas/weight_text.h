@@ -9,8 +9,8 @@
 
 namespace fedhive::aggregation::formulas {
 
-/// The rule's weights, by its lines or by its C++; null: the updates keep theirs. values: of all its keys. Throws FormulaError for lines
-/// that are no formulas of a cohort.
+/// The rule's weights by its lines; null if it has none: the updates keep theirs. values: of all its keys. Throws FormulaError for lines that
+/// are no formulas of a cohort.
 ///
 /// Lines    set `scale` and, if it is another, `share`. They read what a method file's weights read (k.n, k.norm, k.sent_loss, …), and
 ///          k.weight, k.label_discrepancy; of the clients' training lr, momentum and proximal_mu; the keys, -1 for an optional one that is

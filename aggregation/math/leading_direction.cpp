@@ -9,13 +9,14 @@ namespace fedhive::aggregation {
 
 namespace {
 
-/// Row by row, C_ij = ⟨u_i − ū, u_j − ū⟩, from squared distances: C = −½ J D J with J = I − 1/n.
-std::vector<double> centered_products(const InnerProducts& products, std::size_t n) {
+/// Row by row, C_ij = ⟨u_i − ū, u_j − ū⟩, from squared distances: C = −½ J D J with J = I − 1/n. rows: those of the u_i.
+std::vector<double> centered_products(const InnerProducts& products, const std::vector<std::size_t>& rows) {
+    const std::size_t n = rows.size();
     std::vector<double> distances(n * n), means(n, 0.0);
     double mean = 0.0;
     for (std::size_t i = 0; i < n; ++i) {
         for (std::size_t j = 0; j < n; ++j) {
-            distances[i * n + j] = products.squared_distance(i, j);
+            distances[i * n + j] = products.squared_distance(rows[i], rows[j]);
             means[i] += distances[i * n + j] / static_cast<double>(n);
         }
         mean += means[i] / static_cast<double>(n);
@@ -49,13 +50,19 @@ std::vector<double> spread_start(std::size_t n) {
 
 }  // namespace
 
-std::vector<double> along_leading_direction(const InnerProducts& products, std::size_t n) {
-    FEDHIVE_CHECK(n >= 1 && n <= products.rows(), "{} of {} rows", n, products.rows());
-    const std::vector<double> centered = centered_products(products, n);
+std::vector<double> along_leading_direction(const InnerProducts& products, std::span<const double> among) {
+    FEDHIVE_CHECK(among.size() <= products.rows(), "{} of {} rows", among.size(), products.rows());
+    std::vector<double> result(among.size(), 0.0);
+    std::vector<std::size_t> rows;
+    for (std::size_t i = 0; i < among.size(); ++i)
+        if (among[i] != 0.0) rows.push_back(i);
+    if (rows.empty()) return result;
+    const std::size_t n = rows.size();
+    const std::vector<double> centered = centered_products(products, rows);
     std::size_t farthest = 0;
     for (std::size_t i = 1; i < n; ++i)
         if (centered[i * n + i] > centered[farthest * n + farthest]) farthest = i;
-    if (!(centered[farthest * n + farthest] > 0.0)) return std::vector<double>(n, 0.0);
+    if (!(centered[farthest * n + farthest] > 0.0)) return result;
     std::vector<double> vector = scaled_to_one(spread_start(n));
     for (int iteration = 0; iteration < 1000; ++iteration) {
         std::vector<double> next(n, 0.0);
@@ -68,9 +75,8 @@ std::vector<double> along_leading_direction(const InnerProducts& products, std::
         vector = std::move(next);
         if (moved < 1e-13) break;
     }
-    if (vector[farthest] < 0.0)
-        for (double& value : vector) value = -value;
-    return vector;
+    for (std::size_t i = 0; i < n; ++i) result[rows[i]] = vector[farthest] < 0.0 ? -vector[i] : vector[i];
+    return result;
 }
 
 }  // namespace fedhive::aggregation

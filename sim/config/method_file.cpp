@@ -98,6 +98,7 @@ void check_formulas(Method& method, const YamlNode& root) {
 void check_use(const Method& method, const YamlNode& root) {
     const auto sets = [&](Place place, const std::string& name) { return method.formulas.sets(place, name); };
     const auto is_read = [&](const std::string& name) {
+        if (method.formulas.products_of == name) return true;
         if (std::ranges::find(method.formulas.also_at, name, &OtherAnswers::at) != method.formulas.also_at.end()) return true;
         if (std::ranges::find(method.formulas.losses_at, name, &LossAt::at) != method.formulas.losses_at.end()) return true;
         return std::any_of(method.formulas.lines.begin(), method.formulas.lines.end(),

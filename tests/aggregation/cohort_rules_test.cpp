@@ -170,13 +170,17 @@ TEST_SUITE("CohortRules") {
         std::vector<ConstParamSpan> spans;
         for (const Floats& row : rows) spans.push_back({row.data(), row.size(), MemorySpace::Host});
         const InnerProducts products = inner_products_of(spans, 1);
-        const std::vector<double> along = along_leading_direction(products, rows.size());
+        const std::vector<double> along = along_leading_direction(products, std::vector<double>(rows.size(), 1.0));
         const std::vector<double> expected{0.5, -0.5, 0.5, -0.5, 0.0};
         const double sign = along[0] > 0.0 ? 1.0 : -1.0;
         for (std::size_t i = 0; i < rows.size(); ++i)
             CHECK(sign * along[i] == doctest::Approx(expected[i]).scale(1.0).epsilon(1e-8));
-        // Of the first rows only, and of equal rows.
-        CHECK(std::abs(along_leading_direction(products, 2)[0]) == doctest::Approx(std::sqrt(0.5)));
-        CHECK(along_leading_direction(products, 1) == std::vector<double>{0.0});
+        // Of some rows only, and of one.
+        const std::vector<double> of_some = along_leading_direction(products, std::vector<double>{0.0, 1.0, 1.0, 0.0});
+        CHECK(of_some[0] == 0.0);
+        CHECK(std::abs(of_some[1]) == doctest::Approx(std::sqrt(0.5)));
+        CHECK(of_some[2] == doctest::Approx(-of_some[1]));
+        CHECK(of_some.back() == 0.0);
+        CHECK(along_leading_direction(products, std::vector<double>{1.0}) == std::vector<double>{0.0});
     }
 }

@@ -1,4 +1,5 @@
 """Evaluates the lines of a box on NumPy's arrays; shares nothing with the tracer. Vectors are [P]; of examples, see OF_EXAMPLES."""
+import itertools
 import re
 
 import numpy as np
@@ -48,10 +49,57 @@ def of_updates(u):
     def mixed(x):
         return np.einsum("k,kp->p", x * np.ones(len(u)), u)
 
+    def others(k, among):
+        return [j for j in range(len(u)) if j != k and (among * np.ones(len(u)))[j] != 0]
+
+    def closest(x):
+        cosines = np.inner(u, u) / np.outer(apart(0), apart(0))
+        return np.array([max([0.0] + [cosines[k, j] * min(1, x[k] / x[j]) if x[j] > 0 else cosines[k, j] for j in others(k, 1)]) for k in range(len(u))])
+
     return {"dot_k": lambda x: np.inner(u, mixed(x)), "distance_k": lambda x: apart(mixed(x)),
             "cos_k": lambda x: np.inner(u, mixed(x)) / apart(0) / np.linalg.norm(mixed(x)),
             "bipartition_k": lambda among: bipartition(u, among),
-            "nearest_k": lambda m: np.array([sum(sorted(apart(one) ** 2)[1:int(m) + 1]) for one in u])}
+            "nearest_k": lambda m, among=1: np.array([sum(sorted((apart(one) ** 2)[others(k, among)])[:max(0, int(m))]) for k, one in enumerate(u)]),
+            "leading_k": lambda among: leading(u, among * np.ones(len(u))), "closest_k": lambda x: closest(x * np.ones(len(u))),
+            "shortest_k": lambda x, e: shortest(u, x * np.ones(len(u)), e),
+            "without_conflicts_k": lambda order, which: without_conflicts(u, order * np.ones(len(u)), which * np.ones(len(u)))}
+
+
+def leading(u, among):
+    """Returns the leading eigenvector of the members' products, about their mean."""
+    members = np.flatnonzero(among)
+    about = np.eye(len(members)) - 1 / len(members)
+    products = about @ u[members] @ u[members].T @ about
+    vector, result = np.linalg.eigh(products)[1][:, -1], np.zeros(len(u))
+    result[members] = vector * np.sign(vector[np.argmax(np.diag(products))])
+    return result
+
+
+def shortest(u, shares, spread):
+    """Returns the weights by search: each at its lower bound, at its upper bound, or free, all free ones with one slope."""
+    gram, low, high = np.corrcoef(np.hstack([u, -u])), np.maximum(0, shares - spread), np.minimum(1, shares + spread)  # of zero mean: cosines
+    found = []
+    for face in itertools.product((0, 1, 2), repeat=len(u)):
+        free, weights = np.equal(face, 2), np.choose(face, (low, high, 0 * low))
+        if free.any():
+            n = free.sum()
+            system = np.block([[gram[np.ix_(free, free)], -np.ones((n, 1))], [np.ones((1, n)), np.zeros((1, 1))]])
+            weights[free] = np.linalg.solve(system, np.append(-gram[free] @ weights, shares.sum() - weights.sum()))[:n]
+        if abs(weights.sum() - shares.sum()) < 1e-9 and np.all(weights > low - 1e-12) and np.all(weights < high + 1e-12):
+            found.append(weights)
+    return min(found, key=lambda weights: weights @ gram @ weights)
+
+
+def without_conflicts(u, order, which):
+    """Returns the weights of the sum, solved from the projected vectors."""
+    total = np.zeros(u.shape[1])
+    for k in range(len(u)):
+        g = u[k].copy()
+        for j in sorted(range(len(u)), key=lambda j: order[j]) if which[k] else ():
+            if j != k and g @ u[j] < 0:
+                g -= g @ u[j] / (u[j] @ u[j]) * u[j]
+        total += g
+    return np.linalg.lstsq(u.T, total, rcond=None)[0]
 
 
 def bipartition(u, among):

@@ -54,7 +54,8 @@ KEYS = {"fedadagrad": {"beta1": 0.5}, "fednova": {"rho": 0.375}, "qfedavg": {"q"
         "fedlesam_s": {"rho": 0.5}, "fedlesam_d": {"rho": 0.5, "alpha": 0.25}, "logit_adjustment": {"tau": 0.75}, "class_balanced": {"beta": 0.75},
         "propfair": {"M": 2.5, "eps": 0.5}, "fedamp": {"alpha": 8.0, "sigma": 64.0, "lambda": 2.0}, "pfedgraph": {"lambda": 0.25},
         "fedproto": {"pull": 0.75}, "fd": {"gamma": 0.75}, "fedproc": {"rounds": 20}, "dgc": {"kept": 0.2}, "fedmos": {"a": 0.25, "mu": 0.25}, "pfedsd": {"lambda": 0.75}, "sparsefed": {"L": 6.5, "kept": 0.2}, "fedala": {"share": 0.75, "eta": 0.5}, "cfl": {"eps_1": 7.0, "eps_2": 5.0}, "feddecorr": {"beta": 0.75},
-        "fedphp": {"lambda": 0.25, "tau": 2.0, "rounds": 2}, "fedsoft": {"sigma": 0.5, "lambda": 0.25}, "fedhkd": {"lambda": 0.75, "gamma": 0.25, "zeta": 1.5, "nu": 0.0625}}
+        "fedphp": {"lambda": 0.25, "tau": 2.0, "rounds": 2}, "fedsoft": {"sigma": 0.5, "lambda": 0.25}, "fedhkd": {"lambda": 0.75, "gamma": 0.25, "zeta": 1.5, "nu": 0.0625},
+        "foolsgold": {"kappa": 0.25}, "fedfv": {"alpha": 0.25}, "fedmgda_plus": {"eps": 0.125}, "dnc": {"turns": 2}}
 OF_PRESENT_CLASSES = {"balanced_softmax", "fedir", "class_balanced", "fd"}  # a label that a client lacks has no loss
 NOT_NEGATIVE = {"v", "v_max", "rate", "grown", "loss_before"}  # memories that stand under a root, or are rates
 

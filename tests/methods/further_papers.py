@@ -285,6 +285,53 @@ def zeno(h, c, s, k):  # Xie et al. 2019, Definition 2, with the decrease of the
     return {"aggregates": {"u": k.u[np.argsort(scores)[h.b:]].mean(0)}}
 
 
+def foolsgold(h, c, s, k):  # Fung et al. 2020, Algorithm 1: pardoning, the largest becomes 1, a logit
+    unit = k.h / np.sqrt((k.h**2).sum(1))[:, None]
+    similar = unit @ unit.T - np.diag(np.full(len(unit), np.inf))
+    v = np.maximum(similar.max(1), 0)
+    similar = np.array([[similar[i, j] * v[i] / v[j] if v[j] > v[i] else similar[i, j] for j in range(len(v))] for i in range(len(v))])
+    alpha = np.clip(1 - similar.max(1), 0, 1)
+    alpha = alpha / alpha.max()
+    with np.errstate(divide="ignore"):
+        alpha = np.clip(h.kappa * (np.log(alpha / (1 - alpha)) + 0.5), 0, 1)
+    return {"end": {"past": c.past + c.u, "h": c.past + c.u}, "cohort": {"weight": alpha / alpha.sum()}, "aggregates": {"u": alpha @ k.u / alpha.sum()}}
+
+
+def fedfv(h, c, s, k):  # Wang et al. 2021, Algorithm 1, lines of the internal conflicts
+    order = list(np.argsort(k.sent_loss))
+    g = {i: k.u[i].copy() for i in order}
+    for i in order[:len(order) - int(h.alpha * len(order))]:
+        for j in order:
+            if j != i and g[i] @ k.u[j] < 0:
+                g[i] -= (g[i] @ k.u[j]) * k.u[j] / (k.u[j] @ k.u[j])
+    mean = sum(g.values()) / len(g)
+    return {"aggregates": {"u": mean / np.linalg.norm(mean) * np.linalg.norm(k.u.mean(0))}}
+
+
+def fedmgda_plus(h, c, s, k):  # Hu et al. 2022, Algorithm 1, by Frank and Wolfe with exact steps: the vertex fills the flattest clients first
+    unit, p = np.array([one / np.linalg.norm(one) for one in k.u]), k.n / k.n.sum()
+    weights = p
+    for _ in range(200000):
+        slopes, vertex = unit @ (weights @ unit), np.maximum(0, p - h.eps)
+        for i in np.argsort(slopes):
+            vertex[i] += min(1 - vertex.sum(), min(1, p[i] + h.eps) - vertex[i])
+        away = vertex - weights
+        if away @ slopes > -1e-15:
+            break
+        weights = weights + min(1, -(away @ slopes) / ((away @ unit) @ (away @ unit))) * away
+    return {"aggregates": {"u": weights @ unit}}
+
+
+def dnc(h, c, s, k):  # Shejwalkar and Houmansadr 2021, Algorithm 2, on all coordinates
+    left = k.u
+    for _ in range(int(h.turns)):
+        centred = left - left.mean(0)
+        score = (centred @ np.linalg.svd(centred)[2][0])**2
+        left = left[np.argsort(score)[:len(left) - int(np.ceil(h.c * h.f))]]
+    return {"aggregates": {"u": left.mean(0)}}
+
+
 FURTHER_PAPERS = {function.__name__: function for function in (
     fedasam, fednag, fedac, fedmom, fedgate, iiadmm, iceadmm, fedsmoo, adabest, fedprox_adaptive, delta_sgd, scaffold_m, local_amsgrad, fedsplit, feddr, fedlin, meta_sgd,
-    l2gd, mr_mtl, fedrecon, fedphp, fedsoft, fedhkd, ef21, ef21_sgdm, ef21_hb, signum, rsa, delta_fl, gifair, fedcostwavg, fedlesam_s, fedlesam_d, fedproto, fd, fedproc, fedala, fedem, cfl, fltrust, zeno)}
+    l2gd, mr_mtl, fedrecon, fedphp, fedsoft, fedhkd, ef21, ef21_sgdm, ef21_hb, signum, rsa, delta_fl, gifair, fedcostwavg, fedlesam_s, fedlesam_d, fedproto, fd, fedproc, fedala, fedem, cfl, fltrust, zeno,
+    foolsgold, fedfv, fedmgda_plus, dnc)}

@@ -1,6 +1,6 @@
 """What the tracer says of each file in bad/: the line (None: of the whole file), and parts of the text."""
 _NEEDS_VALUE = "is a symbol here; its value is known only during a run"
-_OPERATIONS = "Allowed are + - * / % **, comparisons, and fh.abs, fh.bipartition, fh.clip, fh.cos"
+_OPERATIONS = "Allowed are + - * / % **, comparisons, and fh.abs, fh.bipartition, fh.clip, fh.closest, fh.cos"
 _CHOICES = "Write fh.where(condition, then, otherwise), `*` for and, fh.maximum and fh.minimum"
 _SUMS = "a sum over the cohort is of numbers times k.u, or times a memory with up=True, such as fh.sum(k.n * k.u)"
 
@@ -116,7 +116,7 @@ MISTAKES = {
     "number_as_model": (2, "memory 'c': first=\"w_t\" is not allowed for shape=\"number\"; allowed: a number, or a formula of keys"),
     "number_is_vector": (5, "c = 'c * w' (a vector of the model's shape): 'c' must be a number"),
     "number_of_visit": (2, "memory 'c': a number that a visit sends is a report; write fh.report('c')"),
-    "numpy_function": (5, "function 'cumsum' is not known; did you mean 'sum'? There are: abs, bipartition, clip, cos"),
+    "numpy_function": (5, "function 'cumsum' is not known; did you mean 'sum'? There are: abs, bipartition, clip, closest, cos"),
     "of_client_at_server": (4, "@fh.server reads 'c_k', which stays with a client; a memory of='visit' with up=True is sent, and the server reads it as k.NAME"),
     "one_name_two_models": (6, "@fh.measure: also_at names 'sent', which another function uses for another vector; choose another name"),
     "operator": (4, "TypeError: unsupported operand type(s) for //", _OPERATIONS),
@@ -179,7 +179,7 @@ MISTAKES = {
     "true_in_formula": (4, "True in a formula. Allowed are numbers, names, operators and fh's functions."),
     "two_functions": (5, "two functions have @fh.gradient: 'gradient' and 'again'"),
     "unknown_argument": (4, "@fh.end's argument 'wt' is not known; did you mean 'w_t'? There are: g_t, local, loss, lr, n, round, steps, u, w, w_0, w_t"),
-    "unknown_function": (4, "fh's function 'sqr' is not known; did you mean 'sqrt'? There are: abs, after, answer, batch_mean, batch_square, bipartition, clip, cohort"),
+    "unknown_function": (4, "fh's function 'sqr' is not known; did you mean 'sqrt'? There are: abs, after, answer, batch_mean, batch_square, bipartition, clip, closest, cohort"),
     "unknown_of_cohort": (4, "k's 'examples' is not known. There are: count, loss, n, norm, sent_loss, steps, u"),
     "unknown_owner": (2, "memory 'c_k': owner 'clients' is not known; did you mean 'client'? There are: client, server, visit"),
     "unknown_target": (4, "@fh.end's result 'velocty' is not known; did you mean 'velocity'? There are: velocity"),

@@ -19,14 +19,15 @@ import importlib
 
 from .context import fail, is_reading, unknown
 from .declarations import after, answer, cohort, end, gradient, judge, key, loss, loss_at, measure, memory, mix, report, second, server, start, visit, weight
-from .functions import (abs, batch_mean, batch_square, bipartition, clip, cos, cross_entropy, dot, exp, floor, kl, log, log_sigmoid, log_softmax, logsumexp, max, maximum, mean, median,
-                        min, minimum, nearest, norm, one_hot, pick, rank, relu, repeat, sigmoid, sign, simplex, softmax, sort, sqrt, sum, tanh, threshold, where)
+from .functions import (abs, batch_mean, batch_square, bipartition, clip, closest, cos, cross_entropy, dot, exp, floor, kl, leading, log, log_sigmoid, log_softmax, logsumexp, max,
+                        maximum, mean, median, min, minimum, nearest, norm, one_hot, pick, rank, relu, repeat, shortest, sigmoid, sign, simplex, softmax, sort, sqrt, sum,
+                        tanh, threshold, where, without_conflicts)
 from .places import NOT_YET
 
-__all__ = ["abs", "after", "answer", "batch_mean", "batch_square", "bipartition", "clip", "cohort", "cos", "cross_entropy", "dot", "end", "exp", "floor", "gradient", "judge", "key", "kl", "log", "log_sigmoid",
+__all__ = ["abs", "after", "answer", "batch_mean", "batch_square", "bipartition", "clip", "closest", "cohort", "cos", "cross_entropy", "dot", "end", "exp", "floor", "gradient", "judge", "key", "kl", "leading", "log", "log_sigmoid",
            "log_softmax", "logsumexp", "loss", "loss_at", "max", "maximum", "mean", "measure", "median", "memory", "min", "minimum", "mix", "nearest", "norm", "one_hot", "pick", "rank", "relu", "repeat",
-           "report", "second", "server", "sigmoid", "sign", "simplex", "softmax", "sort", "sqrt", "start", "sum", "tanh", "threshold",
-           "visit", "weight", "where"]
+           "report", "second", "server", "shortest", "sigmoid", "sign", "simplex", "softmax", "sort", "sqrt", "start", "sum", "tanh", "threshold",
+           "visit", "weight", "where", "without_conflicts"]
 _STARTS = {"run": "runs", "open": "runs", "sweep": "runs", "validate": "runs", "Run": "runs", "Sweep": "runs", "ConfigError": "errors",
            "RunError": "errors"}  # loaded when they are asked for; not a method file's
 

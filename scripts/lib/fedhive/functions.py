@@ -142,9 +142,9 @@ def repeat(count, step, *first):
     return current().repeat(count, step, first)
 
 
-def nearest(x, m):
-    """Returns for each client the sum of |u_k - u_j|^2 over the m updates nearest to its own: fh.nearest(k.u, m)."""
-    return current().call("nearest", x, m)
+def nearest(x, m, among=1):
+    """Returns for each client the sum of |u_k - u_j|^2 over the m other updates with `among` != 0 that are nearest to its own: fh.nearest(k.u, m)."""
+    return current().call("nearest", x, m, among)
 
 
 def bipartition(x, among):
@@ -153,6 +153,32 @@ def bipartition(x, among):
     Returns 0 for the part with the first of these updates and for updates with `among` = 0, and 1 for the other part.
     """
     return current().call("bipartition", x, among)
+
+
+def leading(x, among=1):
+    """Returns each update's part along the direction in which the updates with `among` != 0 differ most, from their mean: fh.leading(k.u). The numbers
+    are scaled to the Euclidean norm 1; the one of the update farthest from the mean is positive, those of updates with `among` = 0 are 0."""
+    return current().call("leading", x, among)
+
+
+def closest(x, scale=1):
+    """Returns for each client the largest cosine of its update and another one, at least 0: fh.closest(k.u). The cosine with an update of larger
+    `scale` counts scale_k / scale_j."""
+    return current().call("closest", x, scale)
+
+
+def shortest(x, shares, spread):
+    """Returns the weights of the shortest sum of updates, each divided by its norm: fh.shortest(k.u, k.n / fh.sum(k.n), 0.1). The weights are >= 0, sum
+    to the sum of `shares`, and differ from their shares by at most `spread`."""
+    return current().call("shortest", x, shares, spread)
+
+
+def without_conflicts(x, order, projected=1):
+    """Returns the weights of the sum over clients of g_k, the update without the parts that point against others: fh.without_conflicts(k.u, k.loss).
+
+    g_k begins as u_k; by ascending `order` of the others, it loses <g_k, u_j> / |u_j|^2 * u_j if this product is negative. With `projected` = 0 it stays u_k.
+    """
+    return current().call("without_conflicts", x, order, projected)
 
 
 def log_softmax(x):

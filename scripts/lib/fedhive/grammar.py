@@ -23,7 +23,9 @@ ELEMENTWISE = {"sqrt": 1, "abs": 1, "sign": 1, "exp": 1, "log": 1, "tanh": 1, "s
 OF_VECTORS = {"sum": 1, "mean": 1, "norm": 1, "dot": 2, "cos": 2, "threshold": 2}            # vectors to one number; a threshold also takes a share
 OVER_COHORT = {"sum_k": 1, "mean_k": 1, "max_k": 1, "min_k": 1, "median_k": 1}               # the cohort's numbers to one number
 IN_COHORT = {"softmax_k": 1, "sort_k": 1, "rank_k": 1, "simplex_k": 1}                       # the cohort's numbers to as many numbers
-OF_PRODUCTS = {"dot_k": 1, "cos_k": 1, "distance_k": 1, "nearest_k": 1, "bipartition_k": 1}  # products.py; to one number for each client
+OF_PRODUCTS = {"dot_k": 1, "cos_k": 1, "distance_k": 1, "nearest_k": 2, "bipartition_k": 1, "leading_k": 1, "closest_k": 1, "shortest_k": 2,
+               "without_conflicts_k": 2}                                                     # products.py; to one number for each client
+LAST_IS_ONE = frozenset({"nearest_k"})                                                       # a text may leave out their last argument, which is 1 then
 OVER_BATCH = {"batch_mean": 1, "batch_square": 1}                                            # over the examples of a batch
 OF_EXAMPLES = {**OVER_BATCH, "cross_entropy": 2, "kl": 2, "log_sigmoid": 1, "log_softmax": 1, "logsumexp": 1, "max": 1, "min": 1, "one_hot": 1, "pick": 2,
                "softmax": 1}                                                                 # in a loss alone

@@ -166,7 +166,7 @@ class _Box:
                 place = "server" if memory["owner"] == "server" else "gradient" if memory["owner"] == "visit" and not memory.get("up") else "end"
                 place += " or @fh.measure" if self.file.is_by_class(name) and memory.get("up") else ""
                 fail(f"memory '{name}' never gets a value; return {{{name}: …}} from @fh.{place}", line)
-            if not self.readers.get(name, set()) - {name}:
+            if not self.readers.get(name, set()) - {name} and name != self.file.products_of:
                 fail(f"memory '{name}' is read for its own next value at most, so nothing depends on it; read it or remove it", line)
             if memory.get("down") and not self.file.is_number(name) and name not in self.at_client:
                 fail(f"memory '{name}' goes down, but no function of the client reads it; leave out down=True", line)

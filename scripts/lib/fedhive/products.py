@@ -3,7 +3,7 @@
     fh.dot(k.u, v)      dot_k(x)             fh.norm(v)       sqrt(sum_k(x * dot_k(x)))
     fh.cos(k.u, v)      cos_k(x)             fh.dot(v, v2)    sum_k(x * dot_k(x2))
     fh.norm(k.u - v)    distance_k(x)        fh.cos(v, v2)    the quotient of these
-    fh.nearest(k.u, m)  nearest_k(m)                   fh.bipartition(k.u, x)  bipartition_k(x)
+    fh.nearest(k.u, m)  nearest_k(m)     and so do fh.bipartition, leading, closest, shortest and without_conflicts: what follows k.u is the same
 
 v may be a sum of such sums, times numbers; fh.mean(k.u) has x = 1 / received. One other vector with up=True, k.d, may replace k.u in all of them;
 fh.norm(k.d) is then distance_k(0). Of the root client's update:
@@ -11,6 +11,7 @@ fh.norm(k.d) is then distance_k(0). Of the root client's update:
     fh.dot(k.u, root.u)  k.dot_root          fh.cos(k.u, root.u)  k.cos_root       fh.norm(root.u)  root_norm
 """
 from .context import current, fail
+from .grammar import OF_PRODUCTS
 from .text import short_text
 
 
@@ -32,9 +33,9 @@ def of_updates(symbols, function, arguments):
     elif function == "norm" and _is_of_clients(arguments[0]) and arguments[0].value != "k.u":
         _taken(arguments[0])
         return symbols.build("distance_k", symbols.number(0))
-    elif function in ("nearest", "bipartition") and len(arguments) == 2 and _is_of_clients(arguments[0]):
+    elif len(arguments) - 1 == OF_PRODUCTS.get(function + "_k") and _is_of_clients(arguments[0]):
         _taken(arguments[0])
-        return symbols.build(function + "_k", arguments[1])
+        return symbols.build(function + "_k", *arguments[1:])
     return None
 
 

@@ -199,8 +199,10 @@ class Symbols:
                      "for a rule by column set the aggregator of the run (aggregator: median).")
             return operation in IN_COHORT, first.is_vector
         if operation in OF_PRODUCTS:
-            if first.is_vector or (operation == "nearest_k" and first.per_client):
-                fail(f"{spoken}{first.spoken()}: it takes {'a number of updates' if operation == 'nearest_k' else 'one number for each client'}")
+            one = {"nearest_k": (0, "a number of updates"), "shortest_k": (1, "the largest distance of a weight from its share, one number")}.get(operation)
+            for i, a in enumerate(arguments):
+                if a.is_vector or (one and i == one[0] and a.per_client):
+                    fail(f"{spoken}{a.spoken()}: it takes {one[1] if one and i == one[0] else 'one number for each client'}")
             return True, False
         if any(by_class.is_by_class(a.is_vector) for a in arguments):
             return by_class.shape(operation, arguments)

@@ -2,7 +2,7 @@
 import re
 
 from .context import fail, unknown
-from .grammar import COMPARISONS, MOST_BYTES, MOST_DEEP, NAME, TEXT_FUNCTIONS
+from .grammar import COMPARISONS, LAST_IS_ONE, MOST_BYTES, MOST_DEEP, NAME, TEXT_FUNCTIONS
 from .repeats import Turn
 
 _PRECEDENCE = {**dict.fromkeys(COMPARISONS, 1), "+": 2, "-": 2, "*": 3, "/": 3, "%": 3, "negative": 4, "^": 5}
@@ -44,7 +44,10 @@ def _text(symbol, names, most_deep, depth):
         return f"{left} {symbol.operation} {right}"
     if own is not None:
         return f"{operand(symbol.arguments[0], own)} {symbol.operation} {operand(symbol.arguments[1], own + 1)}"
-    return f"{symbol.operation}({', '.join(operand(a, 0) for a in symbol.arguments)})"
+    arguments = symbol.arguments
+    if symbol.operation in LAST_IS_ONE and arguments[-1].operation == "number" and arguments[-1].value == 1:
+        arguments = arguments[:-1]
+    return f"{symbol.operation}({', '.join(operand(a, 0) for a in arguments)})"
 
 
 def _binding(symbol):
@@ -255,6 +258,8 @@ class _Parser:
         while self.take(","):
             arguments.append(self.nested(self.expr))
         self.need(")")
+        if name in LAST_IS_ONE and len(arguments) == TEXT_FUNCTIONS[name] - 1:
+            arguments.append(self.symbols.number(1))
         if len(arguments) != TEXT_FUNCTIONS[name]:
             fail(f"'{self.text}': {name} takes {TEXT_FUNCTIONS[name]} argument{'s' if TEXT_FUNCTIONS[name] > 1 else ''}, not {len(arguments)}")
         return self.symbols.build(name, *arguments)

@@ -28,6 +28,7 @@ from .context import Arithmetic, MethodError, current, fail, reading
 from .declarations import Cohort, Declarations, Root
 from .places import CLIENT_PLACES, PLACES
 from .source import has_python
+from .update_arrays import OF_UPDATES
 
 _ELEMENTWISE = {
     "+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide, "%": np.mod, "^": np.power, "negative": np.negative,
@@ -48,22 +49,6 @@ def _onto_simplex(x):
     descending = np.sort(x)[::-1]
     shifts = (np.cumsum(descending) - 1) / np.arange(1, len(x) + 1)
     return np.maximum(x - shifts[descending > shifts][-1], 0)
-
-
-def _to_nearest(updates, count):
-    squared = ((updates[:, None] - updates[None]) ** 2).sum(-1)
-    return np.sort(squared, axis=1)[:, 1:1 + int(count)].sum(1)
-
-
-def _bipartition(updates, among):
-    """Joins the parts with the largest cosine between members until two are left."""
-    unit = updates / np.linalg.norm(updates, axis=1, keepdims=True)
-    parts = [[k] for k in np.flatnonzero(among)]
-    while len(parts) > 2:
-        _, i, j = max(((unit[a] @ unit[b].T).max(), -i, -j) for i, a in enumerate(parts) for j, b in enumerate(parts) if i < j)
-        parts[-i] += parts.pop(-j)
-    away = [] if len(parts) < 2 else next(part for part in parts if min(min(p) for p in parts) not in part)
-    return np.isin(np.arange(len(updates)), away) * 1.0
 
 
 class Array(Arithmetic):
@@ -166,10 +151,8 @@ class Uncompiled(Declarations):
             return Array(_OVER_COHORT[function](data[0], axis=0), False, is_vector)
         if function in _IN_COHORT:
             return Array(_IN_COHORT[function](data[0]).astype(np.float64), True)
-        if function == "nearest":
-            return Array(_to_nearest(*data), True)
-        if function == "bipartition":
-            return Array(_bipartition(*data), True)
+        if function in OF_UPDATES:
+            return Array(OF_UPDATES[function](*data), True)
         if function in _OF_VECTORS:
             return Array(_OF_VECTORS[function](*data), per_client)
         if is_vector:
