@@ -17,13 +17,6 @@ namespace fedhive::aggregation {
 /// coefficient is 0, it is the first row with scale 0, so that the sum is 0.
 std::vector<Update> weighed(std::span<const Update> rows, const Coefficients& coefficients, bool of_sum);
 
-/// A number of each client of the run that a rule's text keeps at the server from round to round, 0 at first. on_simplex: all clients'
-/// numbers are moved to the closest point of the simplex before the first round and after each.
-struct RememberedNumber {
-    std::string name;
-    bool on_simplex = false;
-};
-
 /// A rule's name and needs. A rule combines the updates column by column, a column being one parameter's values in all updates. Some
 /// rules first weigh the updates (cohort/weight_rule.h): Krum gives most of them weight 0 and takes the mean of the others.
 struct AggregatorSpec {

@@ -59,6 +59,14 @@ struct Coefficients {
     std::vector<std::vector<double>> further{};  // c_k of further sums Σ c_k u_k, for a server that reads several
 };
 
+/// A number of each client of the run that a rule's formulas keep at the server from round to round. on_simplex: all clients' numbers are
+/// moved to the closest point of the simplex before the first round and after each.
+struct RememberedNumber {
+    std::string name;
+    bool on_simplex = false;
+    double first = 0.0;
+};
+
 class WeightRule {
 public:
     WeightRule() = default;

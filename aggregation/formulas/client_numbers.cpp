@@ -22,13 +22,13 @@ void ClientNumbers::add_to(Scope& scope) const {
 void ClientNumbers::give(Executor& executor, const RoundUpdates& updates) {
     for (std::size_t i = 0; i < kinds_.size(); ++i) {
         if (kinds_[i].on_simplex && numbers_.size() < updates.num_clients) {
-            for (std::uint32_t client = 0; client < updates.num_clients; ++client) numbers_[client].resize(kinds_.size());
+            for (std::uint32_t client = 0; client < updates.num_clients; ++client) of(client);
             project(i);
         }
         Numbers of_cohort;
         for (const Sender& sender : updates.senders) {
             const auto known = numbers_.find(sender.client_id);
-            of_cohort.push_back(known != numbers_.end() ? known->second[i] : 0.0);
+            of_cohort.push_back(known != numbers_.end() ? known->second[i] : kinds_[i].first);
         }
         executor.set("k." + kinds_[i].name, of_cohort);
     }
@@ -41,12 +41,18 @@ void ClientNumbers::take(const Executor& executor, const RoundUpdates& updates) 
             continue;
         const Numbers of_cohort = weights_of(executor, updates.size(), name);
         for (std::size_t k = 0; k < updates.size(); ++k) {
-            std::vector<double>& own = numbers_[updates.senders[k].client_id];
-            own.resize(kinds_.size());
-            own[i] = of_cohort[k];
+            of(updates.senders[k].client_id)[i] = of_cohort[k];
         }
         if (kinds_[i].on_simplex) project(i);
     }
+}
+
+/// The client's numbers; of one that was not there, the first ones.
+std::vector<double>& ClientNumbers::of(std::uint32_t client) {
+    std::vector<double>& own = numbers_[client];
+    if (own.empty())
+        for (const RememberedNumber& kind : kinds_) own.push_back(kind.first);
+    return own;
 }
 
 void ClientNumbers::project(std::size_t kind) {

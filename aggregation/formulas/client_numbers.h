@@ -1,7 +1,6 @@
 // Numbers of each client of the run that formulas of a cohort keep at the server: k.NAME of the clients of a round, read and set.
 #pragma once
 
-#include "aggregation/cohort/aggregator_catalog.h"
 #include "aggregation/cohort/weight_rule.h"
 #include "aggregation/formulas/executor.h"
 
@@ -29,6 +28,7 @@ public:
     bool restore(const std::string& state);
 
 private:
+    std::vector<double>& of(std::uint32_t client);
     void project(std::size_t kind);
 
     std::vector<RememberedNumber> kinds_;

@@ -2,6 +2,7 @@
 
 #include "aggregation/base/error.h"
 #include "aggregation/formulas/class_tables.h"
+#include "aggregation/formulas/client_numbers.h"
 #include "aggregation/formulas/cohort_values.h"
 #include "aggregation/math/host_view.h"
 #include "aggregation/math/moments.h"
@@ -20,6 +21,7 @@ public:
     FormulaWeights(const MethodFormulas& method, std::shared_ptr<CohortNumbers> numbers)
         : executor_(method.parsed(Place::Cohort)),
           names_(method),
+          of_clients_(method.of_clients),
           sets_weights_(method.sets(Place::Cohort, "weight")),
           reads_root_(method.reads_root()),
           num_further_(method.num_further()),
@@ -31,8 +33,10 @@ public:
         set_cohort(executor_, names_, updates);
         InnerProducts of_updates;
         if (reads_root_) set_root(executor_, updates, of_updates);
+        of_clients_.give(executor_, updates);
         executor_.run({});
         executor_.set_products(nullptr);
+        of_clients_.take(executor_, updates);
         Coefficients result;
         for (const Sender& sender : updates.senders) result.of_updates.push_back(sender.weight);
         *numbers_ = numbers_beside_weights(executor_);
@@ -42,9 +46,13 @@ public:
         return result;
     }
 
+    std::string state() const override { return of_clients_.state(); }
+    bool restore(const std::string& state) override { return of_clients_.restore(state); }
+
 private:
     Executor executor_;
     CohortNames names_;
+    ClientNumbers of_clients_;
     bool sets_weights_, reads_root_;
     std::size_t num_further_;
     std::shared_ptr<CohortNumbers> numbers_;

@@ -2,6 +2,7 @@
 
 #include "aggregation/base/error.h"
 #include "aggregation/formulas/class_tables.h"
+#include "aggregation/formulas/client_numbers.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -125,6 +126,7 @@ Scope MethodFormulas::scope(Place place) const {
         scope.targets.emplace("weight", Shape::Cohort);
         for (std::size_t i = 0; place == Place::Cohort && i < kMostFurther; ++i)
             scope.targets.emplace(further_name(i), Shape::Cohort);
+        if (place == Place::Cohort) ClientNumbers(of_clients).add_to(scope);
         scope.numbers = scope.products = true;
         return scope;
     }
@@ -230,6 +232,8 @@ std::string MethodFormulas::text() const {
         text += fmt::format("memory {} {} {:d} {:d} {:d} {:a}{}{}{}\n", memory.name, word_of_owner(memory.owner), memory.down,
                             memory.up, memory.begins_as_model, memory.first, memory.drawn ? " drawn" : "",
                             memory.is_model() ? "" : " ", word_of_shape(memory.shape));
+    for (const RememberedNumber& number : of_clients)
+        text += fmt::format("of_clients {} {:d} {:a}\n", number.name, number.on_simplex, number.first);
     for (const std::string& report : reports) text += fmt::format("report {}\n", report);
     if (second_on_next) text += "second_on_next\n";
     if (!products_of.empty()) text += fmt::format("products_of {}\n", products_of);
@@ -252,6 +256,12 @@ MethodFormulas MethodFormulas::of(std::string_view text) {
             method.keys[name] = std::strtod(value.c_str(), nullptr);
         } else if (kind == "memory") {
             method.memories.push_back(memory_of(words));
+        } else if (kind == "of_clients") {
+            RememberedNumber number;
+            words >> number.name >> number.on_simplex >> value;
+            FEDHIVE_CHECK(!words.fail(), "a number of each client");
+            number.first = std::strtod(value.c_str(), nullptr);
+            method.of_clients.push_back(std::move(number));
         } else if (kind == "report") {
             words >> name;
             method.reports.push_back(name);

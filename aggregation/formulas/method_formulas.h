@@ -18,6 +18,7 @@
 #pragma once
 
 #include "aggregation/base/words.h"
+#include "aggregation/cohort/weight_rule.h"
 #include "aggregation/formulas/executor.h"
 #include "aggregation/memory/layout.h"
 #include "aggregation/memory/memories.h"
@@ -94,8 +95,9 @@ using Lines = std::vector<std::string>;
 struct MethodFormulas {
     std::map<std::string, double> keys{};  // by name, with their values
     std::vector<MethodMemory> memories{};
-    std::vector<std::string> reports{};   // numbers that `end` gives
-    std::vector<OtherAnswers> also_at{};  // of `loss`, `measure` and `answer`
+    std::vector<RememberedNumber> of_clients{};  // at the server, for each client of the run; `cohort` reads and sets k.NAME
+    std::vector<std::string> reports{};          // numbers that `end` gives
+    std::vector<OtherAnswers> also_at{};         // of `loss`, `measure` and `answer`
     std::vector<LossAt> losses_at{};
     std::map<Place, Lines> lines{};
     bool second_on_next = false;  // the second gradient g_2 is of the next batch, else of the same batch

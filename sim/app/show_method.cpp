@@ -83,6 +83,11 @@ std::string aggregate_text(const aggregation::AggregatorSpec& rule, const std::v
     return fmt::format("u = sum_k(scale * k.u) / sum_k({})", of_share ? "share" : "scale");
 }
 
+std::string remembered_text(const aggregation::RememberedNumber& number) {
+    return line("remembers", fmt::format("k.{}: at the server, a number of each client of the run{}", number.name,
+                                         number.on_simplex ? ", on the simplex" : ""));
+}
+
 }  // namespace
 
 std::string method_text(const Method& method) {
@@ -103,6 +108,7 @@ std::string method_text(const Method& method) {
         down += memory.down ? 1 : 0;
         up += memory.up ? 1 : 0;
     }
+    for (const aggregation::RememberedNumber& number : method.formulas.of_clients) text += remembered_text(number);
     if (method.visit != nullptr)
         for (const KeptMemory& memory : method.visit->memory)
             text += line("remembers", memory_text(kept_as_method(memory)) + shape_text(kept_as_method(memory)));
@@ -147,9 +153,7 @@ std::string box_text(MethodFormulas formulas, const aggregation::AggregatorSpec&
         cohort.push_back(aggregate_text(rule, cohort));
     }
     std::string text;
-    for (const aggregation::RememberedNumber& number : rule.remembers)
-        text += line("remembers", fmt::format("k.{}: at the server, a number of each client of the run{}", number.name,
-                                              number.on_simplex ? ", on the simplex" : ""));
+    for (const aggregation::RememberedNumber& number : rule.remembers) text += remembered_text(number);
     for (const MethodMemory& memory : formulas.memories) text += line("remembers", memory_text(memory) + shape_text(memory));
     return text + lines_text(formulas);
 }

@@ -132,6 +132,19 @@ KeySpec key_of(const YamlNode& item) {
     return key;
 }
 
+std::optional<aggregation::RememberedNumber> number_of_clients(const YamlNode& item) {
+    if (word_at(item, "shape") != "clients") return std::nullopt;
+    check_names(item, std::array{"name", "owner", "first", "shape", "simplex"});
+    aggregation::RememberedNumber number{.name = name_in(item, "memory"), .on_simplex = flag_of(item, "simplex")};
+    if (const std::string owner = word_at(item, "owner"); owner != "server")
+        refuse(item, fmt::format("memory '{}': owner: '{}'; with shape: clients, allowed: server", number.name, owner));
+    number.first = number_of(item, "first").value_or(0.0);
+    if (number.on_simplex && number.first != 0.0)
+        refuse(item, fmt::format("memory '{}': first: {}; with simplex: true each number begins as 1 / clients", number.name,
+                                 number.first));
+    return number;
+}
+
 MethodMemory memory_of(const YamlNode& item, Method& method) {
     MethodMemory memory;
     memory.name = name_in(item, "memory");
@@ -149,7 +162,7 @@ MethodMemory memory_of(const YamlNode& item, Method& method) {
     if (const YamlNode* shape = item.find("shape"); shape != nullptr && shape->text != "model") {
         const auto found = aggregation::formulas::shape_named(shape->text);
         if (!found)
-            refuse(*shape, fmt::format("memory '{}': shape: '{}'; allowed: model, features, logits, classes, number",
+            refuse(*shape, fmt::format("memory '{}': shape: '{}'; allowed: model, features, logits, classes, number, clients",
                                        memory.name, shape->text));
         memory.shape = *found;
         memory.is_number() ? check_number(item, memory, first) : check_by_class(item, memory, first);

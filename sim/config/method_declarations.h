@@ -7,6 +7,7 @@
 #include "sim/strategies/method.h"
 
 #include <array>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -36,7 +37,10 @@ std::string name_in(const YamlNode& item, const char* what);
 
 KeySpec key_of(const YamlNode& item);
 
-/// Reads a memory. If its first value is a formula of keys, the formula is stored in `method`.
+/// A memory with `shape: clients`: a number of each client of the run, kept at the server. Null for a memory of another shape.
+std::optional<aggregation::RememberedNumber> number_of_clients(const YamlNode& item);
+
+/// Reads any other memory. If its first value is a formula of keys, the formula is stored in `method`.
 aggregation::formulas::MethodMemory memory_of(const YamlNode& item, Method& method);
 
 }  // namespace fedhive::sim

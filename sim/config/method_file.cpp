@@ -120,6 +120,15 @@ void check_use(const Method& method, const YamlNode& root) {
         if (!(by_visit && memory.down) && !is_read(memory.name))
             refuse(*root.find("memories"), fmt::format("memory '{}' is never read; read it or remove it", memory.name));
     }
+    for (const aggregation::RememberedNumber& number : method.formulas.of_clients) {
+        const std::string name = "k." + number.name;
+        if (!sets(Place::Cohort, name))
+            refuse(*root.find("memories"),
+                   fmt::format("memory '{}' is never set; `cohort` must have a formula '{} = …'", number.name, name));
+        if (!is_read(name))
+            refuse(*root.find("memories"),
+                   fmt::format("memory '{}' is never read as {}; read it or remove it", number.name, name));
+    }
     for (const LossAt& loss : method.formulas.losses_at)
         if (!is_read(loss.name))
             refuse(*root.find("losses_at"),
@@ -252,8 +261,12 @@ std::shared_ptr<Method> read_method(const std::string& box, const std::string& o
         method->formulas.keys[name] = integer != nullptr ? static_cast<double>(*integer) : std::get<double>(key.default_value);
         method->keys.push_back(key);
     });
-    items("memories",
-          [&](const YamlNode& item, const std::string&) { method->formulas.memories.push_back(memory_of(item, *method)); });
+    items("memories", [&](const YamlNode& item, const std::string&) {
+        if (std::optional<aggregation::RememberedNumber> number = number_of_clients(item))
+            method->formulas.of_clients.push_back(*std::move(number));
+        else
+            method->formulas.memories.push_back(memory_of(item, *method));
+    });
     items("reports", [&](const YamlNode& item, const std::string& name) {
         method->reports.push_back({name, word_at(item, "doc")});
         method->formulas.reports.push_back(name);

@@ -70,7 +70,7 @@ class Inputs:
 
     def __init__(self, box):
         draws = np.random.default_rng([ord(letter) for letter in box["method"]])
-        vectors = {m["name"]: m for m in box.get("memories", [])}
+        vectors = {m["name"]: m for m in box.get("memories", []) if m.get("shape") != "clients"}
         self.keys = {key["name"]: KEYS.get(box["method"], {}).get(key["name"], key["default"]) for key in box.get("keys", [])}
         self.by_class = {name: SHAPES[m["shape"]] for name, m in vectors.items() if m.get("shape") in SHAPES}
         self.numbers = {name for name, m in vectors.items() if m.get("shape") == "number"}
@@ -98,6 +98,7 @@ class Inputs:
         self.cohort.update({report["name"]: draws.integers(8, 64, K) / 32 for report in box.get("reports", [])})
         self.cohort.update({name: self.of_classes(draws, name, K) if name in self.by_class else grid(draws, K, P)
                             for name, m in vectors.items() if m.get("up")})
+        self.cohort.update({m["name"]: draws.integers(8, 64, K) / 64 for m in box.get("memories", []) if m.get("shape") == "clients"})
         if any("root" in line for line in box.get("cohort", [])):
             root = self.server["root.u"] = grid(draws, P)
             self.server["root_norm"] = np.linalg.norm(root)

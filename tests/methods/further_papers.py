@@ -331,7 +331,19 @@ def dnc(h, c, s, k):  # Shejwalkar and Houmansadr 2021, Algorithm 2, on all coor
     return {"aggregates": {"u": left.mean(0)}}
 
 
+def afl(h, c, s, k):  # Mohri et al. 2019, Algorithm 1; the projection is the server's
+    return {"cohort": {"weight": k.mine / k.mine.sum(), "k.mine": k.mine + h.gamma * k.sent_loss}, "aggregates": {"u": k.mine @ k.u / k.mine.sum()}}
+
+
+def fedadp(h, c, s, k):  # Wu and Wang 2021, equations 8 to 11
+    mean = k.n @ k.u / k.n.sum()
+    angle = np.arccos([mean @ one / np.sqrt((mean @ mean) * (one @ one)) for one in k.u])
+    smooth = (k.rounds * k.theta + angle) / (k.rounds + 1)
+    weight = k.n * np.exp(h.alpha * (1 - np.exp(-np.exp(-h.alpha * (smooth - 1)))))
+    return {"cohort": {"weight": weight / weight.sum(), "k.theta": smooth, "k.rounds": k.rounds + 1}, "aggregates": {"u": weight @ k.u / weight.sum()}}
+
+
 FURTHER_PAPERS = {function.__name__: function for function in (
     fedasam, fednag, fedac, fedmom, fedgate, iiadmm, iceadmm, fedsmoo, adabest, fedprox_adaptive, delta_sgd, scaffold_m, local_amsgrad, fedsplit, feddr, fedlin, meta_sgd,
     l2gd, mr_mtl, fedrecon, fedphp, fedsoft, fedhkd, ef21, ef21_sgdm, ef21_hb, signum, rsa, delta_fl, gifair, fedcostwavg, fedlesam_s, fedlesam_d, fedproto, fd, fedproc, fedala, fedem, cfl, fltrust, zeno,
-    foolsgold, fedfv, fedmgda_plus, dnc)}
+    foolsgold, fedfv, fedmgda_plus, dnc, afl, fedadp)}

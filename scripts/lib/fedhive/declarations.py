@@ -73,7 +73,7 @@ class Declarations:
         self.keys[name] = _without_empty(name=name, default=default, **bounds, integer=bool(integer), doc=doc)
         return self.value(name, False)
 
-    def add_memory(self, name, of, first, down, up, shape):
+    def add_memory(self, name, of, first, down, up, shape, simplex=False):
         """Declares a vector that lives beside the model, of its shape or by class."""
         self.declare(name)
         if of not in _OWNERS:
@@ -83,28 +83,40 @@ class Declarations:
         if down and of != "server":
             fail(f"memory '{name}': down=True is for a memory of='server'; a memory of='{of}' is not sent down")
         first = self.first_value(name, first)
+        if shape == "clients":
+            self._check_of_clients(name, of, first, down, simplex)
+        elif simplex:
+            fail(f"memory '{name}': simplex=True is for shape=\"clients\"")
         if first == "w_t" and of == "server":
             fail(f"memory '{name}': first=\"w_t\" is for a memory of='client' or of='visit', not of='{of}'")
         if first == "drawn" and not down:
             fail(f"memory '{name}': first=\"drawn\" is for a memory of='server' with down=True")
         if shape == "number":
             down = self._check_number(name, of, first)
-        elif shape != "model":
+        elif shape not in ("model", "clients"):
             self._check_by_class(name, shape, of, first, down, up)
-        elif first not in (0, "w_t", "drawn") and (of != "server" or down):
+        elif shape == "model" and first not in (0, "w_t", "drawn") and (of != "server" or down):
             fail(f"memory '{name}': first={first} is for a number, or for a memory of='server' without down=True. Other memories begin as 0; "
                  "those of a client or a visit may have first=\"w_t\", those of the server first=\"drawn\"")
         self.memories[name] = {"name": name, "owner": of, "first": first,
-                               **_without_empty(down=bool(down), up=bool(up), shape="" if shape == "model" else shape)}
+                               **_without_empty(down=bool(down), up=bool(up), shape="" if shape == "model" else shape, simplex=bool(simplex))}
         return self.value(name, self.shape_of(name))
 
     def _check_by_class(self, name, shape, of, first, down, up):
         if shape not in SHAPES:
-            fail(unknown(f"memory '{name}': shape", str(shape), ("model", *SHAPES, "number")))
+            fail(unknown(f"memory '{name}': shape", str(shape), ("model", *SHAPES, "number", "clients")))
         if of == "server" and not down or of == "visit" and not up:
             fail(f"memory '{name}': shape=\"{shape}\" of='{of}' must be sent; add {'down' if of == 'server' else 'up'}=True")
         if first != 0:
             fail(f"memory '{name}': first={first} is not allowed; a memory by class begins as 0")
+
+    def _check_of_clients(self, name, of, first, down, simplex):
+        if of != "server":
+            fail(f"memory '{name}': shape=\"clients\" is a number of each client that the server keeps; allowed with of='server'")
+        if down:
+            fail(f"memory '{name}': shape=\"clients\" stays at the server; leave out down=True")
+        if not is_finite_number(first) or simplex and first:
+            fail(f"memory '{name}': first={first} is not allowed for shape=\"clients\"; allowed: a number; with simplex=True none, as each begins as 1 / clients")
 
     def _check_number(self, name, of, first):
         """Returns whether the number is sent down: the server's is. Raises MethodError."""
@@ -116,7 +128,7 @@ class Declarations:
 
     def shape_of(self, name):
         """Returns a memory's shape in formulas of parameters: True, False for a number, or a ByClass."""
-        return False if self.is_number(name) else SHAPES.get(self.memories[name].get("shape"), True)
+        return False if self.is_number(name) or self.is_of_clients(name) else SHAPES.get(self.memories[name].get("shape"), True)
 
     def is_number(self, name):
         """Says whether it is a memory that is a number."""
@@ -126,9 +138,13 @@ class Declarations:
         """Says whether it is a memory of the model's shape."""
         return name in self.memories and "shape" not in self.memories[name]
 
+    def is_of_clients(self, name):
+        """Says whether it is a number of each client that the server keeps."""
+        return self.memories.get(name, {}).get("shape") == "clients"
+
     def is_by_class(self, name):
         """Says whether it is a memory by class."""
-        return "shape" in self.memories.get(name, {}) and not self.is_number(name)
+        return self.memories.get(name, {}).get("shape") in SHAPES
 
     def add_loss_at(self, name, at):
         """Declares the loss of a client's examples at a vector that it has before it trains."""
@@ -176,7 +192,7 @@ class Declarations:
         """Returns the names that a place's functions may read beside the cohort: {name: is it a vector?}."""
         names = {**dict.fromkeys(PLACES[place].vectors, True), **dict.fromkeys(PLACES[place].numbers, False), **dict.fromkeys(self.keys, False)}
         if place == "server":
-            names.update({name: self.shape_of(name) for name in [*self.memories_of("server"), *self.sent_up()]})
+            names.update({name: self.shape_of(name) for name in [*self.memories_of("server"), *self.sent_up()] if not self.is_of_clients(name)})
         elif place in ("cohort", "weight"):
             names.update({name: False for name in self.memories_of("server") if self.is_number(name)})
         elif place == "mix":
@@ -201,6 +217,7 @@ class Declarations:
     def of_cohort(self, place):
         """Returns the attributes of the cohort k at a place, one value for each client: {name: is it a vector?}."""
         return {**dict.fromkeys(COHORT_NUMBERS, False), **(dict.fromkeys(("me", "id", "their_loss"), False) if place == "mix" else {}), **dict.fromkeys(self.reports, False), "u": True,
+                **{name: False for name in self.memories_of("server") if self.is_of_clients(name) and place != "mix"},
                 **{name: self.shape_of(name) for name in self.sent_up()}}
 
 
@@ -255,17 +272,18 @@ def key(name, default, least=None, most=None, above=None, below=None, doc="", st
     return current().add_key(name, default, dict(least=least, above=above, most=most, below=below), integer, doc, static)
 
 
-def memory(name, of, first=0, down=False, up=False, shape="model"):
+def memory(name, of, first=0, down=False, up=False, shape="model", simplex=False):
     """Declares a memory: a vector of the model's shape, a table by class, or a number. Returns it for formulas.
 
     of: "server"; "client", one for each client; "visit", one client's in one round.
     first: its first value: a number, "w_t", "drawn" (another random model), or a formula of keys.
     down: the server sends it to clients. up: a visit sends it to the server.
     shape: "model"; "number" (a server's is always sent down); or, with a row or a number for each class, "features" [C, d], "logits" [C, C] or
-    "classes" [C].
+    "classes" [C]; or "clients" [N], a number for each client of the run, which the server keeps: k.NAME in functions of the cohort, set by @fh.cohort.
+    simplex: the numbers of all clients are moved to the closest point of the simplex after each round; each begins as 1 / N.
     Raises MethodError if the arguments contradict each other.
     """
-    return current().add_memory(name, of, first, down, up, shape)
+    return current().add_memory(name, of, first, down, up, shape, simplex)
 
 
 def loss_at(name, at):

@@ -21,7 +21,7 @@ class Lowering:
         declared = {**results.get("cohort", {}), **results.get("weight", {})}
         self._declared = declared.pop("weight", None)
         self._numbers = dict(declared)
-        self._names = {id(e): name for name, e in declared.items()}
+        self._names = {id(e): name for name, e in declared.items() if not name.startswith("k.")}
         if self._declared is not None:
             self._weights[id(self._declared)] = "weight", self._declared, None
         self.server = {target: self._lower(e) for target, e in results.get("server", {}).items()}

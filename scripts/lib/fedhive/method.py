@@ -124,12 +124,12 @@ class _Box:
                 results[place], names = self.file.trace(place)
                 hints = {**names, **hints}
                 if place == "cohort":
-                    self.file.numbers = {name: e for name, e in results[place].items() if name != "weight"}
+                    self.file.numbers = {name: e for name, e in results[place].items() if name != "weight" and not name.startswith("k.")}
         if "weight" in results.get("cohort", {}) and "weight" in results:
             fail("@fh.cohort and @fh.weight both return the weight; only one of them may", self.file.line_of(self.file.functions["weight"]))
         lowering = Lowering(self.file, results, hints)
         self.uniform = lowering.is_uniform
-        self.file.numbers = {name: e for name, e in lowering.cohort.items() if name != "weight" and name not in FURTHER}
+        self.file.numbers = {name: e for name, e in lowering.cohort.items() if name != "weight" and name not in FURTHER and not name.startswith("k.")}
         self.put("cohort", lowering.cohort, hints)
         self.put("server", lowering.server, lowering.server_hints())
 
@@ -144,8 +144,9 @@ class _Box:
 
     def put(self, place, results, hints, taken=None):
         """Adds a place's formulas. taken: names that a "let" must not have; by default all names of the file."""
-        self.given.update(results)
+        self.given.update({target.removeprefix("k."): e for target, e in results.items()})
         for target, e in results.items():
+            target = target.removeprefix("k.")
             for leaf in leaves(e):
                 if leaf.operation == "name":
                     before, _, behind = leaf.value.partition(".")
@@ -163,7 +164,7 @@ class _Box:
             if memory["owner"] == "client" and "visit" in self.file.python:
                 continue
             if name not in self.given:
-                place = "server" if memory["owner"] == "server" else "gradient" if memory["owner"] == "visit" and not memory.get("up") else "end"
+                place = "cohort" if self.file.is_of_clients(name) else "server" if memory["owner"] == "server" else "gradient" if memory["owner"] == "visit" and not memory.get("up") else "end"
                 place += " or @fh.measure" if self.file.is_by_class(name) and memory.get("up") else ""
                 fail(f"memory '{name}' never gets a value; return {{{name}: …}} from @fh.{place}", line)
             if not self.readers.get(name, set()) - {name} and name != self.file.products_of:

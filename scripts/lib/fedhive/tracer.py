@@ -151,6 +151,8 @@ class Tracer(Source):
             fail(f"@fh.mix cannot read '{name}'; allowed: w_t, memories of its client, and sums over the cohort such as fh.sum(p * k.u)", line)
         if self.is_by_class(name) and name in self.at_client() and not PLACES[place].at_server:
             fail(f"{at} cannot read '{name}', a memory by class; allowed in @fh.loss, @fh.measure, @fh.end and @fh.server", line)
+        if self.is_of_clients(name) and PLACES[place].at_server:
+            fail(f"{at} reads '{name}', a number of each client: it is k.{name}", line)
         if memory and place in ("cohort", "weight"):
             fail(f"{at} reads '{name}', a vector; weights are made of the cohort's numbers: k.n, reports", line)
         if memory and PLACES[place].at_server:
@@ -179,7 +181,7 @@ class Tracer(Source):
         for given, value in returned.items():
             name = given.value if isinstance(given, Symbol) and given.operation == "name" else given
             self._check_target(place, name, line)
-            results[name] = self.symbols.lift(value)
+            results[f"k.{name}" if place == "cohort" and self.is_of_clients(name) else name] = self.symbols.lift(value)
         if place == "server" and "w" not in results:
             fail("@fh.server returns no 'w'; return {\"w\": the next model, …}. Without @fh.server the run's own server optimiser steps.", line)
         if place == "gradient" and "g" not in results:
@@ -198,12 +200,14 @@ class Tracer(Source):
         if not isinstance(name, str):
             fail(f"@fh.{place} returns {self._spoken(name)} as a name; a name is a string, a memory or a report", line)
         if place == "cohort":
-            if name != "weight" and (name in GIVEN or name in self.lines or not NAME.fullmatch(name)):
-                fail(f"@fh.cohort returns '{name}', which is not a free name; allowed: \"weight\" and new names", line)
+            if name != "weight" and not self.is_of_clients(name) and (name in GIVEN or name in self.lines or not NAME.fullmatch(name)):
+                fail(f"@fh.cohort returns '{name}', which is not a free name; allowed: \"weight\", memories with shape=\"clients\" and new names", line)
             return
         allowed = [PLACES[place].target] if PLACES[place].target else []
         if place == "server":
-            allowed += self.memories_of("server")
+            allowed += [memory for memory in self.memories_of("server") if not self.is_of_clients(memory)]
+            if self.is_of_clients(name):
+                fail(f"@fh.server returns '{name}', a number of each client; return {{{name}: …}} from @fh.cohort", line)
         if place in ("gradient", "after"):
             allowed += [memory for memory in self.memories_of("client", "visit") if self.is_model(memory)]
         if place == "mix":
@@ -218,6 +222,10 @@ class Tracer(Source):
             fail(unknown(f"@fh.{place}'s result", name, allowed), line)
 
     def _check_shape(self, target, value, line):
+        if target.startswith("k."):
+            if value.is_vector:
+                fail(f"{target} = {value.spoken()}: '{target}' must be one number for each client", (not value.is_leaf and value.line) or line)
+            return
         expected = (target == "weight", self.shape_of(target) if target in self.memories else target in ("g", "w", "w_2"))
         if value.shape != expected:
             reduced = ". fh.sum or fh.mean makes one value of those of all clients" if value.per_client and not expected[0] else ""

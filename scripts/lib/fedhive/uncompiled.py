@@ -180,7 +180,8 @@ class Uncompiled(Declarations):
             returned = function(**{name: self._argument(name, place) for name in inspect.signature(function).parameters})
             if not isinstance(returned, dict):
                 returned = {PLACES[place].target: returned}
-            return {target.name if isinstance(target, Array) else target: self.data_of(value) for target, value in returned.items()}
+            named = {target.name if isinstance(target, Array) else target: self.data_of(value) for target, value in returned.items()}
+            return {f"k.{name}" if self.is_of_clients(name) else name: value for name, value in named.items()}
 
     def _argument(self, name, place):
         if place in ("loss", "measure", "answer"):

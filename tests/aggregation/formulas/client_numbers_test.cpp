@@ -47,6 +47,12 @@ TEST_SUITE("ClientNumbers") {
         CHECK(round_of(numbers, {3}, {}) == Numbers{39.0});
     }
 
+    TEST_CASE("EachBeginsAsItsFirst") {
+        ClientNumbers numbers({{.name = "a", .first = 2.5}, {.name = "b", .first = -1.0}});
+        CHECK(round_of(numbers, {1, 3}, {"k.b = k.b + 1"}, "k.a + 10 * k.b") == Numbers{-7.5, -7.5});
+        CHECK(round_of(numbers, {0, 1}, {}, "k.a + 10 * k.b") == Numbers{-7.5, 2.5});
+    }
+
     TEST_CASE("OnTheSimplexAllClientsMove") {
         ClientNumbers numbers({{.name = "a", .on_simplex = true}});
         CHECK(round_of(numbers, {2}, {"k.a = k.a + 0.4"}) == Numbers{0.25});

@@ -32,6 +32,10 @@ MethodFormulas method_of(const json& one) {
     for (const auto& [name, value] : one["inputs"]["keys"].items()) method.keys[name] = value;
     method.keys.emplace("server_lr", 1.0);
     for (const json& memory : box.value("memories", json::array())) {
+        if (memory.value("shape", "") == "clients") {
+            method.of_clients.push_back({.name = memory["name"]});
+            continue;
+        }
         const std::string owner = memory["owner"];
         method.memories.push_back({.name = memory["name"],
                                    .owner = owner == "server"   ? MemoryOwner::Server

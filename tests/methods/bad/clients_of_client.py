@@ -1,0 +1,2 @@
+import fedhive as fh
+mine = fh.memory('mine', of='client', shape='clients')
