@@ -4,8 +4,8 @@ import inspect
 import sys
 
 from . import products, repeats
+from .arguments import Cohort, Root
 from .context import MethodError, fail, unknown
-from .declarations import Cohort, Root
 from .grammar import ALLOWED, NAME
 from .places import GIVEN, PLACES, ROOT_NUMBERS, ROOT_PLACES
 from .source import Source

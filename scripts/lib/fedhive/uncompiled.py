@@ -24,8 +24,9 @@ except ModuleNotFoundError:
     sys.exit(f"{sys.executable} has no NumPy, on whose arrays the functions run; install it (pip install numpy), or name another Python by FEDHIVE_PYTHON")
 
 from . import by_class, row_arrays, rows
+from .arguments import Cohort, Root
 from .context import Arithmetic, MethodError, current, fail, reading
-from .declarations import Cohort, Declarations, Root
+from .declarations import Declarations
 from .places import CLIENT_PLACES, PLACES
 from .source import has_python
 from .update_arrays import OF_UPDATES

@@ -3,6 +3,7 @@
 #include "sim/config/named_methods.h"
 
 #include "tests/sim/config/config_files.h"
+#include "tests/sim/config/method_folder.h"
 #include "tests/support/places.h"
 
 #include <doctest/doctest.h>
@@ -12,21 +13,6 @@ using namespace fedhive::sim;
 using namespace fedhive::sim::testing;
 
 namespace {
-
-/// Methods in a folder of their own.
-struct MethodFolder : TemporaryFolder {
-    std::string file(const std::string& content, const std::string& name = "m.yaml") const {
-        return write(name, content).string();
-    }
-    std::string refused(const std::string& content, const std::string& name = "m.yaml") const {
-        try {
-            load_method(file(content, name));
-        } catch (const ConfigError& error) {
-            return error.what();
-        }
-        return "";
-    }
-};
 
 const std::string kScaffold =
     "doc: SCAFFOLD\n"
@@ -295,13 +281,6 @@ TEST_CASE("APlaceWithoutWhatItIsThereForIsRefused") {
     says(own + "mix: own = w_t + u\npeers: [let d = k.me]\n", "'weight");
     says("cohort: weight = k.me\n", "'k.me' ");
     says("memories: [{name: own, owner: client}]\nmix: own = w_t + u\npeers: k.me\n", "memory 'own' is never read");
-    const std::string clients = "memories: [{name: a, owner: server, shape: clients}]\n";
-    says(clients + "cohort: weight = k.a\n", "m.yaml:1: memory 'a' is never set");
-    says(clients + "cohort: [k.a = k.n]\n", "m.yaml:1: memory 'a' is never read");
-    says(clients + "cohort: [k.a = k.a + 1]\nserver: w = w + a * u\n", "'a' ");
-    says("memories: [{name: a, owner: client, shape: clients}]\n", "m.yaml:1: memory 'a': owner: 'client'");
-    says("memories: [{name: a, owner: server, shape: clients, first: 1, simplex: true}]\n", "m.yaml:1: memory 'a': first: 1");
-    CHECK(folder.refused(clients + "cohort: [weight = k.a, k.a = k.a + 1]\n").empty());
     says("losses_at: {F: c}\nstart: F * w_t\n", "m.yaml:1: losses_at: F: 'c' ");
     says("losses_at: {F: w_t}\ngradient: g\n", "m.yaml:1: losses_at: 'F'");
     says("losses_at: {F: w_t}\njudge: F * w_t\n", "'F' ");
