@@ -66,13 +66,16 @@ void Planner::append(Chain& chain, Layers layers, bool pixels) {
     }
 }
 
-TensorOffsets Planner::place_of(const PlannedLayer& layer) const {
-    const auto bias = offsets_.find(layer.name + ".bias");
-    return {offsets_.at(layer.name + ".weight"), bias == offsets_.end() ? TensorOffsets::kNone : bias->second};
+TensorOffsets Planner::place_of(const PlannedLayer& layer) const { return place_of(layer, "weight", "bias"); }
+
+TensorOffsets Planner::place_of(const PlannedLayer& layer, const std::string& weight, const std::string& bias) const {
+    return {place_of(layer, weight), layer.find_tensor(bias) == nullptr ? TensorOffsets::kNone : place_of(layer, bias)};
 }
 
 std::size_t Planner::place_of(const PlannedLayer& layer, const std::string& tensor) const {
-    return offsets_.at(layer.name + "." + tensor);
+    const Parameter* found = layer.find_tensor(tensor);
+    FEDHIVE_CHECK(found != nullptr, "layer {} has no {}", layer.number, tensor);
+    return offsets_.at(layer.name_of(*found));
 }
 
 std::string misfit(const ModelSpec& spec) { return misfit_of(plan_model(spec)); }

@@ -24,6 +24,8 @@ public:
     void append(Chain& chain, std::span<const PlannedLayer> layers, bool pixels);
 
     TensorOffsets place_of(const PlannedLayer& layer) const;
+    /// Of a weight that the layer must have, and a bias that it may have.
+    TensorOffsets place_of(const PlannedLayer& layer, const std::string& weight, const std::string& bias) const;
     /// Offset of one of the layer's tensors, with kFrozen set if it is frozen. The layer must have the tensor.
     std::size_t place_of(const PlannedLayer& layer, const std::string& tensor) const;
     Drop next_drop(const PlannedLayer& layer) { return {layer.arguments.number("p"), num_drops_++}; }

@@ -106,10 +106,10 @@ public:
     }
 
     void place_parameters(const PlannedLayer& planned, Layer& layer) const {
-        layer.weight = offsets_.at(planned.name + ".weight");
-        const auto bias = offsets_.find(planned.name + ".bias");
-        layer.biased = bias == offsets_.end() ? 0 : 1;
-        layer.bias = layer.biased == 0 ? 0 : bias->second;
+        const Parameter* bias = planned.find_tensor("bias");
+        layer.weight = offsets_.at(planned.name_of(*planned.find_tensor("weight")));
+        layer.biased = bias == nullptr ? 0 : 1;
+        layer.bias = bias == nullptr ? 0 : offsets_.at(planned.name_of(*bias));
     }
 
     std::uint32_t next_drop() { return num_drops_++; }
