@@ -1,6 +1,7 @@
 #include "clients/direct/network_plan.h"
 
 #include "aggregation/base/error.h"
+#include "clients/direct/ops/winograd.h"
 #include "clients/direct/planner.h"
 
 #include <fmt/format.h>
@@ -33,19 +34,22 @@ bool is_trained(const PlannedLayer& layer) {
     return trained;
 }
 
-/// Whether the layer, or one within it, has a tensor that fills the L2 cache: it is read once for the whole batch.
+/// Whether the layer, or one within it, has_wide_tensor().
 bool is_wide(const PlannedLayer& layer) {
-    constexpr double kWide = 1 << 17;  // parameters
-    bool wide =
-        std::ranges::any_of(layer.fit.parameters, [](const Parameter& each) { return num_values(each.shape) >= kWide; });
+    bool wide = has_wide_tensor(layer);
     for_each_within(layer, [&](const PlannedLayer& inner) { wide = wide || is_wide(inner); });
     return wide;
 }
 
 }  // namespace
 
+bool has_wide_tensor(const PlannedLayer& layer) {
+    constexpr double kWide = 1 << 17;  // parameters
+    return std::ranges::any_of(layer.fit.parameters, [](const Parameter& each) { return num_values(each.shape) >= kWide; });
+}
+
 Planner::Planner(const aggregation::Layout& layout, const aggregation::Layout& frozen, const Kernels& kernels)
-    : kernels_(kernels) {
+    : kernels_(kernels), winograd_memory_(std::make_shared<WinogradMemory>()) {
     for (const aggregation::LayoutEntry& entry : layout.entries()) offsets_[entry.name] = entry.offset;
     for (const aggregation::LayoutEntry& entry : frozen.entries()) offsets_[entry.name] = entry.offset | kFrozen;
 }

@@ -133,6 +133,21 @@ TEST_SUITE("DirectNetwork") {
         }
     }
 
+    TEST_CASE("EvaluationUsesTheParametersItIsGivenAlsoWhereWeightsAreKeptTransformed") {
+        for (const bool single : {true, false}) {
+            const ModelSpec spec = fedhive::testing::wide_convolutions(single);
+            Case one(spec), other(spec);
+            const double before = evaluation_of(one.network, one.parameters, one.batch()).loss_sum;
+            for (Floats* parameters : {&one.parameters, &other.parameters})
+                for (float& value : *parameters) value *= 0.5F;
+            const double after = evaluation_of(one.network, one.parameters, one.batch()).loss_sum;
+            CHECK(after != before);
+            CHECK(after == evaluation_of(other.network, other.parameters, other.batch()).loss_sum);
+            CHECK(one.train() == other.train());
+            CHECK(one.gradient == other.gradient);
+        }
+    }
+
     TEST_CASE("DescentIsAGradientAndAStepAlongItBitForBit") {
         std::vector<ModelSpec> all = all_networks();
         all.push_back(wide_network());

@@ -164,6 +164,14 @@ inline std::vector<clients::ModelSpec> pool_networks() {
     return {listed_model(overlapping, kInput, 5), listed_model(apart, kInput, 5), listed_model(whole, kInput, 5)};
 }
 
+/// Winograd convolutions with so many weights that they use memory in turn; with `one`, a single one.
+inline clients::ModelSpec wide_convolutions(bool one = false) {
+    clients::LayerList layers;
+    layers.add("conv2d", {128, 1}).add("conv2d", {144, 3, 1, 1}).add(one ? "relu" : "tanh");
+    if (!one) layers.add("residual").add("conv2d", {144, 3, 1, 1, 1, 0}).end().add("conv2d", {128, 3});
+    return listed_model(layers.add("avg_pool").add("flatten").add("linear"), kInput, 5);
+}
+
 /// Low-rank factors beside linear layers and attention, by key and as the other path of a residual, scaled and not, before a ReLU,
 /// first and last; layers without bias; constants.
 inline std::vector<clients::ModelSpec> low_rank_networks() {
