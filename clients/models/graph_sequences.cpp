@@ -54,6 +54,7 @@ void GraphValues::keep_linear(GraphCall& call, const Arranged& of, const Layer& 
         call.refuse("takes something else than all features of a position");
     const std::string& name = call.node().outputs.front().text;
     const std::string ordered = name + " in order";
+    check_new(call, ordered);
     std::optional<Made> attention = made_attention(call, of.of, called);
     Made result = attention ? std::move(*attention) : made(call, of.of, value, {layer}, called);
     const std::int64_t outputs = result.value.shape[1];
@@ -136,6 +137,7 @@ void GraphValues::keep_seen(GraphCall& call, const AttentionScores& scores, cons
         call.refuse("scales scores by another number than 1 / sqrt(features of a head), or scales values");
     const std::string& name = call.node().outputs.front().text;
     const std::string ordered = name + " in order";
+    check_new(call, ordered);
     Seen seen{
         .parts = {scores.queries.of}, .from = queries.from, .heads = heads, .causal = scores.causal, .dropout = scores.dropout};
     if (apart) seen.parts = {scores.queries.of, scores.keys.of, values.of};

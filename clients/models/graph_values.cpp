@@ -81,6 +81,10 @@ void GraphValues::read(const Node& node) {
     if (node.target == "torch.ops.aten._assert_tensor_metadata.default") return;  // of a type, which graphs have checked
     if (constants_.read(node) && node.target != "torch.ops.aten.zeros.default") return;
     if (node.outputs.empty()) call.refuse("is not a layer");
+    for (const Argument& output : node.outputs) {
+        check_new(call, output.text);
+        for (const std::string& name : output.names) check_new(call, name);
+    }
     if (steps_.size() >= kMostSteps) call.refuse(fmt::format("is one layer too many; allowed: {}", kMostSteps));
     try {
         if (!read_arrangement(*this, call) && !read_attention(*this, call)) read_layer(call);
@@ -90,6 +94,11 @@ void GraphValues::read(const Node& node) {
     } catch (const ConfigError& error) {
         call.refuse(error.what());  // the layer does not accept such numbers or shapes
     }
+}
+
+void GraphValues::check_new(const GraphCall& call, const std::string& value) const {
+    if (values_.contains(value) || arranged_.contains(value) || scores_.contains(value))
+        call.refuse(fmt::format("gives {} a second time", shown(value)));
 }
 
 void GraphValues::read_layer(GraphCall& call) {

@@ -159,6 +159,9 @@ private:
     void read(const exported::Node& node);
     void read_layer(GraphCall& call);
 
+    /// Refuses a value that there is already: a step would follow itself.
+    void check_new(const GraphCall& call, const std::string& value) const;
+
     /// What queries, keys or values are made of: a linear layer of a sequence, perhaps scaled.
     struct Projected {
         std::string of, from{};  // the linear layer's result and operand

@@ -85,6 +85,13 @@ TEST_SUITE("GraphLayers") {
             token_spec());
     }
 
+    TEST_CASE("ValueWithTheNameOfOneInOrderKeepsTheGraph") {
+        for (const char* name : {"linear in order", "scaled_dot_product_attention in order"})
+            check_kept(
+                "token_encoder", "a second time",
+                [&](ExportedFile& file) { file.insert(2, "tanh.default", "embedding", Json::object(), name); }, token_spec());
+    }
+
     TEST_CASE("MaskThatHidesLaterPositionsIsCausalAndAnyOtherKeepsTheGraph") {
         ExportedFile file("token_decoder");
         file.argument("scaled_dot_product", "is_causal", flag(false));
