@@ -1,6 +1,7 @@
 #include "clients/direct/network_plan.h"
 
 #include "aggregation/base/error.h"
+#include "clients/direct/ops/winograd.h"
 #include "clients/direct/planner.h"
 
 #include <fmt/format.h>
@@ -33,19 +34,22 @@ bool is_trained(const PlannedLayer& layer) {
     return trained;
 }
 
-/// Whether the layer, or one within it, has a tensor that fills the L2 cache: it is read once for the whole batch.
+/// Whether the layer, or one within it, has_wide_tensor().
 bool is_wide(const PlannedLayer& layer) {
-    constexpr double kWide = 1 << 17;  // parameters
-    bool wide =
-        std::ranges::any_of(layer.fit.parameters, [](const Parameter& each) { return num_values(each.shape) >= kWide; });
+    bool wide = has_wide_tensor(layer);
     for_each_within(layer, [&](const PlannedLayer& inner) { wide = wide || is_wide(inner); });
     return wide;
 }
 
 }  // namespace
 
+bool has_wide_tensor(const PlannedLayer& layer) {
+    constexpr double kWide = 1 << 17;  // parameters
+    return std::ranges::any_of(layer.fit.parameters, [](const Parameter& each) { return num_values(each.shape) >= kWide; });
+}
+
 Planner::Planner(const aggregation::Layout& layout, const aggregation::Layout& frozen, const Kernels& kernels)
-    : kernels_(kernels) {
+    : kernels_(kernels), winograd_memory_(std::make_shared<WinogradMemory>()) {
     for (const aggregation::LayoutEntry& entry : layout.entries()) offsets_[entry.name] = entry.offset;
     for (const aggregation::LayoutEntry& entry : frozen.entries()) offsets_[entry.name] = entry.offset | kFrozen;
 }
@@ -66,13 +70,16 @@ void Planner::append(Chain& chain, Layers layers, bool pixels) {
     }
 }
 
-TensorOffsets Planner::place_of(const PlannedLayer& layer) const {
-    const auto bias = offsets_.find(layer.name + ".bias");
-    return {offsets_.at(layer.name + ".weight"), bias == offsets_.end() ? TensorOffsets::kNone : bias->second};
+TensorOffsets Planner::place_of(const PlannedLayer& layer) const { return place_of(layer, "weight", "bias"); }
+
+TensorOffsets Planner::place_of(const PlannedLayer& layer, const std::string& weight, const std::string& bias) const {
+    return {place_of(layer, weight), layer.find_tensor(bias) == nullptr ? TensorOffsets::kNone : place_of(layer, bias)};
 }
 
 std::size_t Planner::place_of(const PlannedLayer& layer, const std::string& tensor) const {
-    return offsets_.at(layer.name + "." + tensor);
+    const Parameter* found = layer.find_tensor(tensor);
+    FEDHIVE_CHECK(found != nullptr, "layer {} has no {}", layer.number, tensor);
+    return offsets_.at(layer.name_of(*found));
 }
 
 std::string misfit(const ModelSpec& spec) { return misfit_of(plan_model(spec)); }

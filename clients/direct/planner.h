@@ -8,11 +8,14 @@
 #include "clients/models/model_plan.h"
 
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 
 namespace fedhive::clients::direct {
+
+struct WinogradMemory;
 
 /// Appends the operations of layers to chains. Numbers the dropout layers in the order of the list.
 class Planner {
@@ -24,6 +27,8 @@ public:
     void append(Chain& chain, std::span<const PlannedLayer> layers, bool pixels);
 
     TensorOffsets place_of(const PlannedLayer& layer) const;
+    /// Of a weight that the layer must have, and a bias that it may have.
+    TensorOffsets place_of(const PlannedLayer& layer, const std::string& weight, const std::string& bias) const;
     /// Offset of one of the layer's tensors, with kFrozen set if it is frozen. The layer must have the tensor.
     std::size_t place_of(const PlannedLayer& layer, const std::string& tensor) const;
     Drop next_drop(const PlannedLayer& layer) { return {layer.arguments.number("p"), num_drops_++}; }
@@ -36,12 +41,17 @@ public:
         return {p, num_drops_ - static_cast<std::uint32_t>(count)};
     }
     const Kernels& kernels() const { return kernels_; }
+    const std::shared_ptr<WinogradMemory>& winograd_memory() const { return winograd_memory_; }
 
 private:
     const Kernels& kernels_;
     std::map<std::string, std::size_t> offsets_;
     std::uint32_t num_drops_ = 0;
+    std::shared_ptr<WinogradMemory> winograd_memory_;
 };
+
+/// Whether one of the layer's own tensors fills the L2 cache: it is read once for the whole batch, which the layer gets in one piece.
+bool has_wide_tensor(const PlannedLayer& layer);
 
 /// The arguments from which an operation is made.
 struct Making {

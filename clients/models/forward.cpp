@@ -132,16 +132,34 @@ at::Tensor embedding(Tensors parameters, const at::Tensor& x, bool) {
     return at::embedding(parameters[0], x.flatten(1).to(at::kLong));
 }
 
+/// Products with one weight of all queries, keys and values or with three, without factors; each may have a bias, which is a vector.
+std::vector<at::Tensor> products(Tensors& parameters, const at::Tensor& x, std::size_t count) {
+    std::vector<at::Tensor> all;
+    for (; all.size() < count; parameters = parameters.subspan(1)) {
+        const at::Tensor weight = parameters[0];
+        const bool biased = parameters.size() > 1 && parameters[1].dim() == 1;
+        if (biased) parameters = parameters.subspan(1);
+        all.push_back(project(weight, biased ? parameters[0] : at::Tensor(), {}, 1.0, x));
+    }
+    return all;
+}
+
 /// Attention from matrix products and a softmax, x: [B, T, D]. Not LibTorch's fused kernel, so that it can be batched and
 /// recorded, and repeats its bits on a GPU.
 Forward attention(const Values& arguments, const Shape& in) {
     return [heads = arguments.integer("heads"), causal = arguments.flag("causal"), p = arguments.number("dropout"),
             factors = low_rank_terms(arguments), positions = in[0]](Tensors parameters, const at::Tensor& x, bool training) {
         const auto projected = [&](std::size_t which, const at::Tensor& from) {
-            return project(parameters[2 * which], parameters[2 * which + 1],
-                           factors.rank > 0 ? parameters.subspan(4 + 2 * which, 2) : Tensors(), factors.scale, from);
+            return project(parameters[2 * which], parameters[2 * which + 1], parameters.subspan(4 + 2 * which, 2),
+                           factors.scale, from);
         };
-        std::vector<at::Tensor> parts = projected(0, x).chunk(3, -1);  // queries, keys, values
+        Tensors rest = parameters;
+        const bool apart = parameters[0].size(0) == x.size(-1);
+        std::vector<at::Tensor> parts;  // queries, keys, values
+        if (factors.rank > 0)
+            parts = projected(0, x).chunk(3, -1);
+        else
+            parts = apart ? products(rest, x, 3) : products(rest, x, 1)[0].chunk(3, -1);
         for (at::Tensor& part : parts) part = part.view({x.size(0), positions, heads, -1}).transpose(1, 2);
         const at::Tensor queries = parts[0].mul(std::sqrt(1.0 / static_cast<double>(parts[0].size(-1))));
         at::Tensor scores = at::matmul(queries, parts[1].transpose(-2, -1));  // [B, heads, T, T]
@@ -152,7 +170,7 @@ Forward attention(const Values& arguments, const Shape& in) {
         at::Tensor shares = scores.softmax(-1);
         if (p > 0.0) shares = at::dropout(shares, p, training);
         const at::Tensor seen = at::matmul(shares, parts[2]).transpose(1, 2).flatten(2);
-        return projected(1, seen);
+        return factors.rank > 0 ? projected(1, seen) : products(rest, seen, 1)[0];
     };
 }
 

@@ -1,30 +1,24 @@
-// Finds nn.MultiheadAttention in a graph: torch.export writes it as two dozen operations, which together are one layer.
+// Reads attention in a graph. torch.export writes it as two dozen operations, which together are one layer: linear layers to queries, keys and
+// values, views into heads, scaled_dot_product_attention or its products and softmax, views back, and a linear layer.
 #pragma once
 
-#include "clients/exported/program.h"
-
-#include <cstdint>
-#include <map>
-#include <set>
-#include <string>
-#include <vector>
+#include "clients/models/graph_arranged.h"
 
 namespace fedhive::clients {
 
-/// Self-attention of a sequence [B, positions, features], batch first.
-struct FoundAttention {
-    const exported::Node* node = nullptr;  // the operation that messages name
-    const exported::Node* last = nullptr;  // the operation that computes the result
-    std::string from;                      // the sequence's value
-    std::int64_t positions = 0, features = 0, heads = 0;
-    bool causal = false;
+class GraphCall;
+class GraphValues;
+
+/// The scores of positions for each other, or, after the softmax, the shares.
+struct AttentionScores {
+    Arranged queries, keys;  // in heads
+    double times = 1.0;      // besides what queries and keys are multiplied by
+    bool causal = false, shares = false;
     double dropout = 0.0;
-    std::map<std::string, std::string> called;  // its tensors, by the layer's names for them
-    std::set<const exported::Node*> nodes;      // all its operations; only the result of `last` is used elsewhere
 };
 
-/// All self-attentions of a program, in the graph's order. Attention between two sequences, or with a mask that is not causal, is not found,
-/// and its operations are no layers.
-std::vector<FoundAttention> find_attentions(const exported::Program& program);
+/// Reads an operation of an attention. Returns false for another one. Attention between two sequences, with a mask that is not causal or with
+/// another scale than 1 / sqrt(width), is refused or not read, and its operations are no layers.
+bool read_attention(GraphValues& values, GraphCall& call);
 
 }  // namespace fedhive::clients

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <set>
 
@@ -18,12 +19,14 @@ struct Segment {
     GraphLayers layers;
     std::size_t first_tensor = std::numeric_limits<std::size_t>::max();  // lowest file index of their tensors
 
-    void add(const ListedLayer& layer, const std::string& name) {
+    void add(const ListedLayer& layer, const std::string& name, const std::vector<Parameter>& tensors = {}) {
         layers.entries.push_back(layer);
         layers.names.push_back(name);
+        layers.tensors.push_back(tensors);
     }
     void add(const Segment& other) {
-        for (std::size_t i = 0; i < other.layers.entries.size(); ++i) add(other.layers.entries[i], other.layers.names[i]);
+        for (std::size_t i = 0; i < other.layers.entries.size(); ++i)
+            add(other.layers.entries[i], other.layers.names[i], other.layers.tensors[i]);
         first_tensor = std::min(first_tensor, other.first_tensor);
     }
     bool empty() const { return layers.entries.empty(); }
@@ -61,8 +64,8 @@ public:
         if (values_.takes_rows()) all.add(listed_layer(LayerKind::Flatten), "");
         all.add(between(values_.input(), values_.output()));
         for (const auto& [name, step] : values_.steps())
-            if (!passed_.contains(name)) refuse(step, "gives an unused value");
-        name_residuals(all.layers);
+            if (!passed_.contains(name) && !step.in_attention) refuse(step, "gives an unused value");
+        name_layers(all.layers);
         return all.layers;
     }
 
@@ -74,13 +77,15 @@ private:
         Segment segment;
         for (const std::string& value : way) {
             const GraphStep& step = values_.steps().at(value);
+            if (step.in_attention) refuse(step, "is a part of an attention, but used elsewhere, too");
+            if (step.attends) refuse(step, "attends, but no linear layer of all heads follows it");
             if (!passed_.insert(value).second)
                 refuse(step, "gives a value that is used several times, but not as in a residual");
             if (step.is_sum()) {
                 segment.add(residual(value, step));
                 continue;
             }
-            for (const ListedLayer& layer : step.layers) segment.add(layer, step.name);
+            for (const ListedLayer& layer : step.layers) segment.add(layer, step.name, step.tensors);
             segment.first_tensor = std::min(segment.first_tensor, step.first_tensor);
         }
         return segment;
@@ -119,12 +124,35 @@ private:
         return forks_[sum] = other;
     }
 
-    /// Names each residual after the module that contains all of its layers and no others;
-    /// otherwise after all of them, with '+'.
-    static void name_residuals(GraphLayers& layers) {
+    /// The modules of tensors; one outside of a module counts as one.
+    static std::vector<std::string> modules_of(const std::vector<Parameter>& tensors) {
+        std::vector<std::string> modules;
+        for (const Parameter& tensor : tensors) {
+            const std::string module = tensor.path.substr(0, tensor.path.rfind('.'));
+            if (std::ranges::find(modules, module) == modules.end()) modules.push_back(module);
+        }
+        return modules;
+    }
+
+    /// The module that contains all of `inner` and no other of `all`; else all of `inner`, with '+'.
+    static std::string joined(const std::vector<std::string>& inner, const std::vector<std::string>& all) {
+        const std::string module = common_module(inner);
+        const auto in_it = [&](const std::string& name) { return name == module || name.starts_with(module + "."); };
+        const bool own = !module.empty() && std::ranges::count_if(all, in_it) == std::ssize(inner);
+        return own ? module : fmt::format("{}", fmt::join(inner, "+"));
+    }
+
+    /// Names layers with tensors of several modules, and residuals.
+    static void name_layers(GraphLayers& layers) {
         std::vector<std::string> all;
-        for (const std::string& name : layers.names)
-            if (!name.empty()) all.push_back(name);
+        for (std::size_t i = 0; i < layers.entries.size(); ++i) {
+            if (!layers.names[i].empty() && layers.tensors[i].empty()) all.push_back(layers.names[i]);
+            for (const std::string& module : modules_of(layers.tensors[i])) all.push_back(module);
+        }
+        for (std::size_t i = 0; i < layers.entries.size(); ++i)
+            if (!layers.tensors[i].empty()) layers.names[i] = joined(modules_of(layers.tensors[i]), all);
+        all.clear();
+        std::ranges::copy_if(layers.names, std::back_inserter(all), [](const std::string& name) { return !name.empty(); });
         for (std::size_t i = 0; i < layers.entries.size(); ++i) {
             if (!holds_layers(layers.entries[i])) continue;
             std::vector<std::string> inner;
@@ -134,11 +162,7 @@ private:
                 if (layers.entries[k].kind == LayerList::kEnd) --open;
                 if (!layers.names[k].empty()) inner.push_back(layers.names[k]);
             }
-            if (inner.empty()) continue;
-            const std::string module = common_module(inner);
-            const auto in_it = [&](const std::string& name) { return name == module || name.starts_with(module + "."); };
-            const bool own = !module.empty() && std::ranges::count_if(all, in_it) == std::ssize(inner);
-            layers.names[i] = own ? module : fmt::format("{}", fmt::join(inner, "+"));
+            if (!inner.empty()) layers.names[i] = joined(inner, all);
         }
     }
 

@@ -15,6 +15,8 @@ namespace fedhive::clients {
 struct GraphLayers {
     std::vector<ListedLayer> entries;  // as in a LayerList, without its limit
     std::vector<std::string> names;    // prefix of each entry's parameter names, its module's name; empty: no parameters
+    std::vector<std::vector<Parameter>>
+        tensors;  // of entries whose parameters do not follow that rule, or that have others than the kind
 };
 
 /// The layers that compute the same as the graph, in training and in evaluation, for examples

@@ -33,7 +33,7 @@ std::string difference(const aggregation::Layout& of_file, const aggregation::La
 
 std::vector<PlannedLayer> plan_graph(const ModelSpec& spec, const exported::Program& program) {
     const GraphLayers found = layers_of_graph(program, input_shape(spec.input));
-    std::vector<PlannedLayer> layers = plan_layers(spec, found.entries, found.names);
+    std::vector<PlannedLayer> layers = plan_layers(spec, found.entries, found.names, found.tensors);
     std::set<std::string> frozen;
     for (const exported::StoredTensor& tensor : program.tensors)
         if (tensor.role == exported::Role::Frozen) frozen.insert(tensor.name);

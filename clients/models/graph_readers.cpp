@@ -127,6 +127,12 @@ void read_scale(GraphValues& values, GraphCall& call) {
     values.keep(call, "self", {{LayerKind::Scale, {{"by", call.real("other", 1.0)}}}});
 }
 
+void read_quotient(GraphValues& values, GraphCall& call) {
+    const double by = call.real("other", 1.0);
+    if (by == 0.0) call.refuse("divides by 0");
+    values.keep(call, "self", {{LayerKind::Scale, {{"by", 1.0 / by}}}});
+}
+
 void drop(GraphValues& values, GraphCall& call, LayerKind kind) {
     if (!call.flag("train", false)) call.refuse("drops nothing in training");
     const char* operand = is_in_place(call.node().target) ? "self" : "input";
@@ -255,14 +261,33 @@ void read_mean(GraphValues& values, GraphCall& call) {
 }
 
 void read_size(GraphValues& values, GraphCall& call) {
+    if (const std::optional<Arranged> arranged = values.arranged(call.tensor("self"), true)) {
+        const auto at = arranged->index(call.integer("dim", 0));
+        if (!at || arranged->size(*at) != ArrangedSize{1, true}) call.refuse("is not the number of examples");
+        return values.keep_batches(call, 1);
+    }
     values.operand(call, "self");
     if (call.integer("dim", 0) != 0) call.refuse("is not the number of examples");
-    values.keep_batch_size(call);
+    values.keep_batches(call, 1);
+}
+
+/// The parameter that `value` is, if it has a row for each position of a sequence of that shape, in 1 × positions × features or without
+/// the 1; or whose rows it is; else empty.
+std::string positions_in(GraphValues& values, const std::string& value, const Shape& shape) {
+    const exported::StoredTensor* stored = values.find_tensor(value);
+    if (stored == nullptr || stored->kind != exported::StoredTensor::Kind::Parameter || shape.size() != 2)
+        return values.rows(value);
+    const bool fits = stored->sizes == shape || stored->sizes == Shape{1, shape[0], shape[1]};
+    return fits ? value : "";
 }
 
 void read_sum(GraphValues& values, GraphCall& call) {
-    if (const std::string table = values.rows(call.tensor("other")); !table.empty() && call.real("alpha", 1.0) == 1.0)
-        return values.keep(call, "self", {{LayerKind::Position, {}}}, {{"weight", table}});
+    for (const auto& [sequence, table] : {std::pair("self", "other"), std::pair("other", "self")}) {
+        if (values.is_computed(call.tensor(table)) || !values.is_computed(call.tensor(sequence))) continue;
+        const std::string rows = positions_in(values, call.tensor(table), values.operand(call, sequence).shape);
+        if (!rows.empty() && call.real("alpha", 1.0) == 1.0)
+            return values.keep(call, sequence, {{LayerKind::Position, {}}}, {{"weight", rows}});
+    }
     const GraphValues::Value self = values.operand(call, "self"), other = values.operand(call, "other");
     if (call.real("alpha", 1.0) != 1.0) call.refuse("scales what it adds");
     if (self.shape != other.shape || self.squeezed || other.squeezed) call.refuse("adds values of different shapes");
@@ -291,6 +316,7 @@ constexpr auto kReaders = std::to_array<ReadOperation>({{"conv2d.default", read_
                                                         {"tanh_.default", read_tanh},
                                                         {"gelu.default", read_gelu},
                                                         {"mul.Tensor", read_scale},
+                                                        {"div.Tensor", read_quotient},
                                                         {"dropout.default", read_dropout},
                                                         {"dropout_.default", read_dropout},
                                                         {"feature_dropout.default", read_dropout2d},

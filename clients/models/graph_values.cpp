@@ -4,6 +4,7 @@
 #include "clients/exported/operations.h"
 #include "clients/exported/refusal.h"
 #include "clients/models/graph_readers.h"
+#include "clients/models/graph_views.h"
 
 #include <fmt/format.h>
 
@@ -60,41 +61,33 @@ ListedLayer listed_layer(LayerKind kind, const Values& given) {
     return LayerList().add(kind, arguments).entries().front();
 }
 
-GraphValues::GraphValues(const exported::Program& program, const Shape& input) : program_(program) {
+GraphValues::GraphValues(const exported::Program& program, const Shape& input) : program_(program), constants_(program) {
     count_uses(program.graph, uses_);
     for (std::size_t i = 0; i < program.tensors.size(); ++i) tensors_[program.tensors[i].value] = i;
     takes_rows_ = program.input != input && program.input.size() == 1;
     values_[this->input()] = {program.input, true, program.input != input && !takes_rows_};
-    attentions_ = find_attentions(program);
-    for (const Node& node : program.graph.nodes) {
-        const auto found =
-            std::ranges::find_if(attentions_, [&](const FoundAttention& each) { return each.nodes.contains(&node); });
-        if (found == attentions_.end())
-            read(node);
-        else if (&node == found->last)
-            read_attention(*found);
-    }
+    for (const Node& node : program.graph.nodes) read(node);
     if (!values_.contains(output())) throw ConfigError("its output does not depend on the examples");
 }
 
 void GraphValues::read(const Node& node) {
     GraphCall call(node);
     const Argument* self = node.input("self");
-    const bool in_place = is_in_place(node.target);
-    if (in_place && self != nullptr) {
+    if (is_in_place(node.target) && self != nullptr) {
         const auto stored = tensors_.find(self->text);
         if (stored != tensors_.end() && program_.tensors[stored->second].role == Role::Counter) return;  // no layer counts
     }
-    if (node.target == "_operator.mul") return;  // a size; what it is used for says whether it is known
-    const GraphReader reader = graph_reader(node.target);
-    if (reader == nullptr) call.refuse("is not a layer");
-    if ((node.outputs.size() != 1 && !gives_states(node.target)) || !node.outputs.front().is_value())
-        call.refuse("does not give exactly one value");
-    if (steps_.size() == kMostSteps) call.refuse(fmt::format("is one layer too many; allowed: {}", kMostSteps));
-    if (in_place && values_.contains(self->text) && values_.at(self->text).shared)
-        call.refuse(fmt::format("writes to {}, which has other uses", shown(self->text)));
+    if (node.target == "_operator.mul") return read_product_of_sizes(*this, call);
+    if (node.target == "torch.ops.aten._assert_tensor_metadata.default") return;  // of a type, which graphs have checked
+    if (constants_.read(node) && node.target != "torch.ops.aten.zeros.default") return;
+    if (node.outputs.empty()) call.refuse("is not a layer");
+    for (const Argument& output : node.outputs) {
+        check_new(call, output.text);
+        for (const std::string& name : output.names) check_new(call, name);
+    }
+    if (steps_.size() >= kMostSteps) call.refuse(fmt::format("is one layer too many; allowed: {}", kMostSteps));
     try {
-        reader(*this, call);
+        if (!read_arrangement(*this, call) && !read_attention(*this, call)) read_layer(call);
         call.check_all_asked();
     } catch (const NoLayer&) {
         throw;
@@ -103,12 +96,31 @@ void GraphValues::read(const Node& node) {
     }
 }
 
+void GraphValues::check_new(const GraphCall& call, const std::string& value) const {
+    if (values_.contains(value) || arranged_.contains(value) || scores_.contains(value))
+        call.refuse(fmt::format("gives {} a second time", shown(value)));
+}
+
+void GraphValues::read_layer(GraphCall& call) {
+    const Node& node = call.node();
+    const Argument* self = node.input("self");
+    const GraphReader reader = graph_reader(node.target);
+    if (reader == nullptr) call.refuse("is not a layer");
+    if ((node.outputs.size() != 1 && !gives_states(node.target)) || !node.outputs.front().is_value())
+        call.refuse("does not give exactly one value");
+    if (is_in_place(node.target) && self != nullptr && values_.contains(self->text) && values_.at(self->text).shared)
+        call.refuse(fmt::format("writes to {}, which has other uses", shown(self->text)));
+    reader(*this, call);
+}
+
 // Operands.
 
 const GraphValues::Value& GraphValues::operand(GraphCall& call, const char* name) const {
     const std::string value = call.tensor(name);
     const auto found = values_.find(value);
     if (grouped(value) != nullptr) call.refuse("takes channels in groups, which only a channel shuffle does");
+    if (arranged_.contains(value)) call.refuse("takes a sequence in an order that only attention has");
+    if (scores_.contains(value)) call.refuse("takes scores of an attention");
     if (found == values_.end()) call.refuse(fmt::format("takes as {} a value that does not depend on the examples", name));
     return found->second;
 }
@@ -119,9 +131,10 @@ const exported::StoredTensor& GraphValues::tensor(GraphCall& call, const std::st
     return *found;
 }
 
-std::string GraphValues::take(GraphCall& call, const std::map<std::string, std::string>& called, std::size_t& first) {
-    std::string module;
-    first = program_.tensors.size();
+void GraphValues::take(GraphCall& call, const std::map<std::string, std::string>& called, GraphStep& step) {
+    bool one_module = true;  // MODULE.name for each
+    step.called = called;
+    step.first_tensor = program_.tensors.size();
     for (const auto& [name, value] : called) {
         const exported::StoredTensor& found = tensor(call, value, name.c_str());
         const bool buffer = name.starts_with("running_");
@@ -131,13 +144,13 @@ std::string GraphValues::take(GraphCall& call, const std::map<std::string, std::
                 fmt::format("has {} as its {}, which is neither a trained parameter nor a buffer", shown(found.name), name));
         if (!taken_.insert(found.same_as).second) call.refuse(fmt::format("uses {} a second time", shown(found.name)));
         const std::string end = "." + name;
-        const std::string of = found.name.ends_with(end) ? found.name.substr(0, found.name.size() - end.size()) : "";
-        if (of.empty() || (!module.empty() && of != module))
-            call.refuse(fmt::format("has {} as its {}; expected the name MODULE.{}", shown(found.name), name, name));
-        module = of;
-        first = std::min(first, tensors_.at(value));
+        const std::string module = found.name.ends_with(end) ? found.name.substr(0, found.name.size() - end.size()) : "";
+        one_module = one_module && !module.empty() && (step.name.empty() || step.name == module);
+        step.name = module;
+        step.tensors.push_back({.name = name, .shape = found.sizes, .path = found.name});
+        step.first_tensor = std::min(step.first_tensor, tensors_.at(value));
     }
-    return module;
+    if (one_module) step.tensors.clear();
 }
 
 const exported::StoredTensor* GraphValues::find_tensor(const std::string& value) const {
@@ -166,7 +179,7 @@ GraphValues::Made GraphValues::made(GraphCall& call, const std::string& operand,
         aliasing = aliasing && aliases(kind);
         step.layers.push_back(listed_layer(kind, given));
     }
-    if (!called.empty()) step.name = take(call, called, step.first_tensor);
+    if (!called.empty()) take(call, called, step);
     value.shared = aliasing && value.shared;
     return {value, std::move(step)};
 }
@@ -238,27 +251,6 @@ bool GraphValues::keep_only_state(GraphCall& call, const std::string& states) {
     return found != last_states_.end() && found->second.layers == 1 && keep_last_state(call, states, 0);
 }
 
-void GraphValues::read_attention(const FoundAttention& found) {
-    GraphCall call(*found.node);
-    const auto from = values_.find(found.from);
-    if (from == values_.end()) call.refuse("takes a value that does not depend on the examples");
-    if (from->second.shape != Shape{found.positions, found.features})
-        call.refuse(fmt::format("attends over {} positions of {} features, but gets {}", found.positions, found.features,
-                                text_of(from->second.shape)));
-    try {
-        const Values given{{"heads", found.heads}, {"causal", found.causal}, {"dropout", found.dropout}};
-        Made result = made(call, found.from, from->second, {{LayerKind::Attention, given}}, found.called);
-        const std::string& name = found.last->outputs.front().text;
-        result.value.shared = uses_[name] > 1;
-        values_[name] = result.value;
-        steps_[name] = std::move(result.step);
-    } catch (const NoLayer&) {
-        throw;
-    } catch (const ConfigError& error) {
-        call.refuse(error.what());
-    }
-}
-
 void GraphValues::keep_zeros(const GraphCall& call) { zeros_.insert(call.node().outputs.front().text); }
 
 void GraphValues::keep_counted(const GraphCall& call, std::int64_t count) {
@@ -283,6 +275,13 @@ void GraphValues::keep_transposed(const GraphCall& call, const std::string& matr
     transposed_[call.node().outputs.front().text] = matrix;
 }
 
-void GraphValues::keep_batch_size(const GraphCall& call) { batch_sizes_.insert(call.node().outputs.front().text); }
+void GraphValues::keep_batches(const GraphCall& call, std::int64_t factor) {
+    batches_[call.node().outputs.front().text] = factor;
+}
+
+std::int64_t GraphValues::batches(const std::string& value) const {
+    const auto found = batches_.find(value);
+    return found == batches_.end() ? 0 : found->second;
+}
 
 }  // namespace fedhive::clients

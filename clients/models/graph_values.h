@@ -3,8 +3,10 @@
 #pragma once
 
 #include "clients/exported/program.h"
+#include "clients/models/graph_arranged.h"
 #include "clients/models/graph_attention.h"
 #include "clients/models/graph_call.h"
+#include "clients/models/graph_constants.h"
 #include "clients/models/layer_kind.h"
 #include "clients/models/layer_list.h"
 
@@ -24,8 +26,12 @@ struct GraphStep {
     const exported::Node* node = nullptr;
     std::string from, added;  // operands; `added` is empty unless the step is a sum
     std::vector<ListedLayer> layers{};
-    std::string name{};            // module of the first layer's parameters
-    std::size_t first_tensor = 0;  // lowest file index of these parameters
+    std::string name{};                           // module of the first layer's parameters
+    std::size_t first_tensor = 0;                 // lowest file index of these parameters
+    std::vector<Parameter> tensors{};             // these parameters, if their names are not MODULE.name
+    std::map<std::string, std::string> called{};  // their values, by the layer's names for them
+    bool attends = false;                         // the step is an attention up to its last linear layer
+    bool in_attention = false;                    // the attention of a later step includes it
 
     bool is_sum() const { return !added.empty(); }
 };
@@ -60,6 +66,9 @@ public:
 
     /// The value of an operand. Refuses an operand that is not computed from the examples.
     const Value& operand(GraphCall& call, const char* name) const;
+
+    /// Whether the value is computed from the examples, and is one of an example in its own order.
+    bool is_computed(const std::string& value) const { return values_.contains(value); }
 
     const Shape& shape_of(const std::string& value) const { return values_.at(value).shape; }
 
@@ -120,13 +129,56 @@ public:
     void keep_transposed(const GraphCall& call, const std::string& matrix);
     std::string transposed(const std::string& value) const;
 
-    /// keep_batch_size() records that the operation returns the number of examples; the second function tells whether a value is recorded so.
-    void keep_batch_size(const GraphCall& call);
-    bool is_batch_size(const std::string& value) const { return batch_sizes_.contains(value); }
+    /// keep_batches() records that the operation returns a multiple of the number of examples; the second function returns the factor of such a
+    /// value, else 0.
+    void keep_batches(const GraphCall& call, std::int64_t factor);
+    std::int64_t batches(const std::string& value) const;
+
+    /// A sequence in another order: recorded by keep_arranged(), or a sequence itself unless `only_other`; none for another value. The
+    /// value's name is given, since an operation may return several.
+    void keep_arranged(GraphCall& call, const std::string& name, const Arranged& arranged);
+    std::optional<Arranged> arranged(const std::string& value, bool only_other = false) const;
+
+    /// Records that the operation computes a linear layer of a sequence whose features are whole, but whose examples or positions may be
+    /// in another order.
+    void keep_linear(GraphCall& call, const Arranged& of, const Layer& layer, const std::map<std::string, std::string>& called);
+
+    /// Null for a value that is no constant.
+    const GraphConstant* constant(const std::string& value) { return constants_.find(value); }
+
+    /// The scores of an attention that is written as products and a softmax.
+    void keep_scores(const GraphCall& call, const AttentionScores& scores);
+    const AttentionScores* scores(const std::string& value) const;
+
+    /// Records that the operation gives the values that positions attend to, in heads; keep_attention() records that it is the linear layer of
+    /// these. The latter returns false if its operand is something else.
+    void keep_seen(GraphCall& call, const AttentionScores& scores, const Arranged& values);
+    bool keep_attention(GraphCall& call, const std::string& operand, const std::map<std::string, std::string>& called);
 
 private:
     void read(const exported::Node& node);
-    void read_attention(const FoundAttention& found);
+    void read_layer(GraphCall& call);
+
+    /// Refuses a value that there is already: a step would follow itself.
+    void check_new(const GraphCall& call, const std::string& value) const;
+
+    /// What queries, keys or values are made of: a linear layer of a sequence, perhaps scaled.
+    struct Projected {
+        std::string of, from{};  // the linear layer's result and operand
+        std::int64_t features = 0, first = 0;
+        double times = 1.0;
+    };
+    Projected projected(GraphCall& call, const Arranged& part, const char* name) const;
+    /// An attention, up to its last linear layer.
+    struct Seen {
+        std::vector<std::string> parts;  // queries, keys and values; one if a single layer projects them
+        std::string from;
+        std::int64_t heads = 0;
+        bool causal = false;
+        double dropout = 0.0;
+    };
+    const std::string& root(const std::string& value) const;
+    void take_into_attention(GraphCall& call, const std::string& value, const std::string& from);
 
     struct Made {
         Value value;
@@ -138,9 +190,12 @@ private:
 
     void keep_made(const GraphCall& call, Made made);
 
-    /// The module of the tensors `called`, by the layer's names for them. Refuses tensors with other names in the module, and a tensor that
-    /// another layer uses.
-    std::string take(GraphCall& call, const std::map<std::string, std::string>& called, std::size_t& first);
+    /// Those of the attention whose last linear layer has this operand; none if it is something else.
+    std::optional<Made> made_attention(GraphCall& call, const std::string& operand,
+                                       const std::map<std::string, std::string>& called);
+
+    /// Records the tensors `called`, by the layer's names for them, in the step. Refuses a tensor that another layer uses.
+    void take(GraphCall& call, const std::map<std::string, std::string>& called, GraphStep& step);
 
     const exported::Program& program_;
     bool takes_rows_ = false;
@@ -151,14 +206,18 @@ private:
     std::map<std::string, std::string> rows_;        // rows of a parameter for each position → the parameter
     std::map<std::string, std::int64_t> counted_;
     std::map<std::string, Grouped> grouped_;
-    std::set<std::string> batch_sizes_, zeros_;
+    std::map<std::string, std::int64_t> batches_;
+    std::set<std::string> zeros_;
+    std::map<std::string, Arranged> arranged_;
+    std::map<std::string, AttentionScores> scores_;
+    std::map<std::string, Seen> seen_;
+    GraphConstants constants_;
     /// The last states of a recurrent layer, one for each stacked layer.
     struct LastStates {
         Made last;  // the last layer's
         std::int64_t layers = 0;
     };
     std::map<std::string, LastStates> last_states_;
-    std::vector<FoundAttention> attentions_;
     std::set<std::size_t> taken_;
 };
 

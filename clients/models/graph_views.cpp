@@ -1,6 +1,12 @@
 #include "clients/models/graph_views.h"
 
+#include "clients/exported/operations.h"
+
 #include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <limits>
+#include <string_view>
 
 namespace fedhive::clients {
 
@@ -15,7 +21,158 @@ void view(GraphValues& values, GraphCall& call, bool in_a_row) {
         in_a_row && !already ? std::vector<GraphValues::Layer>{{LayerKind::Flatten, {}}} : std::vector<GraphValues::Layer>{});
 }
 
+using Parts = std::vector<std::optional<Arranged>>;
+
+std::vector<std::string> results_of(const GraphCall& call) {
+    const Argument& first = call.node().outputs.front();
+    return first.kind == Argument::Kind::Tensors ? first.names : std::vector{first.text};
+}
+
+/// Sizes that a view gives; empty if one is computed from something else than the number of examples.
+std::vector<ArrangedSize> sizes_of(const GraphValues& values, const Argument* argument) {
+    std::vector<ArrangedSize> sizes;
+    for (std::size_t i = 0; argument != nullptr && i < argument->ints.size(); ++i) {
+        const std::string name = i < argument->names.size() ? argument->names[i] : "";
+        const std::int64_t batches = name.empty() ? 0 : values.batches(name);
+        if (!name.empty() && batches == 0) return {};
+        sizes.push_back(name.empty() ? ArrangedSize{argument->ints[i], false} : ArrangedSize{batches, true});
+    }
+    return sizes;
+}
+
+Parts as_viewed(GraphValues& values, GraphCall& call, const Arranged& from) {
+    return {viewed(from, sizes_of(values, call.sizes(call.node().input("shape") != nullptr ? "shape" : "size")))};
+}
+
+Parts as_unflattened(GraphValues& values, GraphCall& call, const Arranged& from) {
+    return {unflattened(from, call.integer("dim", 0), sizes_of(values, call.sizes("sizes")))};
+}
+
+Parts as_permuted(GraphValues&, GraphCall& call, const Arranged& from) { return {permuted(from, call.integers("dims"))}; }
+
+Parts as_transposed(GraphValues&, GraphCall& call, const Arranged& from) {
+    return {swapped(from, call.integer("dim0", 0), call.integer("dim1", 0))};
+}
+
+Parts as_flattened(GraphValues&, GraphCall& call, const Arranged& from) {
+    return {flattened(from, call.integer("start_dim", 0), call.integer("end_dim", -1))};
+}
+
+Parts as_selected(GraphValues&, GraphCall& call, const Arranged& from) {
+    return {selected(from, call.integer("dim", 0), call.integer("index", 0))};
+}
+
+Parts as_unsqueezed(GraphValues&, GraphCall& call, const Arranged& from) { return {unsqueezed(from, call.integer("dim", 0))}; }
+
+Parts as_squeezed(GraphValues&, GraphCall& call, const Arranged& from) { return {squeezed(from, call.integer("dim", 0))}; }
+
+Parts as_it_is(GraphValues&, GraphCall& call, const Arranged& from) {
+    call.ignore("memory_format");
+    return {from};
+}
+
+Parts as_sliced(GraphValues&, GraphCall& call, const Arranged& from) {
+    const std::int64_t dim = call.integer("dim", 0), start = call.integer("start", 0),
+                       end = call.integer("end", std::numeric_limits<std::int64_t>::max());
+    const auto at = from.index(dim);
+    if (!at || start < 0 || end < 0 || call.integer("step", 1) != 1) return {std::nullopt};
+    const ArrangedSize size = from.size(*at);
+    if (size.examples)
+        return {start == 0 && end == std::numeric_limits<std::int64_t>::max() ? std::optional(from) : std::nullopt};
+    return {sliced(from, dim, start, std::min(end, size.number) - start)};
+}
+
+/// Parts of the given sizes of a dimension, side by side.
+Parts in_pieces(const Arranged& from, std::int64_t dim, const std::vector<std::int64_t>& sizes) {
+    Parts parts;
+    std::int64_t begin = 0;
+    for (const std::int64_t size : sizes) {
+        parts.push_back(sliced(from, dim, begin, size));
+        begin += parts.back() ? size : 0;
+    }
+    return parts;
+}
+
+std::int64_t size_along(GraphCall& call, const Arranged& from, std::int64_t dim) {
+    const auto at = from.index(dim);
+    if (!at || from.size(*at).examples) call.refuse("splits examples");
+    return from.size(*at).number;
+}
+
+Parts as_split(GraphValues&, GraphCall& call, const Arranged& from) {
+    const std::int64_t dim = call.integer("dim", 0);
+    std::vector<std::int64_t> sizes = call.integers(call.node().input("split_size") != nullptr ? "split_size" : "split_sizes");
+    if (const std::int64_t size = size_along(call, from, dim); sizes.size() == 1 && sizes.front() >= 1)
+        sizes.assign(static_cast<std::size_t>(size / sizes.front()), sizes.front());
+    return in_pieces(from, dim, sizes);
+}
+
+Parts as_chunks(GraphValues&, GraphCall& call, const Arranged& from) {
+    const std::int64_t dim = call.integer("dim", 0), chunks = call.integer("chunks", 1), size = size_along(call, from, dim);
+    if (chunks < 1 || size % chunks != 0) call.refuse("gives parts of different sizes");
+    return in_pieces(from, dim, std::vector<std::int64_t>(static_cast<std::size_t>(chunks), size / chunks));
+}
+
+Parts as_unbound(GraphValues&, GraphCall& call, const Arranged& from) {
+    const std::int64_t dim = call.integer("dim", 0);
+    Parts parts;
+    for (std::int64_t i = 0; i < size_along(call, from, dim); ++i) parts.push_back(selected(from, dim, i));
+    return parts;
+}
+
+struct Arrangement {
+    std::string_view target;  // after "torch.ops.aten."
+    bool only_other = false;  // reads no sequence in its own order: layers do that
+    Parts (*read)(GraphValues& values, GraphCall& call, const Arranged& from) = nullptr;
+};
+
+constexpr auto kArrangements = std::to_array<Arrangement>({{"view.default", false, as_viewed},
+                                                           {"reshape.default", false, as_viewed},
+                                                           {"unflatten.int", false, as_unflattened},
+                                                           {"permute.default", false, as_permuted},
+                                                           {"transpose.int", false, as_transposed},
+                                                           {"flatten.using_ints", false, as_flattened},
+                                                           {"select.int", true, as_selected},
+                                                           {"unsqueeze.default", false, as_unsqueezed},
+                                                           {"squeeze.dim", false, as_squeezed},
+                                                           {"contiguous.default", true, as_it_is},
+                                                           {"slice.Tensor", true, as_sliced},
+                                                           {"split.Tensor", false, as_split},
+                                                           {"split.sizes", false, as_split},
+                                                           {"split_with_sizes.default", false, as_split},
+                                                           {"chunk.default", false, as_chunks},
+                                                           {"unbind.int", false, as_unbound}});
+
 }  // namespace
+
+bool read_arrangement(GraphValues& values, GraphCall& call) {
+    const std::string& target = call.node().target;
+    const auto found = std::ranges::find_if(kArrangements, [&](const Arrangement& each) {
+        return target.starts_with(exported::kAten) && target.substr(exported::kAten.size()) == each.target;
+    });
+    const Argument* self = call.node().input("self");
+    if (found == kArrangements.end() || self == nullptr || self->kind != Argument::Kind::Tensor) return false;
+    const std::optional<Arranged> from = values.arranged(self->text, found->only_other);
+    if (!from) return false;
+    call.tensor("self");
+    const std::vector<std::optional<Arranged>> parts = found->read(values, call, *from);
+    const std::vector<std::string> names = results_of(call);
+    if (parts.size() != names.size()) call.refuse("gives another number of values than expected");
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        if (!parts[i]) call.refuse("mixes examples, positions or features");
+        values.keep_arranged(call, names[i], *parts[i]);
+    }
+    return true;
+}
+
+void read_product_of_sizes(GraphValues& values, GraphCall& call) {
+    const Argument *a = call.sizes("a"), *b = call.sizes("b");
+    if (a == nullptr || b == nullptr) return;
+    if (a->kind == Argument::Kind::Int) std::swap(a, b);
+    constexpr std::int64_t kMost = 1 << 30;
+    if (b->kind == Argument::Kind::Int && std::abs(b->number) < kMost && values.batches(a->text) < kMost)
+        values.keep_batches(call, values.batches(a->text) * b->number);  // 0 for another size
+}
 
 void read_flatten(GraphValues& values, GraphCall& call) {
     if (const GraphValues::Grouped* grouped = values.grouped(call.tensor("self"))) {
@@ -43,7 +200,7 @@ void read_view(GraphValues& values, GraphCall& call) {
     for (std::size_t i = 1; i < to->names.size(); ++i)
         if (!to->names[i].empty()) call.refuse("gives examples of a computed size");
     const bool rest = std::ranges::count(wanted, -1) == 1;
-    const bool keeps_batch = batch.empty() ? to->ints.front() == -1 && !rest : values.is_batch_size(batch);
+    const bool keeps_batch = batch.empty() ? to->ints.front() == -1 && !rest : values.batches(batch) == 1;
     if (rest && size > 0) {
         const double others = -num_values(wanted);
         if (others > 0) std::ranges::replace(wanted, std::int64_t{-1}, size / static_cast<std::int64_t>(others));

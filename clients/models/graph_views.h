@@ -5,6 +5,12 @@
 
 namespace fedhive::clients {
 
+/// Reads an operation that gives a sequence's values in another order, or that takes such values. Returns false for another one.
+bool read_arrangement(GraphValues& values, GraphCall& call);
+
+/// A product of two sizes.
+void read_product_of_sizes(GraphValues& values, GraphCall& call);
+
 void read_flatten(GraphValues& values, GraphCall& call);
 void read_view(GraphValues& values, GraphCall& call);
 void read_channel_shuffle(GraphValues& values, GraphCall& call);

@@ -73,6 +73,7 @@ struct Parameter {
     double fan_in = 0.0;  // inputs of one output
     bool frozen = false;  // not trained, and not part of what travels
     bool factor = false;  // of key `lora`
+    std::string path{};   // whole name in an exported network; empty: that of the layer, a dot, `name`
 };
 
 /// A layer's output and tensors for a known input shape.

@@ -16,10 +16,12 @@ constexpr double kMostValues = 1e15;  // values of one example between two layer
 
 class LayerPlanner {
 public:
-    LayerPlanner(const ModelSpec& spec, std::span<const ListedLayer> entries, std::span<const std::string> names)
+    LayerPlanner(const ModelSpec& spec, std::span<const ListedLayer> entries, std::span<const std::string> names,
+                 std::span<const std::vector<Parameter>> tensors)
         : spec_(spec),
           entries_(entries),
           names_(names),
+          tensors_(tensors),
           answers_(DataShape{spec.input, spec.num_classes, spec.target}.answers()),
           tokens_(spec.input.vocabulary) {}
 
@@ -42,6 +44,7 @@ private:
         std::vector<PlannedLayer> layers;
         while (next_ < entries_.size()) {
             const std::string given = names_.empty() ? "" : names_[next_];
+            const std::vector<Parameter> tensors = tensors_.empty() ? std::vector<Parameter>() : tensors_[next_];
             const ListedLayer& entry = entries_[next_++];
             if (entry.kind == LayerList::kEnd || entry.kind == LayerList::kShortcut) break;
             FEDHIVE_CHECK(entry.kind < kNumLayerKinds, "kind {} of {}", entry.kind, kNumLayerKinds);
@@ -52,11 +55,27 @@ private:
             check_tokens(layer, place);
             layer.arguments = arguments_of(layer, entry, place);
             layer.fit = fit(layer, place, layer.spec().holds_layers ? plan_residual(layer, place) : layer.in);
+            give(layer, tensors);
             tokens_ = 0;
             shape = layer.fit.out;
             layers.push_back(std::move(layer));
         }
         return layers;
+    }
+
+    static void give(PlannedLayer& layer, const std::vector<Parameter>& tensors) {
+        if (layer.kind == LayerKind::Attention && !tensors.empty()) layer.fit.parameters = tensors;
+        const auto without_ones = [](Shape shape) {
+            std::erase(shape, 1);
+            return shape;
+        };
+        for (std::vector<Parameter>* own : {&layer.fit.parameters, &layer.fit.buffers})
+            for (Parameter& tensor : *own) {
+                const auto given = std::ranges::find(tensors, tensor.name, &Parameter::name);
+                if (given == tensors.end()) continue;
+                tensor.path = given->path;
+                if (without_ones(tensor.shape) == without_ones(given->shape)) tensor.shape = given->shape;
+            }
     }
 
     /// Throws unless an embedding, and only an embedding, gets tokens.
@@ -127,6 +146,7 @@ private:
     const ModelSpec& spec_;
     std::span<const ListedLayer> entries_;
     std::span<const std::string> names_;
+    std::span<const std::vector<Parameter>> tensors_;
     Shape answers_;        // required output of the last layer
     std::int64_t tokens_;  // vocabulary size if the next layer's input is tokens; 0 if it is numbers
     std::size_t next_ = 0;
@@ -135,13 +155,13 @@ private:
 }  // namespace
 
 std::vector<PlannedLayer> plan_layers(const ModelSpec& spec, std::span<const ListedLayer> entries,
-                                      std::span<const std::string> names) {
-    return LayerPlanner(spec, entries, names).plan();
+                                      std::span<const std::string> names, std::span<const std::vector<Parameter>> tensors) {
+    return LayerPlanner(spec, entries, names, tensors).plan();
 }
 
 void freeze(std::vector<PlannedLayer>& layers, const std::function<bool(const std::string&)>& frozen) {
     for (PlannedLayer& layer : layers) {
-        for (Parameter& parameter : layer.fit.parameters) parameter.frozen = frozen(layer.name + "." + parameter.name);
+        for (Parameter& parameter : layer.fit.parameters) parameter.frozen = frozen(layer.name_of(parameter));
         freeze(layer.residual, frozen);
         freeze(layer.shortcut, frozen);
     }

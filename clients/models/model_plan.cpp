@@ -30,6 +30,12 @@ aggregation::Layout layout_of(const std::vector<PlannedLayer>& plan, bool buffer
 
 bool PlannedLayer::has_parameters() const { return num_parameters(*this) > 0.0; }
 
+const Parameter* PlannedLayer::find_tensor(const std::string& tensor) const {
+    for (const std::vector<Parameter>* tensors : {&fit.parameters, &fit.buffers})
+        if (const auto found = std::ranges::find(*tensors, tensor, &Parameter::name); found != tensors->end()) return &*found;
+    return nullptr;
+}
+
 Shape input_shape(const ExampleShape& example) {
     if (example.vocabulary > 0) return {static_cast<std::int64_t>(example.num_values())};
     return {example.channels, example.height, example.width};

@@ -23,6 +23,12 @@ struct PlannedLayer {
 
     const LayerSpec& spec() const { return layer_spec(kind); }
     bool has_parameters() const;
+
+    /// Whole name of one of its tensors.
+    std::string name_of(const Parameter& tensor) const { return tensor.path.empty() ? name + "." + tensor.name : tensor.path; }
+
+    /// One of its tensors by the layer's name for it; null if it has none.
+    const Parameter* find_tensor(const std::string& tensor) const;
 };
 
 /// Thrown for a layer that does not fit its input.
@@ -77,7 +83,7 @@ void for_each_within(const PlannedLayer& layer, const Visit& visit) {
 template <typename Visit>
 void for_each_of(std::vector<Parameter> LayerFit::*tensors, const std::vector<PlannedLayer>& layers, const Visit& visit) {
     for (const PlannedLayer& layer : layers) {
-        for (const Parameter& tensor : layer.fit.*tensors) visit(layer.name + "." + tensor.name, tensor);
+        for (const Parameter& tensor : layer.fit.*tensors) visit(layer.name_of(tensor), tensor);
         for_each_of(tensors, layer.residual, visit);
         for_each_of(tensors, layer.shortcut, visit);
     }

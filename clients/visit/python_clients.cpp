@@ -91,7 +91,8 @@ void PythonClients::start() {
     const std::string threads = std::to_string(visits_.threads);
     const exported::ModelFileHandle& network = visits_.model.exported;
     std::vector<int> inherited{segment_->descriptor()};
-    if (visits_.model.is_graph()) inherited.push_back(network.descriptor);
+    const bool as_graph = !has_modules(visits_.model);
+    if (as_graph) inherited.push_back(network.descriptor);
     process_.emplace(PythonOptions{
         .module = "fedhive.visits",
         .file = file_,
@@ -118,7 +119,7 @@ void PythonClients::start() {
         {"floats", layout_.num_floats()},
         {"tensors", tensors_as_json(layout_)},
         {"layers", layers_as_json(visits_.model)},
-        {"program", visits_.model.is_graph() ? json{network.descriptor, network.bytes} : json()},
+        {"program", as_graph ? json{network.descriptor, network.bytes} : json()},
         {"memory", memory},
         {"memory_floats", memory_floats_},
         {"shape", input_shape(data.shape)},

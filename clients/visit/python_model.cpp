@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <type_traits>
@@ -42,7 +43,19 @@ json list_as_json(const std::vector<PlannedLayer>& layers) {
     return list;
 }
 
+bool have_modules(const std::vector<PlannedLayer>& layers) {
+    return std::ranges::all_of(layers, [](const PlannedLayer& layer) {
+        const auto is_own = [&](const Parameter& tensor) { return layer.name_of(tensor) == layer.name + "." + tensor.name; };
+        const bool whole = layer.kind != LayerKind::Attention ||
+                           (layer.find_tensor("in_proj_bias") != nullptr && layer.find_tensor("out_proj.bias") != nullptr);
+        return whole && std::ranges::all_of(layer.fit.parameters, is_own) && have_modules(layer.residual) &&
+               have_modules(layer.shortcut);
+    });
+}
+
 }  // namespace
+
+bool has_modules(const ModelSpec& spec) { return !spec.is_graph() && have_modules(plan_model(spec)); }
 
 json tensors_as_json(const aggregation::Layout& layout) {
     json tensors = json::array();

@@ -15,4 +15,7 @@ nlohmann::json tensors_as_json(const aggregation::Layout& layout);
 /// perhaps "shortcut", lists of layers. Empty for a model that runs as a graph.
 nlohmann::json layers_as_json(const ModelSpec& spec);
 
+/// Whether each layer's parameters are those of its module: an exported attention may have other ones.
+bool has_modules(const ModelSpec& spec);
+
 }  // namespace fedhive::clients

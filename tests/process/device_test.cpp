@@ -302,7 +302,8 @@ TEST_SUITE("Device") {
             CHECK_MESSAGE(run.said(words), run.output());
             CHECK(!std::filesystem::exists(run.out()));
         };
-        refused({"model={layers: [flatten, {linear: 4}, gelu, linear]}"}, "has no gelu on a GPU (layer 2)");
+        refused({"model={layers: [flatten, {linear: {out: 4, lora: 2}}, linear]}"},
+                "has no linear with lora on a GPU (layer 1)");
         refused({"training.precision=tf32"}, "training.precision is tf32");
         refused({"training.graph=true"}, "training.graph is true");
         refused({"mode={name: split, cut: fc1}"}, "does not cut models");

@@ -88,7 +88,8 @@ TEST_SUITE("ExportedTokensRun") {
         const std::string two = run.manifest()["model_sha256"];
         for (const char* workers : {"workers=0", "workers=3"})
             CHECK(sha_with(letters.every() + Options{"rounds=8", workers}) == two);
-        for (const Options& config : {letters.leaf(), letters.archive("bag"), letters.archive("token_lstm")})
+        for (const Options& config : {letters.leaf(), letters.archive("bag"), letters.archive("token_lstm"),
+                                      letters.archive("token_vit") + Options{"training.engine=direct"}})
             CHECK(sha_with(config + Options{"workers=0"}) == sha_with(config + Options{"workers=3"}));
     }
 

@@ -36,14 +36,15 @@ struct Layer {
     std::uint32_t weight = 0, bias = 0;                 // offsets in the parameters
     std::uint32_t kernel = 1, stride = 1, padding = 0;  // a pool's size is its kernel
     std::uint32_t groups = 1;                           // of a norm
+    std::uint32_t positions = 1;                        // of a sequence, for layers that act on each
     std::uint32_t by_value = 0;                         // 1: a norm has a scale and shift for each value, not for each channel
     std::uint32_t other_at =
         0;  // offset in a row. Norm: of its [groups][4] floats; sum: of its second term; ResidualBegin: of the
             // second path's gradient, which is at the sum's output or at the shortcut's copy
-    std::uint32_t biased = 1;  // 1: a convolution has a bias
+    std::uint32_t biased = 1;  // 1: a convolution or a linear layer has a bias
     std::uint32_t drop_number = 0,
                   drop_below = 0;  // dropout: the layer's number in the network; the threshold below which a value is dropped
-    float keep_scale = 1.0F;
+    float keep_scale = 1.0F;       // dropout's factor of a value that is kept; the number that a scale multiplies by
 };
 
 /// The results of one example.

@@ -106,10 +106,10 @@ public:
     }
 
     void place_parameters(const PlannedLayer& planned, Layer& layer) const {
-        layer.weight = offsets_.at(planned.name + ".weight");
-        const auto bias = offsets_.find(planned.name + ".bias");
-        layer.biased = bias == offsets_.end() ? 0 : 1;
-        layer.bias = layer.biased == 0 ? 0 : bias->second;
+        const Parameter* bias = planned.find_tensor("bias");
+        layer.weight = offsets_.at(planned.name_of(*planned.find_tensor("weight")));
+        layer.biased = bias == nullptr ? 0 : 1;
+        layer.bias = bias == nullptr ? 0 : offsets_.at(planned.name_of(*bias));
     }
 
     std::uint32_t next_drop() { return num_drops_++; }
@@ -132,6 +132,23 @@ void append_plain(Planner& planner, const PlannedLayer& planned) {
 template <Kind kKind>
 void append_product(Planner& planner, const PlannedLayer& planned) {
     planner.append_one(kKind, planned, [&](Layer& layer) { planner.place_parameters(planned, layer); });
+}
+
+/// Positions of a sequence; 1 for a row.
+std::uint32_t positions_of(const PlannedLayer& planned) {
+    return planned.in.size() == 2 ? static_cast<std::uint32_t>(planned.in[0]) : 1;
+}
+
+void append_linear(Planner& planner, const PlannedLayer& planned) {
+    planner.append_one(Kind::Linear, planned, [&](Layer& layer) {
+        planner.place_parameters(planned, layer);
+        layer.positions = positions_of(planned);
+    });
+}
+
+void append_scale(Planner& planner, const PlannedLayer& planned) {
+    planner.append_one(Kind::Scale, planned,
+                       [&](Layer& layer) { layer.keep_scale = static_cast<float>(planned.arguments.number("by")); });
 }
 
 void append_convolution(Planner& planner, const PlannedLayer& planned) {
@@ -173,6 +190,7 @@ void append_layer_norm(Planner& planner, const PlannedLayer& planned) {
     planner.append_one(Kind::Norm, planned, [&](Layer& layer) {
         planner.place_parameters(planned, layer);
         layer.by_value = 1;
+        if (planned.arguments.flag("each_position")) layer.positions = layer.groups = positions_of(planned);
         layer.other_at = planner.take(4 * layer.groups);
     });
 }
@@ -192,27 +210,25 @@ std::string_view pool_lacks(const PlannedLayer& layer) {
 }
 
 std::string_view linear_lacks(const PlannedLayer& layer) {
-    if (layer.in.size() == 2) return "linear at each position";
-    if (low_rank_terms(layer.arguments).rank > 0) return "linear with lora";
-    return layer.arguments.flag("bias") ? "" : "linear without bias";
-}
-
-std::string_view layer_norm_lacks(const PlannedLayer& layer) {
-    return layer.arguments.flag("each_position") ? "layer_norm of each position" : "";
+    return low_rank_terms(layer.arguments).rank > 0 ? "linear with lora" : "";
 }
 
 const LayerTable<DeviceLayer>& device_layers() {
-    static const LayerTable<DeviceLayer> table{{LayerKind::Linear, append_product<Kind::Linear>, linear_lacks},
+    static const LayerTable<DeviceLayer> table{{LayerKind::Linear, append_linear, linear_lacks},
                                                {LayerKind::Conv2d, append_convolution, convolution_lacks},
                                                {LayerKind::MaxPool, append_pool<Kind::MaxPool>, pool_lacks},
                                                {LayerKind::AvgPool, append_pool<Kind::AveragePool>, pool_lacks},
                                                {LayerKind::Relu, append_plain<Kind::Relu>},
                                                {LayerKind::Tanh, append_plain<Kind::Tanh>},
+                                               {LayerKind::Gelu, append_plain<Kind::Gelu>},
+                                               {LayerKind::Scale, append_scale},
+                                               {LayerKind::Position, append_product<Kind::Position>},
+                                               {LayerKind::LastPosition, append_plain<Kind::LastPosition>},
                                                {LayerKind::Dropout, append_dropout<Kind::Dropout>},
                                                {LayerKind::Dropout2d, append_dropout<Kind::ChannelDropout>},
                                                {LayerKind::Flatten, append_nothing},
                                                {LayerKind::GroupNorm, append_group_norm},
-                                               {LayerKind::LayerNorm, append_layer_norm, layer_norm_lacks},
+                                               {LayerKind::LayerNorm, append_layer_norm},
                                                {LayerKind::Residual, append_residual},
                                                {LayerKind::Embedding, append_product<Kind::Embedding>}};
     return table;

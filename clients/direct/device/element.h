@@ -31,4 +31,23 @@ FEDHIVE_HOST_DEVICE float tangent(float x) {
     return fused(near * square, x, x);
 }
 
+/// Φ(x), the normal distribution function, and exp(-x²/2); the coefficients are those of kernels/sequence.h.
+struct Normal {
+    float below, bell;
+};
+FEDHIVE_HOST_DEVICE Normal normal(float x) {
+    const float u = x <= 0.0F ? 0.0F - x : x, bell = exponential(u * u * -0.5F), t = 1.0F / fused(u, 0.35F, 1.0F);
+    float series = -2.914607068e-2F;
+    series = fused(series, t, 1.439723588e-1F);
+    series = fused(series, t, -2.557155641e-1F);
+    series = fused(series, t, 1.591755786e-1F);
+    series = fused(series, t, -2.311074654e-2F);
+    series = fused(series, t, 1.055083569e-1F);
+    series = fused(series, t, 1.198327881e-1F);
+    series = fused(series, t, 1.398618791e-1F);
+    series = fused(series, t, 1.396214039e-1F);
+    const float tail = bell * (series * t);
+    return {x <= 0.0F ? tail : 1.0F - tail, bell};
+}
+
 }  // namespace fedhive::clients::direct::device

@@ -7,6 +7,7 @@
 #include "clients/direct/device/layers/norm.h"
 #include "clients/direct/device/layers/pool.h"
 #include "clients/direct/device/layers/residual.h"
+#include "clients/direct/device/layers/sequence.h"
 #include "clients/direct/device/layers/values.h"
 
 namespace fedhive::clients::direct::device {
@@ -17,11 +18,15 @@ enum class Kind : std::uint32_t {
     Convolution,
     Relu,
     Tanh,
+    Gelu,
+    Scale,
     Dropout,
     ChannelDropout,
     MaxPool,
     AveragePool,
     Norm,
+    Position,
+    LastPosition,
     ResidualBegin,  // where two paths begin with the same input; the sum of their outputs is at ResidualSum
     ResidualSum,
     ShortcutBegin,  // where the second path begins if it has layers of its own: a copy of the input, with a gradient of its own
@@ -42,6 +47,10 @@ FEDHIVE_HOST_DEVICE void with_type_of(Kind kind, const Visit& visit) {
             return visit(ReluLayer{});
         case Kind::Tanh:
             return visit(TanhLayer{});
+        case Kind::Gelu:
+            return visit(GeluLayer{});
+        case Kind::Scale:
+            return visit(ScaleLayer{});
         case Kind::Dropout:
             return visit(DropoutLayer{});
         case Kind::ChannelDropout:
@@ -52,6 +61,10 @@ FEDHIVE_HOST_DEVICE void with_type_of(Kind kind, const Visit& visit) {
             return visit(AveragePoolLayer{});
         case Kind::Norm:
             return visit(NormLayer{});
+        case Kind::Position:
+            return visit(PositionLayer{});
+        case Kind::LastPosition:
+            return visit(LastPositionLayer{});
         case Kind::ResidualBegin:
             return visit(ResidualBeginLayer{});
         case Kind::ResidualSum:

@@ -4,7 +4,7 @@
 //   p       = softmax(q · kᵀ / sqrt(d)), over earlier positions alone if causal
 //   y       = (dropout(p) · v) · outᵀ + b
 //
-// Both products may have low-rank factors.
+// Queries, keys and values come from one product, or from three. Products may lack a bias, and may have low-rank factors.
 #include "clients/direct/ops/low_rank.h"
 
 #include <algorithm>
@@ -30,10 +30,11 @@ struct Projection {
         dense.forward_many(pass, x, y, rows);
         if (factors) factors->forward(pass, x, y, rows);
     }
-    /// x_gradient: null: not wanted
-    void backward(const Pass& pass, const Op* op, const float* x, float* y_gradient, float* x_gradient, std::size_t rows) {
+    /// x_gradient: null: not wanted; add: to what it holds
+    void backward(const Pass& pass, const Op* op, const float* x, float* y_gradient, float* x_gradient, std::size_t rows,
+                  bool add = false) {
         dense.finish_gradient(pass, nullptr, y_gradient, rows);
-        if (x_gradient != nullptr) dense.input_gradient(pass, y_gradient, x_gradient, rows);
+        if (x_gradient != nullptr) dense.input_gradient(pass, y_gradient, x_gradient, rows, add);
         if (factors) factors->backward(pass, op, x, y_gradient, x_gradient, rows);
         const ProfileScope scope(pass, op, StepPhase::WeightGradient);
         dense.weight_gradient(pass, x, y_gradient, rows);
@@ -46,8 +47,9 @@ struct Projection {
 
 class Attention final : public Op {
 public:
-    Attention(std::size_t positions, std::size_t features, std::size_t heads, bool causal, Drop drop, Projection in,
-              Projection out)
+    /// in: one projection to queries, keys and values, or one to each
+    Attention(std::size_t positions, std::size_t features, std::size_t heads, bool causal, Drop drop,
+              std::vector<Projection> in, Projection out)
         : Op(positions * features, positions * features),
           positions_(positions),
           features_(features),
@@ -56,6 +58,7 @@ public:
           causal_(causal),
           drop_(drop),
           scale_(static_cast<float>(std::sqrt(1.0 / static_cast<double>(width_)))),
+          row_(3 * features / in.size()),
           in_(std::move(in)),
           out_(std::move(out)),
           turned_(width_ * positions),
@@ -64,7 +67,7 @@ public:
 
     bool has_parameters() const override { return true; }
     void reserve(std::size_t examples, std::size_t group) override {
-        in_.reserve(examples * positions_);
+        for (Projection& each : in_) each.reserve(examples * positions_);
         out_.reserve(examples * positions_);
         projected_.resize(examples * 3 * inputs());
         shares_.resize(examples * heads_ * positions_ * positions_);
@@ -73,19 +76,20 @@ public:
         seen_gradient_.resize(group * inputs());
     }
     void begin(const Pass& pass) override {
-        in_.begin(pass);
+        for (Projection& each : in_) each.begin(pass);
         out_.begin(pass);
     }
 
     void forward(const Pass& pass, const float* x, float* y, ExampleRange rows) override {
-        float *projected = projected_.data() + rows.first * 3 * inputs(), *seen = seen_.data() + rows.first * inputs();
-        in_.forward(pass, x, projected, rows.count * positions_);
+        float* seen = seen_.data() + rows.first * inputs();
+        for (std::size_t i = 0; i < in_.size(); ++i)
+            in_[i].forward(pass, x, piece(projected_, i) + rows.first * row_ * positions_, rows.count * positions_);
         for_each_head(rows, [&](std::size_t r, std::size_t head, float* shares) {
-            const float *queries = part(projected, r, head, 0), *keys = part(projected, r, head, 1);
-            multiply_turned(pass, queries, 3 * features_, keys, shares);
+            const float *queries = part(projected_, rows.first + r, head, 0), *keys = part(projected_, rows.first + r, head, 1);
+            multiply_turned(pass, queries, row_, keys, shares);
             pass.kernels->softmax(
                 {.scores = shares, .rows = positions_, .columns = positions_, .scale = scale_, .causal = causal_});
-            multiply(pass, dropped(pass, shares), positions_, 1, part(projected, r, head, 2), 3 * features_,
+            multiply(pass, dropped(pass, shares), positions_, 1, part(projected_, rows.first + r, head, 2), row_,
                      seen + r * inputs() + head * width_, features_);
         });
         out_.forward(pass, seen, y, rows.count * positions_);
@@ -93,14 +97,14 @@ public:
 
     void backward(const Pass& pass, const Flow& flow, ExampleRange rows) override {
         const std::size_t count = rows.count * positions_;
-        float *projected = projected_.data() + rows.first * 3 * inputs(), *seen = seen_.data() + rows.first * inputs();
+        const float* seen = seen_.data() + rows.first * inputs();
         out_.backward(pass, this, seen, flow.y_gradient, seen_gradient_.data(), count);
         for_each_head(rows, [&](std::size_t r, std::size_t head, const float* shares) {
-            float* to = projected_gradient_.data();
+            Floats& to = projected_gradient_;
             const float* gradient = seen_gradient_.data() + r * inputs() + head * width_;
-            const float *queries = part(projected, r, head, 0), *keys = part(projected, r, head, 1),
-                        *values = part(projected, r, head, 2);
-            multiply(pass, dropped(pass, shares), 1, positions_, gradient, features_, part(to, r, head, 2), 3 * features_);
+            const float *queries = part(projected_, rows.first + r, head, 0), *keys = part(projected_, rows.first + r, head, 1),
+                        *values = part(projected_, rows.first + r, head, 2);
+            multiply(pass, dropped(pass, shares), 1, positions_, gradient, features_, part(to, r, head, 2), row_);
             multiply_turned(pass, gradient, features_, values, scores_gradient_.data());
             if (drops(pass))
                 drop_values(pass, scores_gradient_.data(), scores_gradient_.data(), scores_gradient_.size(), drop_,
@@ -110,14 +114,15 @@ public:
                                             .rows = positions_,
                                             .columns = positions_,
                                             .scale = scale_});
-            multiply(pass, scores_gradient_.data(), positions_, 1, keys, 3 * features_, part(to, r, head, 0), 3 * features_);
-            multiply(pass, scores_gradient_.data(), 1, positions_, queries, 3 * features_, part(to, r, head, 1), 3 * features_);
+            multiply(pass, scores_gradient_.data(), positions_, 1, keys, row_, part(to, r, head, 0), row_);
+            multiply(pass, scores_gradient_.data(), 1, positions_, queries, row_, part(to, r, head, 1), row_);
         });
-        in_.backward(pass, this, flow.x, projected_gradient_.data(), flow.x_gradient, count);
+        for (std::size_t i = 0; i < in_.size(); ++i)
+            in_[i].backward(pass, this, flow.x, piece(projected_gradient_, i), flow.x_gradient, count, i > 0);
     }
 
     void fused_parameters(std::vector<ParameterRange>& ranges) const override {
-        in_.fused_parameters(ranges);
+        for (const Projection& each : in_) each.fused_parameters(ranges);
         out_.fused_parameters(ranges);
     }
 
@@ -143,16 +148,19 @@ private:
         return dropped_.data();
     }
 
-    /// A head's queries (0), keys (1) or values (2) of an example, [positions] rows of 3 · features.
-    template <typename Float>
-    Float* part(Float* projected, std::size_t r, std::size_t head, std::size_t which) const {
-        return projected + r * 3 * inputs() + which * features_ + head * width_;
+    /// What projection i gives, [examples][positions][row].
+    float* piece(Floats& projected, std::size_t i) const { return projected.data() + projected.size() / in_.size() * i; }
+
+    /// A head's queries (0), keys (1) or values (2) of an example, [positions] rows of `row_` floats.
+    float* part(Floats& projected, std::size_t r, std::size_t head, std::size_t which) const {
+        float* example = piece(projected, in_.size() == 1 ? 0 : which) + r * positions_ * row_;
+        return example + (in_.size() == 1 ? which * features_ : 0) + head * width_;
     }
 
-    /// out[positions][positions] = a · bᵀ; a: rows of `a_row`, b: of 3 · features floats.
+    /// out[positions][positions] = a · bᵀ; a: rows of `a_row` floats, b: of `row_`.
     void multiply_turned(const Pass& pass, const float* a, std::size_t a_row, const float* b, float* out) {
         for (std::size_t p = 0; p < positions_; ++p)
-            for (std::size_t i = 0; i < width_; ++i) turned_[i * positions_ + p] = b[p * 3 * features_ + i];
+            for (std::size_t i = 0; i < width_; ++i) turned_[i * positions_ + p] = b[p * row_ + i];
         pass.kernels->gemm({.a = a,
                             .a_row = stride_of(a_row),
                             .a_inner = 1,
@@ -186,8 +194,10 @@ private:
     bool causal_;
     Drop drop_;  // of shares
     float scale_;
-    Projection in_, out_;
-    Floats projected_;                           // queries, keys, values: [examples][positions][3 · features]
+    std::size_t row_;  // floats that a projection gives for a position
+    std::vector<Projection> in_;
+    Projection out_;
+    Floats projected_;                           // queries, keys, values: [in][examples][positions][row]
     Floats shares_;                              // [examples][heads][positions][positions]
     Floats seen_;                                // weighted values: [examples][positions][features]
     Floats projected_gradient_, seen_gradient_;  // of the rows
@@ -199,16 +209,20 @@ private:
 LayerOp attention_op() {
     return {.kind = LayerKind::Attention, .make = [](const Making& m) {
                 const auto features = static_cast<std::size_t>(m.layer.in[1]);
-                const auto projection = [&](const char* weight, const char* bias, const char* factors, std::size_t out) {
-                    return Projection{
-                        Dense(features, out, {m.planner.place_of(m.layer, weight), m.planner.place_of(m.layer, bias)}),
-                        low_rank_of(m, factors, features, out)};
+                const auto projection = [&](const std::string& tensor, std::size_t out) {
+                    const std::string end = tensor == "in_proj" ? "_" : ".";
+                    const TensorOffsets place = m.planner.place_of(m.layer, tensor + end + "weight", tensor + end + "bias");
+                    return Projection{Dense(features, out, place), low_rank_of(m, tensor + ".", features, out)};
                 };
+                std::vector<Projection> in;
+                if (m.layer.find_tensor("in_proj_weight") != nullptr)
+                    in.push_back(projection("in_proj", 3 * features));
+                else
+                    for (const char* part : {"q_proj", "k_proj", "v_proj"}) in.push_back(projection(part, features));
                 return Made{std::make_unique<Attention>(static_cast<std::size_t>(m.layer.in[0]), features,
                                                         argument(m.layer, "heads"), m.layer.arguments.flag("causal"),
-                                                        m.planner.inner_drop(m.layer),
-                                                        projection("in_proj_weight", "in_proj_bias", "in_proj.", 3 * features),
-                                                        projection("out_proj.weight", "out_proj.bias", "out_proj.", features))};
+                                                        m.planner.inner_drop(m.layer), std::move(in),
+                                                        projection("out_proj", features))};
             }};
 }
 

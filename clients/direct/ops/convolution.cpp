@@ -79,7 +79,8 @@ Made make_fused(const Making& m) {
                            .kernel = argument(layer, "kernel"),
                            .stride = argument(layer, "stride"),
                            .padding = argument(layer, "padding"),
-                           .place = m.planner.place_of(layer)};
+                           .place = m.planner.place_of(layer),
+                           .memory = m.planner.winograd_memory()};
     const PlannedLayer* drop = nullptr;
     const std::size_t groups = argument(layer, "groups");
     std::size_t fused = 0;
@@ -101,6 +102,7 @@ Made make_fused(const Making& m) {
     } else if (drop != nullptr) {
         terms.drop = m.planner.next_drop(*drop);
     }
+    terms.whole_batch = groups == 1 && !terms.pool && has_wide_tensor(layer);
     return {make_convolution(terms, groups, m.planner.kernels()), fused};
 }
 

@@ -4,8 +4,11 @@
 #include "clients/direct/ops.h"
 
 #include <algorithm>
+#include <memory>
 
 namespace fedhive::clients::direct {
+
+struct WinogradMemory;
 
 /// The convolution, and the layers fused with it.
 struct ConvolutionTerms {
@@ -15,6 +18,8 @@ struct ConvolutionTerms {
     bool pool = false;  // 2 × 2 max pool
     Drop drop{};        // of whole channels; only with `pool`
     TensorOffsets place{};
+    std::shared_ptr<WinogradMemory> memory{};  // the network's; null: the operation has its own
+    bool whole_batch = false;                  // each pass gets a batch in one piece
 
     Image convolved() const {
         return {(in.height + 2 * padding - kernel) / stride + 1, (in.width + 2 * padding - kernel) / stride + 1, channels};

@@ -92,7 +92,10 @@ private:
 class PooledByWinograd final : public PooledForward {
 public:
     explicit PooledByWinograd(const ConvolutionTerms& t)
-        : t_(t), out_(t.out()), convolver_(t.in, t.padding, Image{2 * out_.height, 2 * out_.width, t.channels}) {}
+        : t_(t),
+          out_(t.out()),
+          convolver_(t.in, t.padding, Image{2 * out_.height, 2 * out_.width, t.channels},
+                     t.memory != nullptr ? t.memory : std::make_shared<WinogradMemory>(), std::make_shared<WinogradMemory>()) {}
 
     void begin(const Kernels& kernels, const float* weights) override { convolver_.take_weights(kernels, weights); }
 

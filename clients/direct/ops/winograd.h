@@ -6,20 +6,44 @@
 #include "clients/direct/ops/convolution.h"
 
 #include <algorithm>
+#include <memory>
 
 namespace fedhive::clients::direct {
+
+/// Memory of a network that its convolutions use in turn: each holds nothing in it between two of its calls, but transformed weights as long
+/// as it is their owner.
+struct WinogradMemory {
+    Floats blocks[2], weights;
+    const void* owner = nullptr;  // of the weights
+};
+
+/// Floats of a WinogradMemory, as many as the largest user needs.
+class WinogradFloats {
+public:
+    WinogradFloats(std::shared_ptr<WinogradMemory> memory, Floats& floats, std::size_t size)
+        : memory_(std::move(memory)), floats_(&floats) {
+        if (floats.size() < size) Floats(size).swap(floats);
+    }
+    float* data() const { return floats_->data(); }
+
+private:
+    std::shared_ptr<WinogradMemory> memory_;
+    Floats* floats_;
+};
 
 /// Transformed tiles, [place][tile][channel]. Places are padded by one cache line, so that they do not compete for the same
 /// cache sets.
 struct WinogradBlock {
-    WinogradBlock(std::size_t tiles, std::size_t of_tile)
-        : channels(of_tile), place(tiles * of_tile + kLaneCount), values(kWinogradPlaces * place) {}
+    WinogradBlock(std::size_t tiles, std::size_t of_tile, const std::shared_ptr<WinogradMemory>& memory, std::size_t which)
+        : channels(of_tile),
+          place(tiles * of_tile + kLaneCount),
+          values(memory, memory->blocks[which], kWinogradPlaces * place) {}
     float* tile(std::size_t i) { return values.data() + i * channels; }
     const float* at_place(std::size_t i) const { return values.data() + i * place; }
     float* at_place(std::size_t i) { return values.data() + i * place; }
 
     std::size_t channels, place;
-    Floats values;
+    WinogradFloats values;
 };
 
 /// How zero-padded images divide into tiles: `lines` lines of `wide` tiles each. Lines are numbered through all images.
@@ -88,17 +112,27 @@ struct WeightBlocks {
 /// Convolves images with stored weights.
 class WinogradConvolver {
 public:
-    /// flipped: an input gradient, whose `from` has the convolution's output channels
-    WinogradConvolver(const Image& from, std::size_t border, const Image& out, bool flipped = false)
+    /// memory: the network's; weights: holds the transformed weights. flipped: an input gradient, whose `from` has the convolution's output
+    /// channels
+    WinogradConvolver(const Image& from, std::size_t border, const Image& out, const std::shared_ptr<WinogradMemory>& memory,
+                      const std::shared_ptr<WinogradMemory>& weights, bool flipped = false)
         : from_(WinogradImages::under(from, border, out, from.channels, out.channels)),
           channels_(out.channels),
           flipped_(flipped),
-          weights_(kWinogradPlaces * of_place()),
-          input_block_(from_.at_once() * from_.wide, from.channels),
-          sums_(from_.at_once() * from_.wide, out.channels) {}
+          holder_(weights),
+          weights_(weights, weights->weights, kWinogradPlaces * of_place()),
+          input_block_(from_.at_once() * from_.wide, from.channels, memory, 0),
+          sums_(from_.at_once() * from_.wide, out.channels, memory, 1) {}
 
-    /// Called once per batch: transforms the convolution's weights, [out][in][3][3].
+    /// Whether the weights of the last take_weights() are there.
+    bool has_weights() const { return holder_->owner == this; }
+    void drop_weights() {
+        if (has_weights()) holder_->owner = nullptr;
+    }
+
+    /// Called before for_each_line() unless has_weights(): transforms the convolution's weights, [out][in][3][3].
     void take_weights(const Kernels& kernels, const float* weights) {
+        holder_->owner = this;
         const std::size_t rows = from_.image.channels;
         const WeightBlocks blocks = flipped_ ? WeightBlocks{channels_, rows} : WeightBlocks{rows, channels_};
         alignas(64) float taps[WeightBlocks::kSize];
@@ -148,7 +182,8 @@ private:
     WinogradImages from_;
     std::size_t channels_;
     bool flipped_;
-    Floats weights_;  // [kWinogradPlaces][panels][from's channels][kPanel]
+    std::shared_ptr<WinogradMemory> holder_;
+    WinogradFloats weights_;  // [kWinogradPlaces][panels][from's channels][kPanel]
     WinogradBlock input_block_, sums_;
 };
 

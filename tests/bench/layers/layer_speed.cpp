@@ -12,6 +12,7 @@
 #include "tests/bench/layers/fma_peak.h"
 #include "tests/bench/layers/layer_profiler.h"
 #include "tests/bench/layers/libtorch_layers.h"
+#include "tests/bench/layers/products.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -20,6 +21,7 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <set>
 
 using namespace fedhive;
 using namespace fedhive::bench;
@@ -32,7 +34,9 @@ namespace {
 /// An operation, with the sum of its pieces in a step.
 struct Measured {
     LibtorchLayers::Layers layers;
-    bool asked_for = true;  // the input gradient is needed
+    std::vector<const PlannedLayer*> inner;  // of a residual that is computed as one operation
+    bool goes_back = true;                   // an operation up to this one is trained
+    bool asked_for = true;                   // the input gradient is needed
     double forward_s = 0.0, data_gradient_s = 0.0, weight_gradient_s = 0.0;
     std::optional<LibtorchLayers> libtorch;
 };
@@ -43,14 +47,6 @@ void add_by_number(const std::vector<PlannedLayer>& layers, std::map<std::string
         add_by_number(layer.residual, all);
         add_by_number(layer.shortcut, all);
     }
-}
-
-/// Multiply-adds of one example's forward pass if the layer is a product with weights.
-double products_of(const PlannedLayer& layer) {
-    const std::string& kind = layer.spec().name;
-    if (kind == "linear") return clients::num_values(layer.fit.parameters.front().shape);
-    if (kind != "conv2d") return 0.0;
-    return clients::num_values(layer.fit.parameters.front().shape) * static_cast<double>(layer.fit.out[1] * layer.fit.out[2]);
 }
 
 template <typename Work>
@@ -147,22 +143,32 @@ private:
     /// Finds the operations, in forward order.
     void find_operations() {
         profiled_step();
+        std::set<std::string> apart;  // layers of operations
         for (const LayerProfiler::Piece& piece : profiler_.pieces()) {
             const Op* op = piece.owner.op;
             if (op == nullptr || places_.contains(op)) continue;
             places_[op] = operations_.size();
             Measured& one = operations_.emplace_back();
-            for (const std::string& number : op->layers()) one.layers.push_back(by_number_.at(number));
-            one.asked_for = one.layers.empty() || one.layers.front() != first_with_weights();
+            for (const std::string& number : op->layers()) {
+                one.layers.push_back(by_number_.at(number));
+                apart.insert(number);
+            }
+            one.goes_back = op->is_trained();
+        }
+        for (Measured& one : operations_)
+            for (const PlannedLayer* layer : one.layers)
+                clients::for_each_within(*layer, [&](const PlannedLayer& inner) {
+                    if (!apart.contains(inner.number)) one.inner.push_back(&inner);
+                });
+        bool begun = false;
+        for (Measured& one : operations_) {
+            one.asked_for = begun;
+            const bool holds = std::ranges::any_of(one.layers, [](const auto* layer) { return layer->spec().holds_layers; });
+            begun = begun || (one.goes_back && (!holds || !one.inner.empty()));
+            one.goes_back = one.goes_back || begun;
             if (LibtorchLayers::has(one.layers))
                 one.libtorch.emplace(one.layers, static_cast<std::int64_t>(batch_.size()), one.asked_for);
         }
-    }
-
-    /// The first layer with weights; its input gradient is not needed.
-    const PlannedLayer* first_with_weights() const {
-        const auto first = std::ranges::find_if(plan_, &PlannedLayer::has_parameters);
-        return first == plan_.end() ? nullptr : &*first;
     }
 
     void add_pieces() {
@@ -189,7 +195,7 @@ private:
                                   {"forward_s", one.forward_s},
                                   {"data_gradient_s", one.data_gradient_s},
                                   {"weight_gradient_s", one.weight_gradient_s}};
-        double products = 0.0;
+        Products products;
         for (const PlannedLayer* layer : one.layers) {
             const std::string& kind = layer->spec().name;
             const std::int64_t kernel = kind == "conv2d" ? layer->arguments.integer("kernel") : 0;
@@ -197,9 +203,13 @@ private:
                                             {"kind", kernel > 0 ? fmt::format("{} {} x {}", kind, kernel, kernel) : kind},
                                             {"in", clients::text_of(layer->in)},
                                             {"out", clients::text_of(layer->fit.out)}});
-            products += products_of(*layer);
+            products.add(products_of(*layer, one.asked_for));
         }
-        told_layer["products"] = products;
+        for (const PlannedLayer* layer : one.inner) products.add(products_of(*layer, one.asked_for));
+        const bool back = one.goes_back;
+        told_layer["products"] = {{"forward", products.forward},
+                                  {"data_gradient", back ? products.data_gradient : 0.0},
+                                  {"weight_gradient", back ? products.weight_gradient : 0.0}};
         told_layer["input_gradient"] = one.asked_for;
         const LibtorchLayers::Figures libtorch = one.libtorch ? one.libtorch->figures() : LibtorchLayers::Figures{};
         told_layer["libtorch_forward_s"] = told(libtorch.forward);

@@ -195,8 +195,8 @@ TEST_SUITE("DevicePlacement") {
         CHECK(device::too_large(lr, 3212).empty());
         CHECK(device::too_large(lr, 3211).ends_with(": lr needs 3212 bytes, but this GPU has 3211"));
         LayerList unknown;
-        unknown.add("flatten").add("gelu").add("linear");
+        unknown.add("batch_norm").add("flatten").add("linear");
         CHECK_THROWS_WITH_AS(device::make_plan(fedhive::testing::listed_model(unknown)),
-                             doctest::Contains("the direct engine has no gelu"), ConfigError);
+                             doctest::Contains("the direct engine has no batch_norm"), ConfigError);
     }
 }

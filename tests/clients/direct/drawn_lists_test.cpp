@@ -82,6 +82,12 @@ TEST_SUITE("DrawnLists") {
         }
     }
 
+    TEST_CASE("WideConvolutionsThatUseMemoryInTurnAreTheReferencesUpToRounding") {
+        const testing::Comparison found = testing::compare({testing::wide_convolutions(), 3, 0});
+        CHECK(found.fault == "");
+        CHECK_FALSE(found.near_edge);
+    }
+
     TEST_CASE("EveryKindThatTheEngineHasStandsWhereverShapesAllowIt") {
         std::set<std::pair<std::string, std::string>> found;
         for (std::uint64_t seed = 0; seed < kLists; ++seed)

@@ -70,6 +70,13 @@ inline std::vector<clients::ModelSpec> tiled_networks() {
 inline std::vector<clients::ModelSpec> block_networks() {
     std::vector<clients::ModelSpec> all = networks();
     for (clients::ModelSpec& spec : tiled_networks()) all.push_back(std::move(spec));
+    clients::LayerList positions, rows;
+    positions.add("embedding", {6}).add("position").add("residual").add("layer_norm", {1}).add("linear", {17}).add("gelu");
+    positions.add("linear", {6, 0}).end().add("scale", {-1.5F}).add("dropout", {0.3F}).add("layer_norm", {1});
+    positions.add("linear", {5}).add("last_position").add("linear");
+    rows.add("flatten").add("linear", {12, 0}).add("gelu").add("scale", {0.25F}).add("linear");
+    all.push_back(listed_model(positions, kTokens, 4));
+    all.push_back(listed_model(rows, kInput, 5));
     return all;
 }
 
@@ -162,6 +169,14 @@ inline std::vector<clients::ModelSpec> pool_networks() {
     apart.add("linear");
     whole.add("conv2d", {3, 2}).add("tanh").add("max_pool", {2, 1}).add("avg_pool").add("flatten").add("linear");
     return {listed_model(overlapping, kInput, 5), listed_model(apart, kInput, 5), listed_model(whole, kInput, 5)};
+}
+
+/// Winograd convolutions with so many weights that they use memory in turn; with `one`, a single one.
+inline clients::ModelSpec wide_convolutions(bool one = false) {
+    clients::LayerList layers;
+    layers.add("conv2d", {128, 1, 2}).add("conv2d", {144, 3, 1, 1}).add(one ? "relu" : "tanh");
+    if (!one) layers.add("residual").add("conv2d", {144, 3, 1, 1, 1, 0}).end().add("conv2d", {128, 3});
+    return listed_model(layers.add("avg_pool").add("flatten").add("linear"), kInput, 5);
 }
 
 /// Low-rank factors beside linear layers and attention, by key and as the other path of a residual, scaled and not, before a ReLU,

@@ -53,6 +53,8 @@ inline const std::map<std::string, DataShape>& networks() {
                                                       {"token_encoder", tokens},
                                                       {"token_decoder", tokens},
                                                       {"token_adapted", tokens},
+                                                      {"token_gpt", tokens},
+                                                      {"token_vit", tokens},
                                                       {"shuffled", image}};
     return all;
 }

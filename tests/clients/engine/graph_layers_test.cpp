@@ -7,6 +7,7 @@
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 
+#include <cstring>
 #include <fstream>
 
 using namespace fedhive;
@@ -16,9 +17,9 @@ using fedhive::testing::Figures;
 
 namespace {
 
-const std::vector<std::string> kBecomeLayers{"cnn",           "bn_cnn",        "group_resnet", "resnet18",
-                                             "written",       "token_mlp",     "token_reader", "token_encoder",
-                                             "token_decoder", "token_adapted", "shuffled"};
+const std::vector<std::string> kBecomeLayers{"cnn",       "bn_cnn",       "group_resnet",  "resnet18",      "written",
+                                             "token_mlp", "token_reader", "token_encoder", "token_decoder", "token_adapted",
+                                             "shuffled",  "token_gpt",    "token_vit"};
 
 Exported as_layers(const std::string& name) {
     Exported exported(name);
@@ -98,7 +99,7 @@ TEST_SUITE("GraphAsLayers") {
             CHECK(std::abs(evaluate(layers, figures) - evaluate(graph, figures)) < 1e-5);
             CHECK(std::abs(evaluate(layers, figures) - figures.number("eval")) < 1e-5);
             // Attention's result is transposed when the graph drops its values: the same draws hit others. Without dropout: below.
-            if (name == "token_encoder" || name == "token_decoder") continue;
+            if (name == "token_encoder" || name == "token_decoder" || name == "token_gpt") continue;
             CHECK(std::abs(train(layers, figures) - train(graph, figures)) < 1e-5);
             check_near(layers.gradient(), graph.gradient(), name + ": gradient");
             check_near(layers.parameters(), graph.parameters(), name + ": parameters and buffers");
@@ -135,6 +136,28 @@ TEST_SUITE("GraphAsLayers") {
             CHECK(std::abs(network.train(moved.data(), gradient.data(), batch, 1, moved.data()) - loss) < 1e-5);
             check_near(gradient, graph.gradient(), name);
             check_near(moved, graph.parameters(), name + ": parameters and buffers");
+        }
+    }
+
+    TEST_CASE("AllKernelsHaveTheSameBitsOfAttentionWithSeparateParts") {
+        for (const char* name : {"token_gpt", "token_vit"}) {
+            CAPTURE(name);
+            const Exported exported = as_layers(name);
+            const Figures figures(name);
+            const at::Tensor examples = figures.examples().contiguous(), labels = figures.tensor("y");
+            const direct::Batch batch{examples.const_data_ptr<float>(), labels.const_data_ptr<std::int64_t>(),
+                                      static_cast<std::size_t>(examples.size(0))};
+            const FlatModel model = exported.model();
+            std::vector<std::vector<float>> gradients;
+            for (const char* set : {"plain", "avx2", "avx512"}) {
+                const direct::Kernels* kernels = direct::kernels_by_name(set);
+                if (kernels == nullptr) continue;
+                direct::Network network(exported.spec, *kernels, exported.frozen);
+                std::vector<float>& gradient = gradients.emplace_back(network.layout().num_trainable());
+                network.train(model.parameters().data, gradient.data(), batch, 1);
+                CHECK(std::ranges::any_of(gradient, [](float value) { return value != 0.0F; }));
+                CHECK(std::memcmp(gradient.data(), gradients.front().data(), gradient.size() * sizeof(float)) == 0);
+            }
         }
     }
 

@@ -4,8 +4,7 @@
 #include "clients/exported/roles.h"
 #include "clients/models/cut.h"
 #include "clients/models/model_plan.h"
-#include "tests/support/exported_file.h"
-#include "tests/support/golden_messages.h"
+#include "tests/clients/models/kept_graphs.h"
 
 #include <doctest/doctest.h>
 
@@ -14,54 +13,10 @@
 
 using namespace fedhive;
 using namespace fedhive::clients;
-using fedhive::testing::ExportedFile;
-using fedhive::testing::golden_bytes;
+using namespace fedhive::testing;
 using Json = nlohmann::json;
 
 namespace {
-
-ModelSpec image_spec() {
-    ModelSpec spec;
-    spec.name.set(kExportedModel);
-    spec.input = {1, 12, 12};
-    spec.num_classes = 4;
-    return spec;
-}
-
-ModelSpec token_spec() {
-    ModelSpec spec = image_spec();
-    spec.input = {6, 1, 1, 11};
-    return spec;
-}
-
-exported::Program program_in(const std::string& bytes) { return exported::read_program(std::as_bytes(std::span(bytes))); }
-
-/// The reason why the file stays a graph.
-std::string kept(const std::string& bytes, const ModelSpec& spec = image_spec()) {
-    return kept_as_graph(spec, program_in(bytes));
-}
-
-void check_kept(const std::string& name, const std::string& why, const std::function<void(ExportedFile&)>& alter,
-                const ModelSpec& spec = image_spec()) {
-    ExportedFile file(name);
-    REQUIRE(kept(file.archive(), spec).empty());
-    alter(file);
-    const std::string problem = kept(file.archive(), spec);
-    CHECK_MESSAGE(problem.find(why) != std::string::npos, why << "\n" << problem);
-    CHECK_MESSAGE_IS("models", "", problem);
-}
-
-Json integer(std::int64_t value) { return {{"as_int", value}}; }
-Json real(double value) { return {{"as_float", value}}; }
-Json flag(bool value) { return {{"as_bool", value}}; }
-Json ints(const std::vector<std::int64_t>& values) { return {{"as_ints", values}}; }
-Json tensor(const std::string& name) { return {{"as_tensor", {{"name", name}}}}; }
-const Json kNone{{"as_none", true}};
-
-void check_argument_kept(const std::string& name, const std::string& operation, const std::string& argument, const Json& value,
-                         const std::string& why) {
-    check_kept(name, why, [&](ExportedFile& file) { file.argument(operation, argument, value); });
-}
 
 /// "conv2d relu residual( … shortcut … )"
 std::string described(const GraphLayers& layers) {
@@ -116,6 +71,18 @@ TEST_SUITE("GraphLayers") {
                 if (layer.kind == static_cast<std::uint8_t>(LayerKind::Attention))
                     CHECK(layer.arguments == std::array{2.0F, norm_first ? 1.0F : 0.0F, 0.1F, 0.0F, 0.0F, 0.0F});
         }
+        const auto part = [](const std::string& name, const std::string& attention) {
+            const std::string two = name + ".before+" + name + "." + attention;
+            return "residual=" + two + " layer_norm=" + name + ".before attention=" + name + "." + attention +
+                   " end residual=" + name + ".behind+" + name + ".wide.0+" + name + ".wide.2 layer_norm=" + name +
+                   ".behind linear=" + name + ".wide.0 gelu linear=" + name + ".wide.2 dropout end ";
+        };
+        CHECK(described(layers_of_graph(program_in(golden_bytes("token_gpt.pt2")), {6})) ==
+              "embedding=table position=place " + part("blocks.0", "attention") + part("blocks.1", "attention") +
+                  part("blocks.2", "attention") + "layer_norm=norm last_position linear=head ");
+        CHECK(described(layers_of_graph(program_in(golden_bytes("token_vit.pt2")), {6})) ==
+              "embedding=table position=place " + part("block", "attention") + part("one", "attention") +
+                  "attention=q+k+v+out flatten linear=head ");
         CHECK(described(layers_of_graph(program_in(golden_bytes("group_resnet.pt2")), {1, 12, 12})) ==
               "conv2d=stem group_norm=norm relu "
               "residual=one conv2d=one.conv1 group_norm=one.norm1 relu conv2d=one.conv2 group_norm=one.norm2 end relu "
@@ -249,40 +216,6 @@ TEST_SUITE("GraphLayers") {
         differs("gru", "dropout", real(1.0), "has dropout 1");
         differs("select", "index", integer(0), "is not the last position");
         differs("slice", "start", integer(1), "takes a part of a value");
-    }
-
-    TEST_CASE("AttentionThatDiffersKeepsTheGraph") {
-        const auto differs = [](const char* operation, const char* argument, const Json& value) {
-            check_kept(
-                "token_encoder", "", [&](ExportedFile& file) { file.argument(operation, argument, value); }, token_spec());
-        };
-        differs("scaled_dot_product", "scale", real(0.5));
-        differs("scaled_dot_product", "key", tensor("view_5"));
-        differs("select.int", "index", integer(1));
-        differs("permute", "dims", ints({2, 1, 0, 3}));
-        differs("arange", "end", integer(5));
-    }
-
-    TEST_CASE("MaskThatHidesLaterPositionsIsCausalAndAnyOtherKeepsTheGraph") {
-        ExportedFile file("token_decoder");
-        file.argument("scaled_dot_product", "is_causal", flag(false));
-        const auto first_attends = [&](const ExportedFile& from) {
-            ExportedFile written = from;
-            const GraphLayers found = layers_of_graph(program_in(written.archive()), {6});
-            const auto attention =
-                std::ranges::find(found.entries, static_cast<std::uint8_t>(LayerKind::Attention), &ListedLayer::kind);
-            return attention->arguments[1] > 0.0F;
-        };
-        CHECK_FALSE(first_attends(file));
-        file.argument("scaled_dot_product", "attn_mask", tensor("b_mask"));
-        CHECK(first_attends(file));
-        for (auto& [name, content] : file.members)
-            if (name.find("/data/constants/") != std::string::npos && !name.ends_with(".json"))
-                content[content.size() - 8] ^= 1;
-        CHECK_FALSE(kept(file.archive(), token_spec()).empty());
-        ExportedFile other("token_decoder");
-        other.argument("scaled_dot_product", "attn_mask", tensor("p_place_weight"));
-        CHECK_FALSE(kept(other.archive(), token_spec()).empty());
     }
 
     TEST_CASE("ValuesInAnothersPlaceKeepTheGraph") {

@@ -15,7 +15,8 @@ training: {cohort: 2, batch_size: 8, optimizer: {name: sgd, lr: 0.05, momentum: 
 """
 
 
-def layer(number, kind, products, input_gradient=True, libtorch=0.004):
+def layer(number, kind, made, input_gradient=True, libtorch=0.004):
+    products = {"forward": made, "data_gradient": made if input_gradient else 0.0, "weight_gradient": made}
     return {"layers": [{"number": number, "kind": kind, "in": "2 x 4 x 4", "out": "2 x 4 x 4"}], "products": products, "input_gradient": input_gradient,
             "forward_s": 0.001, "data_gradient_s": 0.002, "weight_gradient_s": 0.004, "libtorch_forward_s": libtorch, "libtorch_data_gradient_s": None,
             "libtorch_weight_gradient_s": libtorch}
@@ -102,6 +103,26 @@ class Measured(support.TemporaryFolder):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("residual: 4 x 28 x 28 to 4 x 28 x 28", done.stdout)
         self.assertEqual(done.stdout.count("conv2d"), 2)
+
+    def test_products_in_attention_and_of_recurrent_layers_are_counted(self):
+        (self.folder / "play.txt").write_text("HER:\n" + "to be or not to be that is the question\n" * 9)  # 16 characters
+        data = f"data={{format: text, train: {self.folder / 'play.txt'}, sequence: 5, partition: {{scheme: natural}}}}"
+        done = self.measure("{name: lr}", "--set", data, "--set", "training.cohort=1", "--set", "model={layers: [{embedding: 4}, {attention: 2}, "
+                            "{linear: {out: 6, lora: 2}}, {lstm: 3}, linear], frozen: ['2.weight']}")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(self.folder / "out/layers.csv", newline="") as file:
+            rows = list(csv.DictReader(file))
+
+        def products(name):
+            row = next(row for row in rows if row["layers"].startswith(name))
+            return [round(float(row[f"{one}_gflops"]) * float(row[f"{one}_ms"]) * 1e6 / 2 / 8) for one in ("forward", "data_gradient", "weight_gradient")]
+
+        # 5 positions of 4 features: four products with weights of 4 x 4, and 5 x 5 x 4 for scores and for what positions see; twice that backward.
+        self.assertEqual(products("attention"), [5 * 64 + 200, 5 * 64 + 400, 5 * 64])
+        # A frozen weight of 6 x 4, factors of 2 x 4 and 6 x 2.
+        self.assertEqual(products("linear: 5 x 4"), [5 * 44, 5 * 44, 5 * 20])
+        # Four gates of 3 units from 6 features, and from the 4 states behind the first.
+        self.assertEqual(products("lstm"), [5 * 72 + 4 * 36] * 3)
 
     def test_what_the_direct_engine_does_not_train_is_refused_with_its_words(self):
         done = self.measure("{layers: [{conv2d: {out: 4, kernel: 3}}, {conv2d: {out: 4, kernel: 3, padding: 3}}, flatten, linear]}")

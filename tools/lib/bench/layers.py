@@ -32,8 +32,8 @@ def grouped(layers):
     """Equal layers together, where the first of them stands: [(name, [layer])]."""
     groups = {}
     for layer in layers:
-        groups.setdefault((name_of(layer), layer["input_gradient"]), []).append(layer)
-    return [(name, group) for (name, _), group in groups.items()]
+        groups.setdefault((name_of(layer), layer["input_gradient"], *layer["products"].values()), []).append(layer)
+    return [(name, group) for (name, *_), group in groups.items()]
 
 
 def _sum(group, key):
@@ -44,11 +44,12 @@ def _sum(group, key):
 
 def row_of(name, group, found):
     """Of equal layers, all figures for all of them together."""
-    row, flops = {"layers": name, "count": len(group)}, 2.0 * found["batch_size"] * _sum(group, "products")
+    row = {"layers": name, "count": len(group)}
     for one in PASSES:
         seconds = _sum(group, f"{one}_s")
         row[f"{one}_ms"] = 1e3 * seconds
-        made = flops > 0 and seconds > 0 and (one != "data_gradient" or group[0]["input_gradient"])
+        flops = 2.0 * found["batch_size"] * sum(layer["products"][one] for layer in group)
+        made = flops > 0 and seconds > 0
         row[f"{one}_gflops"] = 1e-9 * flops / seconds if made else None
         row[f"{one}_of_peak"] = flops / seconds / found["peak_flops"] if made else None
         libtorch = _sum(group, f"libtorch_{one}_s")
@@ -58,8 +59,8 @@ def row_of(name, group, found):
 
 
 def step_flops(found):
-    """FLOPs of a step that skips no product: forward, weight gradients, and input gradients of layers that pass one on."""
-    return sum(2.0 * found["batch_size"] * layer["products"] * (3 if layer["input_gradient"] else 2) for layer in found["layers"])
+    """FLOPs of a step that skips no product."""
+    return sum(2.0 * found["batch_size"] * sum(layer["products"].values()) for layer in found["layers"])
 
 
 def rows_of(found):

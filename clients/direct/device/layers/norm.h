@@ -13,7 +13,7 @@ FEDHIVE_HOST_DEVICE float* norm_figures(const Layer& layer, float* values, std::
 }
 
 FEDHIVE_HOST_DEVICE std::uint32_t scale_of(const Layer& layer, std::uint32_t at) {
-    return layer.by_value != 0 ? at : at / (layer.in.height * layer.in.width);
+    return layer.by_value != 0 ? at % (layer.in.size() / layer.positions) : at / (layer.in.height * layer.in.width);
 }
 
 struct NormLayer : NoPasses {
@@ -46,16 +46,19 @@ struct NormLayer : NoPasses {
     FEDHIVE_HOST_DEVICE static void parameter_gradient(const Threads& threads, const Layer& layer, const RowGroup& group,
                                                        const Gradients& to) {
         const std::uint32_t size = layer.in.size() / layer.groups;
-        const std::uint32_t scales = layer.by_value != 0 ? layer.in.size() : layer.in.channels, each = layer.in.size() / scales;
+        // A scale acts on `each` neighbouring values, and so at each position.
+        const std::uint32_t features = layer.in.size() / layer.positions,
+                            scales = layer.by_value != 0 ? features : layer.in.channels, each = features / scales;
         for_each(threads, scales, [&](std::uint32_t scale) {
             float along = to.sums[layer.weight + scale], sum = to.sums[layer.bias + scale];
             for (std::uint32_t r = 0; r < group.rows; ++r) {
                 float* const values = group.values + static_cast<std::size_t>(r) * group.row;
-                for (std::uint32_t i = scale * each; i < (scale + 1) * each; ++i) {
-                    const float* const figures = norm_figures(layer, values, i / size);
-                    along += values[layer.out_at + i] * ((values[layer.in_at + i] - figures[0]) * figures[1]);
-                    sum += values[layer.out_at + i];
-                }
+                for (std::uint32_t first = scale * each; first < layer.in.size(); first += features)
+                    for (std::uint32_t i = first; i < first + each; ++i) {
+                        const float* const figures = norm_figures(layer, values, i / size);
+                        along += values[layer.out_at + i] * ((values[layer.in_at + i] - figures[0]) * figures[1]);
+                        sum += values[layer.out_at + i];
+                    }
             }
             to.sums[layer.weight + scale] = along;
             to.sums[layer.bias + scale] = sum;

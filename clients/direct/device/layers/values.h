@@ -1,4 +1,4 @@
-// Layers of single values: ReLU, tanh, dropout. C++17.
+// Layers of single values: ReLU, tanh, GELU, scale, dropout. C++17.
 #pragma once
 
 #include "clients/direct/device/layers.h"
@@ -45,6 +45,26 @@ struct TanhFunction {
     }
 };
 
+struct GeluFunction {
+    FEDHIVE_HOST_DEVICE static float value(const Layer&, const RowGroup&, std::uint32_t, std::uint32_t, float x) {
+        return x * normal(x).below;
+    }
+    FEDHIVE_HOST_DEVICE static float gradient(const Layer&, const RowGroup&, std::uint32_t, std::uint32_t, float x, float dy) {
+        const Normal of = normal(x);
+        return dy * fused(x * 0.398942280F, of.bell, of.below);
+    }
+};
+
+struct ScaleFunction {
+    FEDHIVE_HOST_DEVICE static float value(const Layer& layer, const RowGroup&, std::uint32_t, std::uint32_t, float x) {
+        return x * layer.keep_scale;
+    }
+    FEDHIVE_HOST_DEVICE static float gradient(const Layer& layer, const RowGroup&, std::uint32_t, std::uint32_t, float,
+                                              float dy) {
+        return dy * layer.keep_scale;
+    }
+};
+
 /// A dropped value is 0, even if it was NaN or infinite.
 FEDHIVE_HOST_DEVICE float scaled(float value, float scale) { return scale == 0.0F ? 0.0F : value * scale; }
 
@@ -73,6 +93,8 @@ struct DropoutFunction {
 
 using ReluLayer = ValueLayer<ReluFunction>;
 using TanhLayer = ValueLayer<TanhFunction>;
+using GeluLayer = ValueLayer<GeluFunction>;
+using ScaleLayer = ValueLayer<ScaleFunction>;
 using DropoutLayer = ValueLayer<DropoutFunction<false>>;
 using ChannelDropoutLayer = ValueLayer<DropoutFunction<true>>;
 

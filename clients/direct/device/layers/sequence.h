@@ -1,0 +1,57 @@
+// Layers of a sequence, [positions][features] in a row: added vectors of positions, and the last position. C++17.
+#pragma once
+
+#include "clients/direct/device/layers.h"
+
+namespace fedhive::clients::direct::device {
+
+/// y = x + w, a weight for each value.
+struct PositionLayer : NoPasses {
+    template <typename Threads>
+    FEDHIVE_HOST_DEVICE static void forward(const Threads& threads, const Layer& layer, const RowGroup& group,
+                                            const float* parameters) {
+        for_each_of_rows(threads, group, layer.in.size(), [&](float* values, std::uint32_t i, std::uint32_t) {
+            values[layer.out_at + i] = values[layer.in_at + i] + parameters[layer.weight + i];
+        });
+    }
+
+    template <typename Threads>
+    FEDHIVE_HOST_DEVICE static void parameter_gradient(const Threads& threads, const Layer& layer, const RowGroup& group,
+                                                       const Gradients& to) {
+        for_each(threads, layer.in.size(), [&](std::uint32_t i) {
+            float sum = to.sums[layer.weight + i];
+            for (std::uint32_t r = 0; r < group.rows; ++r)
+                sum += group.values[static_cast<std::size_t>(r) * group.row + layer.out_at + i];
+            to.sums[layer.weight + i] = sum;
+        });
+    }
+
+    template <typename Threads>
+    FEDHIVE_HOST_DEVICE static void input_gradient(const Threads& threads, const Layer& layer, const RowGroup& group,
+                                                   const float*) {
+        for_each_of_rows(threads, group, layer.in.size(), [&](float* values, std::uint32_t i, std::uint32_t) {
+            values[layer.in_at + i] = values[layer.out_at + i];
+        });
+    }
+};
+
+struct LastPositionLayer : NoPasses {
+    template <typename Threads>
+    FEDHIVE_HOST_DEVICE static void forward(const Threads& threads, const Layer& layer, const RowGroup& group, const float*) {
+        const std::uint32_t before = layer.in.size() - layer.out.size();
+        for_each_of_rows(threads, group, layer.out.size(), [&](float* values, std::uint32_t i, std::uint32_t) {
+            values[layer.out_at + i] = values[layer.in_at + before + i];
+        });
+    }
+
+    template <typename Threads>
+    FEDHIVE_HOST_DEVICE static void input_gradient(const Threads& threads, const Layer& layer, const RowGroup& group,
+                                                   const float*) {
+        const std::uint32_t before = layer.in.size() - layer.out.size();
+        for_each_of_rows(threads, group, layer.in.size(), [&](float* values, std::uint32_t i, std::uint32_t) {
+            values[layer.in_at + i] = i < before ? 0.0F : values[layer.out_at + i - before];
+        });
+    }
+};
+
+}  // namespace fedhive::clients::direct::device
