@@ -104,7 +104,7 @@ static void packed_block(const Gemm& t, std::size_t row, std::size_t rows, std::
                 }
                 if (tile + size < rows)
                     fetch_tile(of_tile.out + static_cast<Stride>(size) * t.out_row, t.out_row, least(size, rows - tile - size));
-                gemm_rows(of_tile, 0, size, 0, columns);
+                gemm_rows(of_tile, of_tile.a, of_tile.m, of_tile.out, size, columns);
             });
     }
 }

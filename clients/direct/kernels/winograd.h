@@ -61,21 +61,24 @@ FEDHIVE_INLINE Four input_transform(const Lanes (&d)[4]) {
 
 /// Reuses Bᵀ · d of the two columns of pixels that neighbouring tiles share.
 static void winograd_inputs(const WinogradInputs& t) {
-    for (std::size_t c = 0; c < t.channels; c += kLanes) {
+    // Copied: a store might change *t, for all that the compiler knows, so it would read them again after each.
+    const std::size_t tiles = t.tiles, channels = t.channels, pixels = t.pixels;
+    const Stride place = t.to_place;
+    for (std::size_t c = 0; c < channels; c += kLanes) {
         Columns<4> columns = columns_of<4>(t, c);
         const auto next = [&]() __attribute__((always_inline)) {
             Lanes column[4];
-            next_column(columns, t.pixels, column);
+            next_column(columns, pixels, column);
             return input_transform(column);
         };
         float* to = t.to + c;
         Four first = next(), second = next();
-        for (std::size_t tile = 0; tile < t.tiles; ++tile, to += t.channels) {
+        for (std::size_t tile = 0; tile < tiles; ++tile, to += channels) {
             const Four third = next(), fourth = next();
             FEDHIVE_UNROLL for (std::size_t i = 0; i < 4; ++i) {
                 const Four row = input_transform({first.at[i], second.at[i], third.at[i], fourth.at[i]});
                 FEDHIVE_UNROLL for (std::size_t j = 0; j < 4; ++j)
-                    store(to + static_cast<Stride>(4 * i + j) * t.to_place, row.at[j]);
+                    store(to + static_cast<Stride>(4 * i + j) * place, row.at[j]);
             }
             first = third;
             second = fourth;
@@ -87,20 +90,22 @@ static void winograd_inputs(const WinogradInputs& t) {
 FEDHIVE_INLINE Four gradient_transform(const Lanes (&g)[2]) { return {{g[0], add(g[0], g[1]), sub(g[0], g[1]), g[1]}}; }
 
 static void winograd_gradients(const WinogradInputs& t) {
-    for (std::size_t c = 0; c < t.channels; c += kLanes) {
+    const std::size_t tiles = t.tiles, channels = t.channels, pixels = t.pixels;
+    const Stride place = t.to_place;
+    for (std::size_t c = 0; c < channels; c += kLanes) {
         Columns<2> columns = columns_of<2>(t, c);
         const auto next = [&]() __attribute__((always_inline)) {
             Lanes column[2];
-            next_column(columns, t.pixels, column);
+            next_column(columns, pixels, column);
             return gradient_transform(column);
         };
         float* to = t.to + c;
-        for (std::size_t tile = 0; tile < t.tiles; ++tile, to += t.channels) {
+        for (std::size_t tile = 0; tile < tiles; ++tile, to += channels) {
             const Four left = next(), right = next();
             FEDHIVE_UNROLL for (std::size_t i = 0; i < 4; ++i) {
                 const Four row = gradient_transform({left.at[i], right.at[i]});
                 FEDHIVE_UNROLL for (std::size_t j = 0; j < 4; ++j)
-                    store(to + static_cast<Stride>(4 * i + j) * t.to_place, row.at[j]);
+                    store(to + static_cast<Stride>(4 * i + j) * place, row.at[j]);
             }
         }
     }
