@@ -24,7 +24,7 @@ template <std::size_t kLines>
 struct Columns {
     const float* from[kLines];
     Stride step[kLines];
-    Stride pixel;
+    Stride pixel, line;
 };
 
 alignas(64) static const float kNoLine[kLanes] = {};
@@ -33,6 +33,7 @@ template <std::size_t kLines>
 FEDHIVE_INLINE Columns<kLines> columns_of(const WinogradInputs& t, std::size_t channel) {
     Columns<kLines> columns{};
     columns.pixel = t.first_pixel;
+    columns.line = static_cast<Stride>(t.pixels * t.channels);
     FEDHIVE_UNROLL for (std::size_t i = 0; i < kLines; ++i) {
         const Stride line = t.first_line + static_cast<Stride>(i), channels = static_cast<Stride>(t.channels);
         const bool there = line >= 0 && line < static_cast<Stride>(t.lines);
@@ -48,6 +49,9 @@ FEDHIVE_INLINE void next_column(Columns<kLines>& columns, std::size_t pixels, La
         FEDHIVE_UNROLL for (Lanes& value : column) value = zero();
         return;
     }
+    // For the next line of tiles: a line is too short for the processor to notice in time that it is read.
+    FEDHIVE_UNROLL for (Stride below = 1; below <= 2; ++below)
+        __builtin_prefetch(columns.from[kLines - 1] + below * columns.line);
     FEDHIVE_UNROLL for (std::size_t i = 0; i < kLines; ++i) {
         column[i] = load(columns.from[i]);
         columns.from[i] += columns.step[i];
@@ -147,6 +151,10 @@ static void winograd_outputs(const WinogradOutputs& t) {
         float* y = t.y + c;
         for (std::size_t p = 0; p < t.pixels; p += 2, from += t.channels, y += 2 * t.channels) {
             Lanes outputs[4];
+            FEDHIVE_UNROLL for (Stride below = 2; below <= 3; ++below) {  // the next line of tiles
+                __builtin_prefetch(y + below * t.y_line, 1);
+                __builtin_prefetch(y + below * t.y_line + static_cast<Stride>(t.channels), 1);
+            }
             outputs_of(from, t.sums_place, outputs);
             const bool both = p + 1 < t.pixels;
             finish(y, outputs[0]);
