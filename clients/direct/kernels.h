@@ -31,6 +31,10 @@ struct Gemm {
     std::size_t rows = 0, columns = 0, outer = 0, inner = 0;
     bool add = false;  // accumulate onto `out`
 
+    /// Several products of one shape, one after the other: from each a, m and out to the next. Not with `descend`.
+    std::size_t products = 1;
+    Stride a_next = 0, m_next = 0, out_next = 0;
+
     /// Fused SGD: the sum is the gradient g of parameters p, out = p - rate · (g + decay · p), as aggregation::element::sgd.
     bool descend = false;
     float rate = 0.0F, decay = 0.0F;

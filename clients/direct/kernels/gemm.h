@@ -12,35 +12,50 @@ namespace fedhive::clients::direct::FEDHIVE_LANES {
 /// A product with few rows and m in panels.
 static void gemm_by_panels(const Gemm& t) {
     for (std::size_t column = 0; column < t.columns; column += kPanel) {
-        Gemm part = t;
-        part.m = t.m + static_cast<Stride>(column / kPanel) * t.m_panel;
-        part.out = t.out + column;
+        const float* m = t.m + static_cast<Stride>(column / kPanel) * t.m_panel;
+        float* out = t.out + column;
         const std::size_t columns = least(kPanel, t.columns - column);
         in_parts(
-            t.rows, kMostRows, [&](std::size_t row, std::size_t rows) __attribute__((always_inline)) {
-                if (column + kPanel < t.columns)
-                    fetch_tile(part.out + kPanel + static_cast<Stride>(row) * t.out_row, t.out_row, rows);
-                gemm_rows(part, row, rows, 0, columns);
+            t.rows, most_rows(columns), [&](std::size_t row, std::size_t rows) __attribute__((always_inline)) {
+                float* of_rows = out + static_cast<Stride>(row) * t.out_row;
+                if (column + kPanel < t.columns) fetch_tile(of_rows + kPanel, t.out_row, rows);
+                gemm_rows(t, t.a + static_cast<Stride>(row) * t.a_row, m, of_rows, rows, columns);
             });
     }
 }
 
 /// Computes strips of columns whose part of `m` stays in the L1 cache; within a strip, register tiles over the rows.
-static void gemm(const Gemm& t) {
-    if (descends_by_rows(t)) return descend_by_rows(t);
-    if (is_packed(t)) return packed_gemm(t);
-    if (t.m_panel != 0) return gemm_by_panels(t);
+static void gemm_by_strips(const Gemm& t) {
     constexpr std::size_t kNear = 8192;  // floats
     const std::size_t vectors = kNear / (2 * kLanes * (t.outer * t.inner + 1)) + 1, tile = 2 * kLanes * vectors;
     for (std::size_t column = 0; column < t.columns;) {
-        const std::size_t left = t.columns - column, end = column + (is_three(left) ? left : least(tile, left));
+        const std::size_t left = t.columns - column, columns = is_three(left) ? left : least(tile, left);
         in_parts(
-            t.rows,
-            is_three(left) ? kRowsOfThree : kMostRows, [&](std::size_t row, std::size_t rows) __attribute__((always_inline)) {
-                gemm_rows(t, row, rows, column, end);
+            t.rows, most_rows(columns), [&](std::size_t row, std::size_t rows) __attribute__((always_inline)) {
+                gemm_rows(t, t.a + static_cast<Stride>(row) * t.a_row, t.m + column,
+                          t.out + static_cast<Stride>(row) * t.out_row + column, rows, columns);
             });
-        column = end;
+        column += columns;
     }
+}
+
+static void gemm_of_one(const Gemm& t) {
+    if (descends_by_rows(t)) return descend_by_rows(t);
+    if (is_packed(t)) return packed_gemm(t);
+    (t.m_panel != 0 ? gemm_by_panels : gemm_by_strips)(t);
+}
+
+static void gemm(const Gemm& t) {
+    if (t.products == 1) return gemm_of_one(t);
+    if (t.columns <= kPanel && t.rows <= most_rows(t.columns)) {  // one tile, small: no time for more
+        for (std::size_t i = 0; i < t.products; ++i) {
+            const auto at = static_cast<Stride>(i);
+            gemm_rows(t, t.a + at * t.a_next, t.m + at * t.m_next, t.out + at * t.out_next, t.rows, t.columns);
+        }
+        return;
+    }
+    Gemm one = t;
+    for (std::size_t i = 0; i < t.products; ++i, one.a += t.a_next, one.m += t.m_next, one.out += t.out_next) gemm_of_one(one);
 }
 
 template <std::size_t kRows, std::size_t kOutputs>

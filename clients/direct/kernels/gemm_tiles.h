@@ -9,6 +9,7 @@ namespace fedhive::clients::direct::FEDHIVE_LANES {
 /// Calls take(first, size) for parts of [0, all) of nearly equal size, each at most `most`.
 template <typename Take>
 FEDHIVE_INLINE void in_parts(std::size_t all, std::size_t most, Take take) {
+    if (all <= most) return take(std::size_t{0}, all);
     const std::size_t parts = (all + most - 1) / most;
     std::size_t first = 0;
     for (std::size_t part = 0; part < parts; ++part) {
@@ -91,10 +92,17 @@ FEDHIVE_INLINE GemmBlock gemm_block_of(std::size_t rows) {
 
 /// Rows of a tile three vectors wide, which has as many sums as a full tile of two vectors.
 inline constexpr std::size_t kRowsOfThree = kMostRows * kMostVectors / 3;
+/// Rows of a tile one vector wide. Beside its sums it needs registers for one vector of m alone.
+inline constexpr std::size_t kRowsOfOne = kMostVectors == 2 ? kMostRows * 4 / 3 : kMostRows;
 
 /// Whether the columns fill three vectors. Tiles two vectors wide would leave one vector over, which takes more loads than
 /// multiplications.
 FEDHIVE_INLINE bool is_three(std::size_t columns) { return kMostVectors == 2 && columns > 2 * kLanes && columns <= 3 * kLanes; }
+
+/// Most rows of a tile for the columns of a strip.
+FEDHIVE_INLINE std::size_t most_rows(std::size_t columns) {
+    return columns <= kLanes ? kRowsOfOne : is_three(columns) ? kRowsOfThree : kMostRows;
+}
 
 /// Fetches a tile of kPanel columns of `out`, which the next product reads or writes, into the cache.
 FEDHIVE_INLINE void fetch_tile(const float* out, Stride row, std::size_t rows) {
@@ -104,24 +112,22 @@ FEDHIVE_INLINE void fetch_tile(const float* out, Stride row, std::size_t rows) {
     }
 }
 
-/// Computes columns [column, end) of rows [row, row + rows), rows at most kMostRows.
-static void gemm_rows(const Gemm& t, std::size_t row, std::size_t rows, std::size_t column, std::size_t end) {
-    const float* a = t.a + static_cast<Stride>(row) * t.a_row;
-    float* out = t.out + static_cast<Stride>(row) * t.out_row;
+/// Computes `rows` rows, at most most_rows(columns); a, m, out: at the first row and column.
+static void gemm_rows(const Gemm& t, const float* a, const float* m, float* out, std::size_t rows, std::size_t columns) {
     if constexpr (kMostVectors == 2) {
-        if (rows <= kRowsOfThree && is_three(end - column)) {
-            if (end - column == 3 * kLanes)
-                return gemm_block_of<3, false, kRowsOfThree>(rows)(t, a, t.m + column, out + column, Mask{});
-            return gemm_block_of<3, true, kRowsOfThree>(rows)(t, a, t.m + column, out + column,
-                                                              first_lanes(end - column - 2 * kLanes));
+        if (rows <= kRowsOfThree && is_three(columns)) {
+            if (columns == 3 * kLanes) return gemm_block_of<3, false, kRowsOfThree>(rows)(t, a, m, out, Mask{});
+            return gemm_block_of<3, true, kRowsOfThree>(rows)(t, a, m, out, first_lanes(columns - 2 * kLanes));
         }
-        const GemmBlock two = gemm_block_of<2, false>(rows);
-        for (; column + 2 * kLanes <= end; column += 2 * kLanes) two(t, a, t.m + column, out + column, Mask{});
-        if (end - column > kLanes)
-            return gemm_block_of<2, true>(rows)(t, a, t.m + column, out + column, first_lanes(end - column - kLanes));
+        if (columns >= 2 * kLanes) {
+            const GemmBlock two = gemm_block_of<2, false>(rows);
+            for (; columns >= 2 * kLanes; columns -= 2 * kLanes, m += 2 * kLanes, out += 2 * kLanes) two(t, a, m, out, Mask{});
+        }
+        if (columns > kLanes) return gemm_block_of<2, true>(rows)(t, a, m, out, first_lanes(columns - kLanes));
     }
-    for (; column + kLanes <= end; column += kLanes) gemm_block_of<1, false>(rows)(t, a, t.m + column, out + column, Mask{});
-    if (column < end) gemm_block_of<1, true>(rows)(t, a, t.m + column, out + column, first_lanes(end - column));
+    for (; columns >= kLanes; columns -= kLanes, m += kLanes, out += kLanes)
+        gemm_block_of<1, false, kRowsOfOne>(rows)(t, a, m, out, Mask{});
+    if (columns > 0) gemm_block_of<1, true, kRowsOfOne>(rows)(t, a, m, out, first_lanes(columns));
 }
 
 }  // namespace fedhive::clients::direct::FEDHIVE_LANES

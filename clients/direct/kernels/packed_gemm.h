@@ -14,6 +14,9 @@ inline constexpr std::size_t kTermsAtOnce = 256;
 /// Rows of a block: its kTermsAtOnce terms of a take 384 KiB of the L2 cache.
 inline constexpr std::size_t kRowsAtOnce = 384;
 
+/// Terms of a that are copied before the next ones: often they are a page apart, and at most twelve such cache lines fit the L1 cache.
+inline constexpr std::size_t kTermsTogether = 8;
+
 /// Whether the product is computed by packed_gemm(): if it has rows and products enough to pay for the copies.
 FEDHIVE_INLINE bool is_packed(const Gemm& t) {
     constexpr std::size_t kProducts = std::size_t{1} << 19, kTerms = 64;
@@ -71,10 +74,12 @@ static void packed_block(const Gemm& t, std::size_t row, std::size_t rows, std::
     const bool copies_a = t.a_inner != 1;
     const float* a = t.a + static_cast<Stride>(row) * t.a_row;
     if (copies_a)
-        in_parts(
-            rows, kMostRows, [&](std::size_t tile, std::size_t size) __attribute__((always_inline)) {
-                pack_rows(t, a + static_cast<Stride>(tile) * t.a_row, size, first, terms, packed_a + tile * terms);
-            });
+        for (std::size_t k = 0; k < terms; k += kTermsTogether)  // for all tiles, since neighbours share cache lines
+            in_parts(
+                rows, kMostRows, [&](std::size_t tile, std::size_t size) __attribute__((always_inline)) {
+                    pack_rows(t, a + static_cast<Stride>(tile) * t.a_row, size, first + k, least(kTermsTogether, terms - k),
+                              packed_a + tile * terms + k * size);
+                });
     else
         a += at_term(t, first, t.a_outer, 1);
     for (std::size_t column = 0; column < t.columns; column += kPanel) {
@@ -104,7 +109,7 @@ static void packed_block(const Gemm& t, std::size_t row, std::size_t rows, std::
                 }
                 if (tile + size < rows)
                     fetch_tile(of_tile.out + static_cast<Stride>(size) * t.out_row, t.out_row, least(size, rows - tile - size));
-                gemm_rows(of_tile, 0, size, 0, columns);
+                gemm_rows(of_tile, of_tile.a, of_tile.m, of_tile.out, size, columns);
             });
     }
 }

@@ -24,7 +24,7 @@ template <std::size_t kLines>
 struct Columns {
     const float* from[kLines];
     Stride step[kLines];
-    Stride pixel;
+    Stride pixel, line;
 };
 
 alignas(64) static const float kNoLine[kLanes] = {};
@@ -33,6 +33,7 @@ template <std::size_t kLines>
 FEDHIVE_INLINE Columns<kLines> columns_of(const WinogradInputs& t, std::size_t channel) {
     Columns<kLines> columns{};
     columns.pixel = t.first_pixel;
+    columns.line = static_cast<Stride>(t.pixels * t.channels);
     FEDHIVE_UNROLL for (std::size_t i = 0; i < kLines; ++i) {
         const Stride line = t.first_line + static_cast<Stride>(i), channels = static_cast<Stride>(t.channels);
         const bool there = line >= 0 && line < static_cast<Stride>(t.lines);
@@ -48,6 +49,9 @@ FEDHIVE_INLINE void next_column(Columns<kLines>& columns, std::size_t pixels, La
         FEDHIVE_UNROLL for (Lanes& value : column) value = zero();
         return;
     }
+    // For the next line of tiles: a line is too short for the processor to notice in time that it is read.
+    FEDHIVE_UNROLL for (Stride below = 1; below <= 2; ++below)
+        __builtin_prefetch(columns.from[kLines - 1] + below * columns.line);
     FEDHIVE_UNROLL for (std::size_t i = 0; i < kLines; ++i) {
         column[i] = load(columns.from[i]);
         columns.from[i] += columns.step[i];
@@ -61,21 +65,24 @@ FEDHIVE_INLINE Four input_transform(const Lanes (&d)[4]) {
 
 /// Reuses Bᵀ · d of the two columns of pixels that neighbouring tiles share.
 static void winograd_inputs(const WinogradInputs& t) {
-    for (std::size_t c = 0; c < t.channels; c += kLanes) {
+    // Copied: a store might change *t, for all that the compiler knows, so it would read them again after each.
+    const std::size_t tiles = t.tiles, channels = t.channels, pixels = t.pixels;
+    const Stride place = t.to_place;
+    for (std::size_t c = 0; c < channels; c += kLanes) {
         Columns<4> columns = columns_of<4>(t, c);
         const auto next = [&]() __attribute__((always_inline)) {
             Lanes column[4];
-            next_column(columns, t.pixels, column);
+            next_column(columns, pixels, column);
             return input_transform(column);
         };
         float* to = t.to + c;
         Four first = next(), second = next();
-        for (std::size_t tile = 0; tile < t.tiles; ++tile, to += t.channels) {
+        for (std::size_t tile = 0; tile < tiles; ++tile, to += channels) {
             const Four third = next(), fourth = next();
             FEDHIVE_UNROLL for (std::size_t i = 0; i < 4; ++i) {
                 const Four row = input_transform({first.at[i], second.at[i], third.at[i], fourth.at[i]});
                 FEDHIVE_UNROLL for (std::size_t j = 0; j < 4; ++j)
-                    store(to + static_cast<Stride>(4 * i + j) * t.to_place, row.at[j]);
+                    store(to + static_cast<Stride>(4 * i + j) * place, row.at[j]);
             }
             first = third;
             second = fourth;
@@ -87,20 +94,22 @@ static void winograd_inputs(const WinogradInputs& t) {
 FEDHIVE_INLINE Four gradient_transform(const Lanes (&g)[2]) { return {{g[0], add(g[0], g[1]), sub(g[0], g[1]), g[1]}}; }
 
 static void winograd_gradients(const WinogradInputs& t) {
-    for (std::size_t c = 0; c < t.channels; c += kLanes) {
+    const std::size_t tiles = t.tiles, channels = t.channels, pixels = t.pixels;
+    const Stride place = t.to_place;
+    for (std::size_t c = 0; c < channels; c += kLanes) {
         Columns<2> columns = columns_of<2>(t, c);
         const auto next = [&]() __attribute__((always_inline)) {
             Lanes column[2];
-            next_column(columns, t.pixels, column);
+            next_column(columns, pixels, column);
             return gradient_transform(column);
         };
         float* to = t.to + c;
-        for (std::size_t tile = 0; tile < t.tiles; ++tile, to += t.channels) {
+        for (std::size_t tile = 0; tile < tiles; ++tile, to += channels) {
             const Four left = next(), right = next();
             FEDHIVE_UNROLL for (std::size_t i = 0; i < 4; ++i) {
                 const Four row = gradient_transform({left.at[i], right.at[i]});
                 FEDHIVE_UNROLL for (std::size_t j = 0; j < 4; ++j)
-                    store(to + static_cast<Stride>(4 * i + j) * t.to_place, row.at[j]);
+                    store(to + static_cast<Stride>(4 * i + j) * place, row.at[j]);
             }
         }
     }
@@ -142,6 +151,10 @@ static void winograd_outputs(const WinogradOutputs& t) {
         float* y = t.y + c;
         for (std::size_t p = 0; p < t.pixels; p += 2, from += t.channels, y += 2 * t.channels) {
             Lanes outputs[4];
+            FEDHIVE_UNROLL for (Stride below = 2; below <= 3; ++below) {  // the next line of tiles
+                __builtin_prefetch(y + below * t.y_line, 1);
+                __builtin_prefetch(y + below * t.y_line + static_cast<Stride>(t.channels), 1);
+            }
             outputs_of(from, t.sums_place, outputs);
             const bool both = p + 1 < t.pixels;
             finish(y, outputs[0]);

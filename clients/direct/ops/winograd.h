@@ -39,8 +39,6 @@ struct WinogradBlock {
           place(tiles * of_tile + kLaneCount),
           values(memory, memory->blocks[which], kWinogradPlaces * place) {}
     float* tile(std::size_t i) { return values.data() + i * channels; }
-    const float* at_place(std::size_t i) const { return values.data() + i * place; }
-    float* at_place(std::size_t i) { return values.data() + i * place; }
 
     std::size_t channels, place;
     WinogradFloats values;
@@ -156,19 +154,22 @@ public:
     void for_each_line(const Kernels& kernels, const float* x, std::size_t images, const Finish& finish) {
         from_.for_each_block(images, [&](std::size_t first, std::size_t lines) {
             from_.transform(kernels.winograd_inputs, x, first, lines, input_block_);
-            for (std::size_t place = 0; place < kWinogradPlaces; ++place)
-                kernels.gemm({.a = input_block_.at_place(place),
-                              .a_row = stride_of(from_.image.channels),
-                              .a_inner = 1,
-                              .m = weights_.data() + place * of_place(),
-                              .m_inner = kPanel,
-                              .m_panel = stride_of(from_.image.channels * kPanel),
-                              .out = sums_.at_place(place),
-                              .out_row = stride_of(channels_),
-                              .rows = lines * from_.wide,
-                              .columns = channels_,
-                              .outer = 1,
-                              .inner = from_.image.channels});
+            kernels.gemm({.a = input_block_.values.data(),
+                          .a_row = stride_of(from_.image.channels),
+                          .a_inner = 1,
+                          .m = weights_.data(),
+                          .m_inner = kPanel,
+                          .m_panel = stride_of(from_.image.channels * kPanel),
+                          .out = sums_.values.data(),
+                          .out_row = stride_of(channels_),
+                          .rows = lines * from_.wide,
+                          .columns = channels_,
+                          .outer = 1,
+                          .inner = from_.image.channels,
+                          .products = kWinogradPlaces,
+                          .a_next = stride_of(input_block_.place),
+                          .m_next = stride_of(of_place()),
+                          .out_next = stride_of(sums_.place)});
             for (std::size_t l = 0; l < lines; ++l)
                 finish((first + l) / from_.lines, (first + l) % from_.lines, sums_.tile(l * from_.wide));
         });

@@ -129,19 +129,22 @@ private:
         input_tiles_.for_each_block(images, [&](std::size_t first, std::size_t lines) {
             input_tiles_.transform(kernels.winograd_inputs, flow.x, first, lines, input_block_);
             grad_tiles_.transform(kernels.winograd_gradients, flow.y_gradient, first, lines, grad_block_);
-            for (std::size_t place = 0; place < kWinogradPlaces; ++place)
-                kernels.gemm({.a = input_block_.at_place(place),
-                              .a_row = 1,
-                              .a_inner = stride_of(t_.in.channels),
-                              .m = grad_block_.at_place(place),
-                              .m_inner = stride_of(t_.channels),
-                              .out = weight_sums_.data() + place * t_.in.channels * t_.channels,
-                              .out_row = stride_of(t_.channels),
-                              .rows = t_.in.channels,
-                              .columns = t_.channels,
-                              .outer = 1,
-                              .inner = lines * input_tiles_.wide,
-                              .add = has_sums_});
+            kernels.gemm({.a = input_block_.values.data(),
+                          .a_row = 1,
+                          .a_inner = stride_of(t_.in.channels),
+                          .m = grad_block_.values.data(),
+                          .m_inner = stride_of(t_.channels),
+                          .out = weight_sums_.data(),
+                          .out_row = stride_of(t_.channels),
+                          .rows = t_.in.channels,
+                          .columns = t_.channels,
+                          .outer = 1,
+                          .inner = lines * input_tiles_.wide,
+                          .add = has_sums_,
+                          .products = kWinogradPlaces,
+                          .a_next = stride_of(input_block_.place),
+                          .m_next = stride_of(grad_block_.place),
+                          .out_next = stride_of(t_.in.channels * t_.channels)});
             has_sums_ = true;
         });
     }

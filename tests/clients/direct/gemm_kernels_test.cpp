@@ -106,6 +106,48 @@ TEST_SUITE("DirectGemmKernels") {
         }
     }
 
+    TEST_CASE("ProductsOfOneCallAreThoseOfACallEach") {
+        Draws draws(9);
+        for (int i = 0; i < 60; ++i) {
+            // Half of the cases are a tile each.
+            const bool panels = i % 3 == 0;
+            const std::size_t products = draws.size(1, 16), rows = draws.size(1, i % 2 == 0 ? 16 : 40),
+                              columns = draws.size(1, i % 2 == 0 ? 16 : 70), inner = draws.size(1, 40),
+                              of_m = (panels ? to_panels(columns) : columns) * inner;
+            CAPTURE(rows);
+            CAPTURE(columns);
+            const Floats a = draws.floats(products * (rows * inner + 3)), m = draws.floats(products * (of_m + 5));
+            const auto run = [&](const Kernels& kernels, bool one_by_one) {
+                Gemm t{.a = a.data(),
+                       .a_row = stride(inner),
+                       .a_inner = 1,
+                       .m = m.data(),
+                       .m_inner = panels ? stride(kPanel) : stride(columns),
+                       .m_panel = panels ? stride(inner * kPanel) : 0,
+                       .out_row = stride(columns),
+                       .rows = rows,
+                       .columns = columns,
+                       .outer = 1,
+                       .inner = inner};
+                Floats out(products * (rows * columns + 7), 2.0F);
+                t.out = out.data();
+                t.products = one_by_one ? 1 : products;
+                t.a_next = stride(rows * inner + 3);
+                t.m_next = stride(of_m + 5);
+                t.out_next = stride(rows * columns + 7);
+                for (std::size_t call = 0; call < (one_by_one ? products : 1); ++call) {
+                    kernels.gemm(t);
+                    t.a += t.a_next;
+                    t.m += t.m_next;
+                    t.out += t.out_next;
+                }
+                return out;
+            };
+            const Floats found = agreed([&](const Kernels& kernels) { return run(kernels, false); });
+            REQUIRE(found == agreed([&](const Kernels& kernels) { return run(kernels, true); }));
+        }
+    }
+
     TEST_CASE("SmallBatchesDescendWithTheBitsOfLargeOnes") {
         constexpr float kRate = 0.3F;
         Draws draws(22);
