@@ -1,7 +1,7 @@
 // Rules that weigh the K updates of a round by the numbers that clients sent with them, and by the updates' inner products. A weight
 // rule decides when all updates have arrived, before they are combined. It reads K records of numbers and K × K products, never a
 // vector, so its result does not depend on the number of workers or ranks. Most are text (formulas/weight_text.h); those in C++ are
-// algorithms that lines cannot say. To add one: write its file in aggregation/cohort/rules, add its line to aggregator_catalog.cpp.
+// algorithms that formulas cannot express. To add one: write its file in aggregation/cohort/rules, add its line to aggregator_catalog.cpp.
 #pragma once
 
 #include "aggregation/math/inner_products.h"
