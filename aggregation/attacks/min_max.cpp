@@ -45,8 +45,8 @@ Crafted craft_min_max(const HonestUpdates& honest, const Values& values) {
 AttackSpec min_max() {
     return {.name = "min_max",
             .summary =
-                "the mean of the honest updates, moved until its largest distance to one of them is their largest distance "
-                "to one another (Shejwalkar and Houmansadr, NDSS 2021)",
+                "the mean of the honest updates, moved as far as its largest distance to one of them stays within the "
+                "largest distance between two of them (Shejwalkar and Houmansadr, NDSS 2021)",
             .keys = {share_of_attackers(), direction_of_perturbation()},
             .products = true,
             .extra = row_of_perturbation,

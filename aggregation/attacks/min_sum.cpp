@@ -38,8 +38,8 @@ Crafted craft_min_sum(const HonestUpdates& honest, const Values& values) {
 AttackSpec min_sum() {
     return {.name = "min_sum",
             .summary =
-                "the mean of the honest updates, moved until the sum of its squared distances to them is the largest that "
-                "one of them has (Shejwalkar and Houmansadr, NDSS 2021)",
+                "the mean of the honest updates, moved as far as the sum of its squared distances to them stays within the "
+                "largest such sum of an honest update (Shejwalkar and Houmansadr, NDSS 2021)",
             .keys = {share_of_attackers(), direction_of_perturbation()},
             .products = true,
             .extra = row_of_perturbation,

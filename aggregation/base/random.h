@@ -32,7 +32,7 @@ enum class Purpose : std::uint32_t {
     Upload = 16,
     EvaluatedClients = 17,
     Personalization = 18,
-    Looks = 19,
+    Transforms = 19,
     FeatureSkew = 20,
     MissingNoise = 21,
     Bucketing = 22,

@@ -42,8 +42,8 @@ std::vector<Sender> senders_of(const Groups& groups, std::span<const Sender> sen
 /// The groups whose coefficient is not 0.
 Groups chosen(const Groups& groups, std::span<const double> coefficients);
 
-/// c_k = Σ c_g / |g| over the groups g that contain update k: with these coefficients a linear rule gives, of the updates, what it gives
-/// of the groups' means with the coefficients `of_groups` (c_g).
+/// c_k = Σ c_g / |g| over the groups g that contain update k, with c_g from `of_groups`. So Σ c_k u_k over the updates equals Σ c_g y_g over
+/// the groups' means.
 Coefficients spread(const Groups& groups, const Coefficients& of_groups, std::size_t count);
 
 }  // namespace fedhive::aggregation

@@ -1,5 +1,6 @@
 // The interface of rules that combine the K updates of a round, vectors of P floats, into one aggregate. Calls in order: zero_init(),
-// then aggregate() for each slot in cohort order, then finish(). A slot is the arena's vector for an update, or for a sum of updates.
+// then aggregate() for each slot in cohort order, then finish(). A slot is the arena's vector for an update, or for a sum of updates. A
+// column is one parameter's values in all updates.
 #pragma once
 
 #include "aggregation/math/groups.h"
@@ -12,7 +13,7 @@
 
 namespace fedhive::aggregation {
 
-/// The content of one slot at the barrier.
+/// One slot's content, when the round's wait for updates has ended.
 struct Update {
     ConstParamSpan values;     // [P]: the client's update, or sum of f32(w_k * update_k) where a slot holds several clients
     std::size_t position = 0;  // its first client's place in the cohort, 0, 1, …; strictly increasing over aggregate() calls
@@ -28,11 +29,11 @@ struct Aggregate {
     double weight = 0.0;    // sum of the weights
     std::size_t clients = 0;
     std::uint64_t round = 0;                    // from 0, as the server counts
-    std::span<const ConstParamSpan> further{};  // sums by other weights, [P] each (Coefficients::further)
+    std::span<const ConstParamSpan> further{};  // sums with other weights, [P] each (Coefficients in cohort/weight_rule.h)
 };
 
-/// Element-wise rules: element i of the aggregate depends on element i of the updates only. Ranges of parameters can therefore
-/// be aggregated in different processes, with the same bits as in one pass.
+/// Rules by column: element i of the aggregate depends on element i of the updates only. So different processes can aggregate ranges of
+/// parameters, with the same bits as in one pass. Each rule has a file of its name (mean.h, median.h, …).
 enum class ColumnRule : std::uint32_t {
     None,
     Mean,
@@ -56,7 +57,7 @@ public:
     Aggregator& operator=(const Aggregator&) = delete;
     virtual ~Aggregator() = default;
 
-    /// What the rule does to each column; None: the rule is not element-wise.
+    /// What the rule does to each column; None: it is no rule by column.
     virtual ColumnRule column_rule() const = 0;
 
     /// The number in the rule of column_rule(): a share, a count or a threshold; 0 for rules that have none.
@@ -72,7 +73,7 @@ public:
     virtual Aggregate finish() = 0;
 };
 
-/// Makes the aggregator of an element-wise rule from its column_number(). Throws Fault for None or an unknown value.
+/// Makes the aggregator of a rule by column from its column_number(). Throws Fault for None or an unknown value.
 std::unique_ptr<Aggregator> make_aggregator(ColumnRule rule, double number = 0.0);
 
 }  // namespace fedhive::aggregation

@@ -15,7 +15,7 @@
 
 namespace fedhive::aggregation {
 
-/// A rule with its constants: plain data that workers read from shared memory.
+/// Which optimiser, and its constants: plain data that workers read from shared memory.
 using OptimizerOptions = std::variant<SgdOptions, AdamOptions, AdagradOptions>;
 static_assert(std::is_trivially_copyable_v<OptimizerOptions>);
 
@@ -23,14 +23,15 @@ struct OptimizerSpec {
     std::string name;
     std::string summary;  // what it does: half a line
     std::vector<KeySpec> keys;
-    bool sgd_steps = false;  // build() returns SgdOptions, whose steps code other than ClientOptimizer can take, too
+    bool sgd_steps =
+        false;  // build() returns SgdOptions; fused kernels and tasks without a ClientOptimizer can take such steps, too
     /// Finds conflicts between values that are each valid; null: there can be none.
     std::optional<KeyProblem> (*check)(const Values& values) = nullptr;
     /// `values` must have all keys.
     OptimizerOptions (*build)(const Values& values) = nullptr;
 };
 
-/// All optimisers of clients, in the order of REFERENCE.md.
+/// All optimisers of clients, in the order of configs/REFERENCE.md.
 const std::vector<OptimizerSpec>& optimizer_catalog();
 
 /// The name must exist.
@@ -43,7 +44,7 @@ std::vector<std::string> optimizers_with_sgd_steps();
 /// plain SGD 0, with momentum 1, Adam 2.
 std::size_t num_state_vectors(const OptimizerOptions& options);
 
-/// The rate of the options.
+/// The client rate.
 inline double client_rate(const OptimizerOptions& options) {
     return std::visit([](const auto& one) { return static_cast<double>(one.lr); }, options);
 }

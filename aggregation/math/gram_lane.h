@@ -37,7 +37,7 @@ FEDHIVE_HOST_DEVICE float gram_lane(const float* const* rows, const GramPair& pa
     return sum;
 }
 
-/// The sum of sixteen lanes, as tiles.h has it.
+/// The sum of sixteen lanes, in the order of gram/tiles.h.
 FEDHIVE_HOST_DEVICE double gram_sum(const float* lanes) {
     double sums[8];
     for (std::size_t l = 0; l < 8; ++l) sums[l] = double{lanes[l]} + double{lanes[l + 8]};

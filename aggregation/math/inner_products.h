@@ -1,4 +1,5 @@
-// ⟨u_i, u_j⟩ of the K vectors u_1, …, u_K of a round, computed from the products of gram.h.
+// ⟨u_i, u_j⟩ of the K vectors u_1, …, u_K of a round, computed from the values that gram() gives (gram.h): ⟨d_i, d_j⟩ of the differences
+// d_i = u_i − r, and ⟨u_i, r⟩. r is one of the vectors, the base.
 #pragma once
 
 #include "aggregation/base/error.h"
@@ -16,15 +17,16 @@ namespace fedhive::aggregation {
 
 /// The inner products and distances of K vectors, in f64. Computed by sums and products in a fixed order: same bits everywhere.
 ///
-/// Error    relative error of |u_i − u_j|²: about 1e-6 for vectors that differ from r (gram.h) by about as much as from one another.
+/// Error    relative error of |u_i − u_j|²: about 1e-6 for vectors that differ from r by about as much as from one another.
 class InnerProducts {
 public:
     InnerProducts() = default;
+    /// All products 0, until add(). base: the index of r.
     InnerProducts(std::size_t rows, std::size_t base) : rows_(rows), base_(base), values_(gram_values(rows), 0.0) {}
 
     std::size_t rows() const { return rows_; }
 
-    /// Adds the products of one range (gram.h); ranges come in the order of their columns. Throws ShapeError for another number of values.
+    /// Adds the values of gram() for one range of columns; ranges come in the order of their columns. Throws ShapeError for another number of values.
     void add(std::span<const double> range) {
         FEDHIVE_CHECK_EQ(range.size(), values_.size());
         for (std::size_t i = 0; i < range.size(); ++i) values_[i] += range[i];
@@ -53,12 +55,12 @@ public:
     /// |u_i − Σ_k a_k u_k|² of each row, for Σ_k a_k = 1.
     std::vector<double> squared_distances_to(std::span<const double> a) const;
 
-    /// The inner products of the means y_g of u_k over group g. Computed from those of the u_k; reads no vector.
+    /// The inner products of the groups' means Σ u_k / n over the n updates k of a group. Computed from those of the u_k; reads no vector.
     InnerProducts of_means(const Groups& groups) const;
 
-    /// Those of the first `rows` vectors.
+    /// The inner products of the first `rows` vectors.
     InnerProducts first_rows(std::size_t rows) const;
-    /// Those of the u_i − u_row for i < row.
+    /// The inner products of the differences u_i − u_row for i < row.
     InnerProducts less_row(std::size_t row) const;
 
 private:
@@ -69,18 +71,18 @@ private:
     double with_base(std::size_t i) const { return values_[rows_ * (rows_ + 1) / 2 + i]; }
 
     std::size_t rows_ = 0;
-    std::size_t base_ = 0;                  // the row that is r
-    std::optional<double> base_squared_{};  // |r|² if r is no row
+    std::size_t base_ = 0;                  // the index of r
+    std::optional<double> base_squared_{};  // |r|² if r is none of the vectors, as in of_means()
     std::vector<double> values_;
 };
 
-/// The row to take as r: the one of median norm, of equal ones the first; norms: [K].
+/// The index of the vector to take as r: that of median norm, the first if several have it. norms: [K].
 std::size_t base_row(std::span<const double> norms);
 
 /// The inner products of `rows` over all columns, computed in this process, one range of kGramColumns after the other.
 ///
-/// Shapes   rows: K vectors of one length, K ≥ 1, in one memory space. kept: empty, or K vectors h_k in host memory; then the inner
-///          products are those of rows u_k + h_k (sum_rows.h).
+/// Shapes   rows: K vectors u_k of one length, K ≥ 1, in one memory space. kept: empty, or K vectors h_k in host memory; then the
+///          result has the inner products of the sums u_k + h_k (sum_rows.h). base: the index of r.
 /// Throws   ShapeError.
 InnerProducts inner_products_of(std::span<const ConstParamSpan> rows, std::size_t base,
                                 std::span<const ConstParamSpan> kept = {});

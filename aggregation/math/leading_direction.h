@@ -1,4 +1,4 @@
-// The lengths of the updates along the direction in which they differ most.
+// The components of the updates along the direction in which they differ most.
 #pragma once
 
 #include "aggregation/math/inner_products.h"

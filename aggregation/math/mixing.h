@@ -11,8 +11,8 @@
 
 namespace fedhive::aggregation {
 
-/// The aggregate is the round's only update, and its weight the discount s(tau) = scale / weight of that update. finish() throws Fault
-/// unless there was exactly one update.
+/// The aggregate has the values of the round's only update, and as its weight that update's discount s(tau), which is scale / weight
+/// (Update in aggregator.h). finish() throws Fault unless there was exactly one update.
 std::unique_ptr<Aggregator> make_single_update();
 
 /// next = (1 - rate) * global + rate * aggregate with rate = f32(alpha * aggregate.weight); next = aggregate exactly if rate is 1.

@@ -7,7 +7,7 @@
 
 namespace fedhive::aggregation {
 
-/// out[i] = sign(Σ_k sign(u_k[i])): 1, −1, or 0 where as many rise as fall.
+/// out[i] = sign(Σ_k sign(u_k[i])): 1, −1, or 0 where as many values are positive as negative.
 ///
 /// Shapes   updates: K vectors of the model's P floats, one client a slot, finite; K ≥ 1.
 /// Source   Bernstein et al. 2019 (arXiv:1810.05291), Algorithm 1, "majority vote".

@@ -108,15 +108,15 @@ void ClientStates::change_all(std::uint64_t client, const RecordChange& by) {
 }
 
 /// The file keeps the pages, written back or not. If the kernel refuses, they also stay mapped.
-void ClientStates::let_go(std::uint64_t client) const {
+void ClientStates::release_pages(std::uint64_t client) const {
     if (in_file_) madvise(base_ + offset_of(client), bytes_each(floats_), MADV_DONTNEED);
 }
 
-void ClientStates::let_go(std::string_view bytes) const {
+void ClientStates::release_pages(std::string_view bytes) const {
     if (!in_file_) return;
     const auto first = reinterpret_cast<std::uintptr_t>(base_) + room_of(clients_);
     const auto begin = reinterpret_cast<std::uintptr_t>(bytes.data());
-    if (begin >= first && begin < first + clients_ * bytes_each(floats_)) let_go((begin - first) / bytes_each(floats_));
+    if (begin >= first && begin < first + clients_ * bytes_each(floats_)) release_pages((begin - first) / bytes_each(floats_));
 }
 
 /// Starts the write-back without waiting, so that under memory pressure the kernel finds clean pages to evict.
@@ -124,7 +124,7 @@ void ClientStates::write_back(std::uint64_t client) const {
     if (!in_file_) return;
     sync_file_range(descriptor_, static_cast<off64_t>(offset_of(client)), static_cast<off64_t>(bytes_each(floats_)),
                     SYNC_FILE_RANGE_WRITE);
-    let_go(client);
+    release_pages(client);
 }
 
 std::vector<std::uint64_t> ClientStates::keepers() const {

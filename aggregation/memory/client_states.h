@@ -60,9 +60,9 @@ public:
     void set(std::uint64_t client, ConstParamSpan state) { change_all(client, {0, state, false}); }
 
     /// If the states are stored in a file: removes the record's pages from this process's memory. A later read loads them again.
-    void let_go(std::uint64_t client) const;
-    /// let_go() of the client whose record contains the first of `bytes`; no effect for bytes outside the states.
-    void let_go(std::string_view bytes) const;
+    void release_pages(std::uint64_t client) const;
+    /// release_pages() of the client whose record contains the first of `bytes`; no effect for bytes outside the states.
+    void release_pages(std::string_view bytes) const;
 
     /// The clients that have a state, in ascending order.
     std::vector<std::uint64_t> keepers() const;

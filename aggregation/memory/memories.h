@@ -127,25 +127,26 @@ public:
     /// Appends a memory. Throws Fault for more than kMost, an empty, too long or duplicate name, a size of 0, or a spec that
     /// contradicts itself.
     void add(const MemorySpec& spec, const Dimensions& dimensions) {
-        FEDHIVE_CHECK(count_ < kMost, "a memory '{}' beside {}, {} at most", spec.name, count_, kMost);
-        FEDHIVE_CHECK(!spec.name.empty() && spec.name.size() <= Memory::kLongestName, "a memory's name '{}'", spec.name);
-        FEDHIVE_CHECK(spec.name != kModel && find(spec.name) == nullptr, "two memories '{}'", spec.name);
+        FEDHIVE_CHECK(count_ < kMost, "memory '{}' after {} others; allowed: {} in all", spec.name, count_, kMost);
+        FEDHIVE_CHECK(!spec.name.empty() && spec.name.size() <= Memory::kLongestName,
+                      "the name '{}' of a memory is empty or too long", spec.name);
+        FEDHIVE_CHECK(spec.name != kModel && find(spec.name) == nullptr, "two memories have the name '{}'", spec.name);
         FEDHIVE_CHECK((spec.owner == MemoryOwner::Client) == (spec.change != MemoryChange::Nothing),
-                      "memory '{}': a client's changes with its update, and no other does", spec.name);
-        FEDHIVE_CHECK(spec.owner != MemoryOwner::Server || spec.down, "memory '{}' of the server does not go down", spec.name);
-        FEDHIVE_CHECK(spec.owner != MemoryOwner::Visit || !spec.down, "memory '{}' of a visit goes down", spec.name);
+                      "memory '{}': a client's memory must have a change, and no other may", spec.name);
+        FEDHIVE_CHECK(spec.owner != MemoryOwner::Server || spec.down, "memory '{}' of the server must go down", spec.name);
+        FEDHIVE_CHECK(spec.owner != MemoryOwner::Visit || !spec.down, "memory '{}' of a visit cannot go down", spec.name);
         FEDHIVE_CHECK(
             spec.first != FirstValue::SentModel || spec.change == MemoryChange::Set || spec.change == MemoryChange::Mixed,
-            "memory '{}' begins as the model that was sent, so it is set", spec.name);
+            "memory '{}' begins as the model that is sent, so its change must be Set or Mixed", spec.name);
         FEDHIVE_CHECK(
             spec.first != FirstValue::Drawn || (spec.owner == MemoryOwner::Server && spec.shape == MemoryShape::Trainable),
-            "memory '{}' is drawn as a model, so it is the server's and as long", spec.name);
+            "memory '{}' is drawn as a model, so it must be the server's, of shape Trainable", spec.name);
         FEDHIVE_CHECK(spec.first != FirstValue::Number || spec.shape == MemoryShape::Scalar,
-                      "memory '{}' begins as a number, so it is one", spec.name);
+                      "memory '{}' begins as a number, so its shape must be Scalar", spec.name);
         FEDHIVE_CHECK(
             spec.change != MemoryChange::AddUpdate || (spec.shape == MemoryShape::Trainable && !spec.down && !spec.up),
-            "memory '{}' grows by the update, so it has its shape and does not travel", spec.name);
-        FEDHIVE_CHECK(dimensions.floats_of(spec.shape) > 0, "memory '{}' has no values here", spec.name);
+            "memory '{}' adds updates, so its shape must be Trainable, and it cannot be sent", spec.name);
+        FEDHIVE_CHECK(dimensions.floats_of(spec.shape) > 0, "memory '{}' has no values in this model", spec.name);
         Memory memory{.owner = spec.owner,
                       .shape = spec.shape,
                       .first = spec.first,

@@ -28,8 +28,8 @@ FEDHIVE_CLONES void normalize(const std::int32_t* __restrict from, std::size_t s
 
 /// One row of an augmented image: values[x] = the pixel that `augmentation` shows at column x, normalised; values: [width].
 template <typename Value>
-void normalize_seen(const Value* from, const element::Look& augmentation, std::uint32_t width, float scale, float shift,
-                    float* values) {
+void normalize_transformed(const Value* from, const element::Transform& augmentation, std::uint32_t width, float scale,
+                           float shift, float* values) {
     for (std::uint32_t x = 0; x < width; ++x) {
         const std::uint32_t column = augmentation.column(x, width);
         values[x] = element::normalized(column < width ? from[column] : Value{}, scale, shift);
@@ -124,23 +124,23 @@ void BatchGather::gather_values(const ExamplesView& examples, std::span<const st
 }
 
 template <typename Value>
-void BatchGather::gather_seen(const ExamplesView& examples, std::span<const std::uint32_t> indices, float* values,
-                              std::span<const std::uint32_t> looks, std::span<const std::uint32_t> next) const {
+void BatchGather::gather_transformed(const ExamplesView& examples, std::span<const std::uint32_t> indices, float* values,
+                                     std::span<const std::uint32_t> transforms, std::span<const std::uint32_t> next) const {
     const std::size_t ahead = examples_ahead(examples);
     const auto height = static_cast<std::uint32_t>(shape_.height), width = static_cast<std::uint32_t>(shape_.width);
     const std::span<const float> scale = this->scale(examples.type);
-    FEDHIVE_CHECK_EQ(looks.size(), indices.size());
+    FEDHIVE_CHECK_EQ(transforms.size(), indices.size());
     for (std::size_t i = 0; i < indices.size(); ++i) {
         FEDHIVE_CHECK(indices[i] < examples.size(), "example {} of {}", indices[i], examples.size());
         prefetch(examples, indices, next, i + ahead);
         const auto* from = reinterpret_cast<const Value*>(examples.example(indices[i]).data());
-        const element::Look augmentation = element::Look::of(looks[i]);
+        const element::Transform augmentation = element::Transform::of(transforms[i]);
         for (std::size_t channel = 0; channel < shift_.size(); ++channel, from += std::size_t{height} * width)
             for (std::uint32_t y = 0; y < height; ++y, values += width) {
                 const std::uint32_t row = augmentation.row(y);
                 if (row < height)
-                    normalize_seen(from + std::size_t{row} * width, augmentation, width, scale[channel], shift_[channel],
-                                   values);
+                    normalize_transformed(from + std::size_t{row} * width, augmentation, width, scale[channel], shift_[channel],
+                                          values);
                 else
                     std::fill_n(values, width, element::normalized(Value{}, scale[channel], shift_[channel]));
             }
@@ -148,14 +148,14 @@ void BatchGather::gather_seen(const ExamplesView& examples, std::span<const std:
 }
 
 void BatchGather::gather_examples(const ExamplesView& examples, std::span<const std::uint32_t> indices, float* values,
-                                  std::span<const std::uint32_t> looks, std::span<const std::uint32_t> next) const {
+                                  std::span<const std::uint32_t> transforms, std::span<const std::uint32_t> next) const {
     FEDHIVE_CHECK(examples.shape == shape_ && examples.space == aggregation::MemorySpace::Host,
                   "the examples are not of the shape this gather was made for, or are on a device");
     const auto as = [&]<typename Value>(Value) {
-        if (looks.empty())
+        if (transforms.empty())
             gather_values<Value>(examples, indices, values, next);
         else
-            gather_seen<Value>(examples, indices, values, looks, next);
+            gather_transformed<Value>(examples, indices, values, transforms, next);
     };
     if (examples.type == ValueType::U8)
         as(std::uint8_t{});
@@ -166,12 +166,12 @@ void BatchGather::gather_examples(const ExamplesView& examples, std::span<const 
 }
 
 void BatchGather::gather(const ExamplesView& examples, std::span<const std::uint32_t> indices, float* values,
-                         const element::TargetsTo& to, std::span<const std::uint32_t> looks,
+                         const element::TargetsTo& to, std::span<const std::uint32_t> transforms,
                          std::span<const std::uint32_t> next) const {
     const bool are_numbers = examples.target.kind == TargetKind::Numbers;
     FEDHIVE_CHECK(indices.empty() || (are_numbers ? to.numbers != nullptr : to.labels != nullptr), "the targets are {}",
                   are_numbers ? "numbers, no classes" : "classes, no numbers");
-    gather_examples(examples, indices, values, looks, next);
+    gather_examples(examples, indices, values, transforms, next);
     if (are_numbers)
         copy_of_each(examples.numbers, examples.target.width, indices, to.numbers);
     else

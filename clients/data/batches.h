@@ -22,15 +22,15 @@ public:
 
     /// Writes the batch's normalised values and its targets.
     ///
-    /// values   [indices.size(), channels, height, width]
-    /// to       labels or numbers, whichever the examples have: [indices.size(), width of the target]
-    /// looks    the augmentation of each index (looks.h), or none
-    /// next     the indices of the following batch as far as they are known, for prefetching
+    /// values      [indices.size(), channels, height, width]
+    /// to          labels or numbers, whichever the examples have: [indices.size(), width of the target]
+    /// transforms  the augmentation of each index (transforms.h), or none
+    /// next        the indices of the following batch as far as they are known, for prefetching
     ///
     /// Throws   Fault if an index is outside of `examples` or they are of another shape.
     /// Cost     5 bytes moved per value, 8 if the examples are floats; no allocation.
     void gather(const ExamplesView& examples, std::span<const std::uint32_t> indices, float* values,
-                const element::TargetsTo& to, std::span<const std::uint32_t> looks = {},
+                const element::TargetsTo& to, std::span<const std::uint32_t> transforms = {},
                 std::span<const std::uint32_t> next = {}) const;
 
     /// Prefetches into the cache the first of these examples, in host memory, which will be gathered soon.
@@ -41,13 +41,13 @@ public:
 
 private:
     void gather_examples(const ExamplesView& examples, std::span<const std::uint32_t> indices, float* values,
-                         std::span<const std::uint32_t> looks, std::span<const std::uint32_t> next) const;
+                         std::span<const std::uint32_t> transforms, std::span<const std::uint32_t> next) const;
     template <typename Value>
     void gather_values(const ExamplesView& examples, std::span<const std::uint32_t> indices, float* values,
                        std::span<const std::uint32_t> next) const;
     template <typename Value>
-    void gather_seen(const ExamplesView& examples, std::span<const std::uint32_t> indices, float* values,
-                     std::span<const std::uint32_t> looks, std::span<const std::uint32_t> next) const;
+    void gather_transformed(const ExamplesView& examples, std::span<const std::uint32_t> indices, float* values,
+                            std::span<const std::uint32_t> transforms, std::span<const std::uint32_t> next) const;
 
     ExampleShape shape_;
     bool alike_ = false;                        // one scale and shift for all channels

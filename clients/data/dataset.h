@@ -56,7 +56,7 @@ struct Dataset {
     std::uint64_t fingerprint() const;       // of types, shapes, targets, values and owners; stored in the manifest
 };
 
-/// Random changes to training images, drawn for each epoch (looks.h).
+/// Random changes to training images, drawn for each epoch (transforms.h).
 struct Augmentation {
     std::uint32_t padding = 0;  // zero pixels added on each side before a crop of the original size; 0: no crop
     bool flip = false;          // mirror an image left to right with probability 1/2

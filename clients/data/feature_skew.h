@@ -1,6 +1,6 @@
 // Feature skew: each client's examples are transformed in one way of that client, as if each recorded with another camera or scanner.
 // It is applied once, when examples are dealt, so every engine and device reads the same values. Augmentation, which changes
-// from epoch to epoch, is in looks.h.
+// from epoch to epoch, is in transforms.h.
 #pragma once
 
 #include "clients/data/partition.h"

@@ -13,9 +13,9 @@ FEDHIVE_HOST_DEVICE float normalized(Value value, float scale, float shift) {
     return static_cast<float>(value) * scale + shift;
 }
 
-/// Augmentation of one example: a shift within a border of zeros, then an optional mirroring.
+/// The augmentation drawn for one example: a shift within a border of zeros, then an optional mirroring.
 /// Packed into 32 bits: down, right (15 bits each, biased by kBias), mirrored.
-struct Look {
+struct Transform {
     static constexpr std::int32_t kBias = 1 << 14;
     std::int32_t down = 0, right = 0;  // offset of the source pixel, in pixels
     bool mirrored = false;
@@ -24,12 +24,12 @@ struct Look {
         return static_cast<std::uint32_t>(down + kBias) << 17 | static_cast<std::uint32_t>(right + kBias) << 1 |
                (mirrored ? 1U : 0U);
     }
-    FEDHIVE_HOST_DEVICE static Look of(std::uint32_t packed) {
-        Look look;
-        look.down = static_cast<std::int32_t>(packed >> 17) - kBias;
-        look.right = static_cast<std::int32_t>(packed >> 1 & 0x7FFFU) - kBias;
-        look.mirrored = (packed & 1U) != 0;
-        return look;
+    FEDHIVE_HOST_DEVICE static Transform of(std::uint32_t packed) {
+        Transform transform;
+        transform.down = static_cast<std::int32_t>(packed >> 17) - kBias;
+        transform.right = static_cast<std::int32_t>(packed >> 1 & 0x7FFFU) - kBias;
+        transform.mirrored = (packed & 1U) != 0;
+        return transform;
     }
 
     /// Source row and column for output row y and column x. A row or column outside the image, also one below 0, which wraps to a large
@@ -52,10 +52,10 @@ struct GatherTerms {
     std::uint32_t num_values = 0;  // of one example
     std::uint32_t plane = 1;       // values of one channel
     ValueType type = ValueType::U8;
-    const float* numbers = nullptr;        // [n, target_width], instead of labels
-    std::uint32_t target_width = 1;        // labels or numbers per example
-    const std::uint32_t* looks = nullptr;  // packed Look of each entry of `order`; nullptr: none
-    std::uint32_t width = 1;               // of an image
+    const float* numbers = nullptr;             // [n, target_width], instead of labels
+    std::uint32_t target_width = 1;             // labels or numbers per example
+    const std::uint32_t* transforms = nullptr;  // packed Transform of each entry of `order`; nullptr: none
+    std::uint32_t width = 1;                    // of an image
 };
 
 /// Destination of a batch's targets, [rows, target_width]; exactly one pointer is set.
@@ -72,17 +72,17 @@ FEDHIVE_HOST_DEVICE Value stored(const GatherTerms& from, std::size_t example, s
 
 constexpr std::uint32_t kInFrame = ~0U;
 
-/// Offset in the example of the pixel that `augmentation` shows at offset `at`, or kInFrame.
-FEDHIVE_HOST_DEVICE std::uint32_t seen_at(const GatherTerms& from, const Look& augmentation, std::uint32_t at) {
+/// Offset in the example of the pixel that `transform` moves to offset `at`, or kInFrame for the border of zeros.
+FEDHIVE_HOST_DEVICE std::uint32_t source_offset(const GatherTerms& from, const Transform& transform, std::uint32_t at) {
     const std::uint32_t pixel = at % from.plane;
-    const std::uint32_t y = augmentation.row(pixel / from.width), x = augmentation.column(pixel % from.width, from.width);
+    const std::uint32_t y = transform.row(pixel / from.width), x = transform.column(pixel % from.width, from.width);
     return y < from.plane / from.width && x < from.width ? at - pixel + y * from.width + x : kInFrame;
 }
 
 /// Value `at` of the example at `place` in the order, augmented and normalised.
 FEDHIVE_HOST_DEVICE float gathered(const GatherTerms& from, std::size_t place, std::uint32_t at) {
     const float scale = from.scale[at / from.plane], shift = from.shift[at / from.plane];
-    if (from.looks != nullptr) at = seen_at(from, Look::of(from.looks[place]), at);
+    if (from.transforms != nullptr) at = source_offset(from, Transform::of(from.transforms[place]), at);
     if (at == kInFrame) return normalized(0, scale, shift);
     const std::size_t example = from.order[place];
     return from.type == ValueType::U8    ? normalized(stored<std::uint8_t>(from, example, at), scale, shift)

@@ -1,5 +1,6 @@
 #include "clients/data/gather_kernel.h"
 
+#include "aggregation/base/divide_up.h"
 #include "aggregation/math/cuda_kernels.h"
 
 #include <cuda_runtime.h>
@@ -21,7 +22,7 @@ __global__ void gather_kernel(element::GatherTerms from, std::size_t rows, float
 
 const char* gather(const element::GatherTerms& from, std::size_t rows, float* values, const element::TargetsTo& to) {
     if (rows == 0) return nullptr;
-    const dim3 grid((from.num_values + kThreads - 1) / kThreads, static_cast<unsigned>(rows < kMaxRows ? rows : kMaxRows));
+    const dim3 grid(divide_up(from.num_values, kThreads), static_cast<unsigned>(rows < kMaxRows ? rows : kMaxRows));
     gather_kernel<<<grid, kThreads, 0, static_cast<cudaStream_t>(aggregation::kernels::stream())>>>(from, rows, values, to);
     const cudaError_t error = cudaGetLastError();  // also clears the error in the runtime
     return error == cudaSuccess ? nullptr : cudaGetErrorString(error);

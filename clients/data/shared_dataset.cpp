@@ -2,7 +2,7 @@
 
 #include "aggregation/base/error.h"
 #include "aggregation/memory/shared_segment.h"
-#include "clients/data/looks.h"
+#include "clients/data/transforms.h"
 
 #include <algorithm>
 #include <cstring>

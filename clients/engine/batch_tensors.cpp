@@ -28,7 +28,7 @@ at::Tensor to_device(std::span<const float> values, at::Device device) {
 }
 
 element::GatherTerms terms_of(const ExamplesView& from, const std::uint32_t* order, const std::int64_t* cursor,
-                              const at::Tensor& scale, const at::Tensor& shift, const std::uint32_t* looks) {
+                              const at::Tensor& scale, const at::Tensor& shift, const std::uint32_t* transforms) {
     return {from.values.data(),
             from.labels.data(),
             order,
@@ -40,7 +40,7 @@ element::GatherTerms terms_of(const ExamplesView& from, const std::uint32_t* ord
             from.type,
             from.target.kind == TargetKind::Numbers ? from.numbers.data() : nullptr,
             from.target.width,
-            looks,
+            transforms,
             static_cast<std::uint32_t>(from.shape.width)};
 }
 
@@ -58,7 +58,7 @@ BatchTensors::BatchTensors(ExampleShape shape, const Normalization& normalizatio
     : gather_(shape, normalization), shape_(shape), device_(device) {}
 
 void BatchTensors::begin(const ExamplesView& from) {
-    looks_ = Looks(from.augmentation);
+    transforms_ = Transforms(from.augmentation);
     pass_.begin();
 }
 
@@ -77,7 +77,7 @@ BatchTensors::Batch BatchTensors::gather(const ExamplesView& from, const RowBatc
     reserve(static_cast<std::int64_t>(indices.size()), from.target, at::TensorOptions().pinned_memory(device_.is_cuda()));
     gathering_.time([&] {
         gather_.gather(from, indices, examples_.data_ptr<float>(), targets_to(targets_),
-                       looks_.of(batch.augmentation_key, indices));
+                       transforms_.of(batch.augmentation_key, indices));
     });
     const Batch& gathered = batch_of(indices.size());
     if (device_.is_cpu()) return gathered;
@@ -110,11 +110,12 @@ const BatchTensors::Batch& BatchTensors::batch_of(std::size_t rows) {
 }
 
 /// Through pinned memory that LibTorch keeps until the copy has been made.
-void BatchTensors::upload(const ExamplesView& from, std::span<const std::uint32_t> order, const LookKey& augmentation_key) {
+void BatchTensors::upload(const ExamplesView& from, std::span<const std::uint32_t> order,
+                          const TransformKey& augmentation_key) {
     for (const std::uint32_t index : order) FEDHIVE_CHECK(index < from.size(), "example {} of {}", index, from.size());
     FEDHIVE_CHECK(order.size() <= from.size(), "{} indices of {} examples", order.size(), from.size());
     upload(order, from.size(), order_);
-    if (looks_.any()) upload(looks_.of(augmentation_key, order), from.size(), order_looks_);
+    if (transforms_.any()) upload(transforms_.of(augmentation_key, order), from.size(), order_transforms_);
 }
 
 void BatchTensors::upload(std::span<const std::uint32_t> words, std::size_t most, at::Tensor& to) {
@@ -138,8 +139,8 @@ BatchTensors::Batch BatchTensors::gather_on_device(const ExamplesView& from, con
     }
     const std::ptrdiff_t first = cursor_ == nullptr ? indices.data() - expected_.data() : 0;
     const auto words = [&](const at::Tensor& tensor) { return static_cast<const std::uint32_t*>(tensor.data_ptr()) + first; };
-    const std::uint32_t* looks = looks_.any() ? words(order_looks_) : nullptr;
-    clients::gather_on_device(terms_of(from, words(order_), cursor_, scale_, shift_, looks), indices.size(),
+    const std::uint32_t* transforms = transforms_.any() ? words(order_transforms_) : nullptr;
+    clients::gather_on_device(terms_of(from, words(order_), cursor_, scale_, shift_, transforms), indices.size(),
                               examples_.data_ptr<float>(), targets_to(targets_));
     return batch_of(indices.size());
 }

@@ -5,7 +5,7 @@
 
 #include "aggregation/base/clock.h"
 #include "clients/data/batches.h"
-#include "clients/data/looks.h"
+#include "clients/data/transforms.h"
 #include "clients/engine/training_step.h"
 #include "clients/models/tensor.h"
 
@@ -42,14 +42,14 @@ public:
 
 private:
     void reserve(std::int64_t rows, TargetShape target, const at::TensorOptions& where);
-    void upload(const ExamplesView& from, std::span<const std::uint32_t> order, const LookKey& augmentation_key);
+    void upload(const ExamplesView& from, std::span<const std::uint32_t> order, const TransformKey& augmentation_key);
     void upload(std::span<const std::uint32_t> words, std::size_t most, at::Tensor& to);
     Batch gather_on_device(const ExamplesView& from, const RowBatch& batch);
     const Batch& batch_of(std::size_t rows);
 
     BatchGather gather_;
     Stopwatch gathering_;
-    Looks looks_{Augmentation{}};  // before a client begins: no augmentation
+    Transforms transforms_{Augmentation{}};  // before a client begins: no augmentation
     PassFollower pass_;
     ExampleShape shape_;
     at::Device device_;
@@ -60,8 +60,8 @@ private:
     // Only for a data set on the device.
     std::span<const std::uint32_t> expected_;  // the uploaded indices
     at::Tensor order_;  // [n] 32-bit indices on the device, n: all examples of the data set, so that its address stays the same
-    at::Tensor order_looks_;    // [n] packed looks (looks.h) of order_, if examples are augmented
-    at::Tensor scale_, shift_;  // [channels] on the device
+    at::Tensor order_transforms_;  // [n] packed transforms (transforms.h) of order_, if examples are augmented
+    at::Tensor scale_, shift_;     // [channels] on the device
     const std::int64_t* cursor_ = nullptr;
 };
 
@@ -74,9 +74,9 @@ at::Tensor empty_targets(std::vector<std::int64_t> places, TargetShape target, c
 /// The destination of a gather's targets: a tensor of empty_targets().
 element::TargetsTo targets_to(const at::Tensor& targets);
 
-/// The terms of a gather from a data set on a device. looks: one for each index of `order`, or null; scale, shift: those of BatchGather for
+/// The terms of a gather from a data set on a device. transforms: one for each index of `order`, or null; scale, shift: those of BatchGather for
 /// the data's type, in device memory.
 element::GatherTerms terms_of(const ExamplesView& from, const std::uint32_t* order, const std::int64_t* cursor,
-                              const at::Tensor& scale, const at::Tensor& shift, const std::uint32_t* looks);
+                              const at::Tensor& scale, const at::Tensor& shift, const std::uint32_t* transforms);
 
 }  // namespace fedhive::clients

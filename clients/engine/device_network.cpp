@@ -38,7 +38,7 @@ void DeviceNetwork::set_loss(const LossPlan& loss) {
 }
 
 device::kernels::Launch DeviceNetwork::launch(const ExamplesView& from, const std::uint32_t* order,
-                                              const device::SharedPlacement& placement, const std::uint32_t* looks) const {
+                                              const device::SharedPlacement& placement, const std::uint32_t* transforms) const {
     device::kernels::Launch launch;
     launch.network = network_;
     launch.from.values = from.values.data();
@@ -52,7 +52,7 @@ device::kernels::Launch DeviceNetwork::launch(const ExamplesView& from, const st
     launch.from.num_values = static_cast<std::uint32_t>(from.shape.num_values());
     launch.from.plane = static_cast<std::uint32_t>(from.shape.num_values() / static_cast<std::size_t>(from.shape.channels));
     launch.from.type = from.type;
-    launch.from.looks = looks;
+    launch.from.transforms = transforms;
     launch.from.width = static_cast<std::uint32_t>(from.shape.width);
     launch.group = placement.group;
     launch.shared_bytes = placement.bytes;

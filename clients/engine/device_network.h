@@ -21,10 +21,10 @@ public:
     /// The loss of the training launches that follow.
     void set_loss(const LossPlan& loss);
 
-    /// The arguments of a launch over examples of `from`. order: indices in device memory; looks: one for each index, or null.
+    /// The arguments of a launch over examples of `from`. order: indices in device memory; transforms: one for each index, or null.
     direct::device::kernels::Launch launch(const ExamplesView& from, const std::uint32_t* order,
                                            const direct::device::SharedPlacement& placement,
-                                           const std::uint32_t* looks = nullptr) const;
+                                           const std::uint32_t* transforms = nullptr) const;
 
     /// The division of shared memory for blocks that train whole clients, and for blocks whose parameters and gradient are in device memory.
     /// Groups have at most `batch` rows.

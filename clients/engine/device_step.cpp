@@ -24,7 +24,7 @@ DeviceStep::DeviceStep(const DeviceNetwork& network, const ExamplesView& train, 
                        std::uint64_t batch)
     : network_(network),
       train_(train),
-      looks_(train.augmentation),
+      transforms_(train.augmentation),
       placement_(network.rows_alone(batch)),
       local_(network.num_floats(), MemorySpace::Cuda),
       gradient_(network.trainable(), MemorySpace::Cuda),
@@ -50,11 +50,11 @@ void DeviceStep::compute_gradients(std::span<const RowBatch> batches) {
     if (start_.shared) start_.shared.read(trainable());
     check_examples(train_, batch.examples);
     order_.write(batch.examples);
-    if (looks_.any()) device_looks_.write(looks_.of(batch.augmentation_key, batch.examples));
+    if (transforms_.any()) device_transforms_.write(transforms_.of(batch.augmentation_key, batch.examples));
     const device::BlockStep step{0, static_cast<std::uint32_t>(batch.examples.size()),
                                  Stream(start_.dropout_seed, Purpose::Dropout, steps_++).next_u64()};
     enqueue([&] {
-        return device::kernels::compute_gradient(network_.launch(train_, order_.data(), placement_, device_looks_.data()),
+        return device::kernels::compute_gradient(network_.launch(train_, order_.data(), placement_, device_transforms_.data()),
                                                  local_.span().data, step, gradient_.span().data,
                                                  batch.counts ? loss_.data() : other_loss_.data());
     });

@@ -5,7 +5,7 @@
 #include "aggregation/math/client_optimizer.h"
 #include "aggregation/memory/param_buffer.h"
 #include "aggregation/memory/pinned_array.h"
-#include "clients/data/looks.h"
+#include "clients/data/transforms.h"
 #include "clients/engine/device_network.h"
 #include "clients/engine/training_step.h"
 
@@ -31,14 +31,14 @@ private:
 
     const DeviceNetwork& network_;
     ExamplesView train_;
-    Looks looks_;
+    Transforms transforms_;
     direct::device::SharedPlacement placement_;
     aggregation::ParamBuffer local_;     // the local model
     aggregation::ParamBuffer gradient_;  // [trainable]
     aggregation::ClientOptimizer optimizer_;
     ClientStart start_;
     std::uint32_t steps_ = 0;  // since begin()
-    direct::device::DeviceArray<std::uint32_t> order_, device_looks_;
+    direct::device::DeviceArray<std::uint32_t> order_, device_transforms_;
     direct::device::DeviceArray<double> loss_, other_loss_;  // of batches that count, and that do not
     aggregation::PinnedArray<double> told_loss_;
 };

@@ -13,7 +13,7 @@ DirectBatches::DirectBatches(ExampleShape shape, const Normalization& normalizat
     : shape_(shape), gather_(shape, normalization) {}
 
 direct::Batch DirectBatches::gather(const ExamplesView& from, std::span<const std::uint32_t> indices,
-                                    std::span<const std::uint32_t> looks, std::span<const std::uint32_t> next) {
+                                    std::span<const std::uint32_t> transforms, std::span<const std::uint32_t> next) {
     examples_.resize(std::max(examples_.size(), indices.size() * shape_.num_values()));
     const std::size_t targets = indices.size() * from.target.width;
     element::TargetsTo to{};
@@ -24,7 +24,7 @@ direct::Batch DirectBatches::gather(const ExamplesView& from, std::span<const st
         labels_.resize(std::max(labels_.size(), targets));
         to.labels = labels_.data();
     }
-    gathering_.time([&] { gather_.gather(from, indices, examples_.data(), to, looks, next); });
+    gathering_.time([&] { gather_.gather(from, indices, examples_.data(), to, transforms, next); });
     direct::Batch batch{examples_.data(), to.labels, indices.size(), to.numbers};
     if (from.target.ignores) {
         batch.ignores = true;
@@ -38,7 +38,7 @@ DirectStep::DirectStep(direct::Network& network, const ExamplesView& train, cons
     : network_(network),
       train_(train),
       batches_(train.shape, normalization),
-      looks_(train.augmentation),
+      transforms_(train.augmentation),
       local_(network.layout().num_floats(), MemorySpace::Host),
       gradient_(network.layout().num_trainable(), MemorySpace::Host),
       optimizer_(optimizer, network.layout().num_trainable(), MemorySpace::Host) {}
@@ -62,7 +62,7 @@ aggregation::ParamSpan DirectStep::own_model() {
 
 direct::Batch DirectStep::gather(const RowBatch& batch) {
     if (const auto announced = pass_.announced_by(batch); !announced.empty()) batches_.expect(train_, announced);
-    return batches_.gather(train_, batch.examples, looks_.of(batch.augmentation_key, batch.examples), batch.lookahead);
+    return batches_.gather(train_, batch.examples, transforms_.of(batch.augmentation_key, batch.examples), batch.lookahead);
 }
 
 std::uint64_t DirectStep::next_dropout_key() { return Stream(start_.dropout_seed, Purpose::Dropout, steps_++).next_u64(); }

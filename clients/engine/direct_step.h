@@ -5,7 +5,7 @@
 #include "aggregation/math/client_optimizer.h"
 #include "aggregation/memory/param_buffer.h"
 #include "clients/data/batches.h"
-#include "clients/data/looks.h"
+#include "clients/data/transforms.h"
 #include "clients/direct/network.h"
 #include "clients/engine/training_step.h"
 
@@ -18,9 +18,9 @@ class DirectBatches {
 public:
     DirectBatches(ExampleShape shape, const Normalization& normalization);
 
-    /// Gathers a batch, which is valid until the next call. looks, next: as in BatchGather.
+    /// Gathers a batch, which is valid until the next call. transforms, next: as in BatchGather.
     direct::Batch gather(const ExamplesView& from, std::span<const std::uint32_t> indices,
-                         std::span<const std::uint32_t> looks = {}, std::span<const std::uint32_t> next = {});
+                         std::span<const std::uint32_t> transforms = {}, std::span<const std::uint32_t> next = {});
     /// As BatchGather::expect().
     void expect(const ExamplesView& from, std::span<const std::uint32_t> indices) const { gather_.expect(from, indices); }
     double gather_s() const { return gathering_.seconds(); }
@@ -61,7 +61,7 @@ private:
     direct::Network& network_;
     ExamplesView train_;
     DirectBatches batches_;
-    Looks looks_;
+    Transforms transforms_;
     PassFollower pass_;
     bool is_global_ = false;             // the local model still equals start_.global
     aggregation::ParamBuffer local_;     // [P]

@@ -41,13 +41,13 @@ std::size_t RowBatches::words_of(std::size_t rows, std::size_t size) const {
 }
 
 /// Padding rows of a batch get the augmentation of its first example.
-void RowBatches::write_looks(std::span<const RowBatch> batches, std::uint32_t* words) {
+void RowBatches::write_transforms(std::span<const RowBatch> batches, std::uint32_t* words) {
     if (!from_.augmentation.any()) return;
     for (const RowBatch& batch : batches) {
-        looks_.clear();
-        append_looks(from_.augmentation, batch.augmentation_key, batch.examples, looks_);
-        looks_.resize(size_, looks_.empty() ? element::Look{}.packed() : looks_.front());
-        words = std::copy(looks_.begin(), looks_.end(), words);
+        transforms_.clear();
+        append_transforms(from_.augmentation, batch.augmentation_key, batch.examples, transforms_);
+        transforms_.resize(size_, transforms_.empty() ? element::Transform{}.packed() : transforms_.front());
+        words = std::copy(transforms_.begin(), transforms_.end(), words);
     }
 }
 
@@ -76,7 +76,7 @@ void RowBatches::list(std::span<const RowBatch> batches, std::size_t size) {
     reserve(rows_, size_);
     const auto write = [&](void* words_to) {
         write_list(batches, size, words_to);
-        write_looks(batches, static_cast<std::uint32_t*>(words_to) + looks_at());
+        write_transforms(batches, static_cast<std::uint32_t*>(words_to) + transforms_at());
     };
     const auto places = static_cast<std::int64_t>(rows_ * size_);
     const at::Tensor floats = list_.view(at::kFloat);
@@ -93,16 +93,16 @@ void RowBatches::list(std::span<const RowBatch> batches, std::size_t size) {
 
 void RowBatches::gather() {
     const auto* indices = static_cast<const std::uint32_t*>(list_.data_ptr());
-    const std::uint32_t* looks = from_.augmentation.any() ? indices + looks_at() : nullptr;
+    const std::uint32_t* transforms = from_.augmentation.any() ? indices + transforms_at() : nullptr;
     auto* values = all_examples_.data_ptr<float>();
     const element::TargetsTo to = targets_to(all_targets_);
     if (device_.is_cpu()) {
         gathering_.time([&] {
-            const std::span<const std::uint32_t> of_each{looks, looks == nullptr ? 0 : num_listed()};
+            const std::span<const std::uint32_t> of_each{transforms, transforms == nullptr ? 0 : num_listed()};
             gather_.gather(from_, {indices, num_listed()}, values, to, of_each);
         });
     } else {
-        gather_on_device(terms_of(from_, indices, nullptr, scale_, shift_, looks), num_listed(), values, to);
+        gather_on_device(terms_of(from_, indices, nullptr, scale_, shift_, transforms), num_listed(), values, to);
     }
     const auto rows = static_cast<std::int64_t>(rows_), size = static_cast<std::int64_t>(size_);
     const auto& shape = from_.shape;

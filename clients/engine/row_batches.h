@@ -37,9 +37,9 @@ public:
 
 private:
     void check(std::span<const RowBatch> batches, std::size_t size) const;
-    void write_looks(std::span<const RowBatch> batches, std::uint32_t* words);
+    void write_transforms(std::span<const RowBatch> batches, std::uint32_t* words);
     std::size_t words_of(std::size_t rows, std::size_t size) const;
-    std::size_t looks_at() const { return rows_ * (2 * size_ + 1); }  // number of words before the looks
+    std::size_t transforms_at() const { return rows_ * (2 * size_ + 1); }  // number of words before the transforms
     std::size_t num_listed() const { return rows_ * size_; }
 
     ExamplesView from_;
@@ -47,9 +47,9 @@ private:
     Stopwatch gathering_;
     at::Device device_;
     std::size_t rows_ = 0, size_ = 0;  // of the list
-    // 32-bit words: [rows, size] indices | [rows, size] weights | [rows] counts | with augmentation, [rows, size] looks
+    // 32-bit words: [rows, size] indices | [rows, size] weights | [rows] counts | with augmentation, [rows, size] transforms
     at::Tensor list_;
-    std::vector<std::uint32_t> looks_;  // of one row; scratch
+    std::vector<std::uint32_t> transforms_;  // of one row; scratch
     at::Tensor all_examples_, all_targets_;
     at::Tensor scale_, shift_;  // [channels] on the device, if there is one
 };

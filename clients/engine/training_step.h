@@ -13,7 +13,7 @@
 #include "aggregation/math/row_ops.h"
 #include "aggregation/memory/param_span.h"
 #include "clients/data/dataset.h"
-#include "clients/data/looks.h"
+#include "clients/data/transforms.h"
 #include "clients/engine/racy_model.h"
 #include "clients/protocol/task.h"
 #include "clients/tasks/evaluation_sums.h"
@@ -41,11 +41,11 @@ struct ClientStart {
 /// A row's batch in one step.
 struct RowBatch {
     std::span<const std::uint32_t> examples;  // indices of training examples
-    LookKey augmentation_key = {};            // key of the examples' augmentation, if the data set has one
+    TransformKey augmentation_key = {};       // key of the examples' augmentation, if the data set has one
     /// The pass's remaining indices, contiguous after `examples` and unchanged; empty if unknown.
     std::span<const std::uint32_t> lookahead = {};
     std::span<const std::uint32_t> next = {};  // examples of the next batch, if the plan asks for it (takes_next)
-    LookKey next_key = {};
+    TransformKey next_key = {};
     bool counts = true;  // its loss counts in loss_of(); false for the second pass of a step over one batch
 
     RowBatch next_batch() const { return {.examples = next, .augmentation_key = next_key}; }

@@ -39,7 +39,7 @@ public:
     /// An argument of a step that is filled from values in each pass.
     struct ArgumentSlot {
         enum class Kind : std::uint8_t { Value, Real, Tensor, Tensors, OptionalTensors, Integers };
-        std::size_t at;
+        std::size_t at;  // index of the argument
         Kind kind;
         std::vector<int> slots;  // indices of values; -1: None, or a number in `integers`
         std::vector<std::int64_t> integers{};

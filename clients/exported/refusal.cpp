@@ -1,6 +1,7 @@
 #include "clients/exported/refusal.h"
 
 #include "aggregation/base/error.h"
+#include "aggregation/base/without_controls.h"
 
 namespace fedhive::clients::exported {
 
@@ -10,9 +11,7 @@ void refuse(const std::string& what) { throw ConfigError(what); }
 
 std::string shown(std::string_view text) {
     constexpr std::size_t kMost = 100;
-    std::string printable = "'";
-    for (const char c : text.substr(0, kMost)) printable += c >= 0 && (c < ' ' || c == 0x7F) ? '?' : c;
-    return printable + (text.size() > kMost ? "…'" : "'");
+    return fmt::format("'{}{}'", without_controls(text.substr(0, kMost)), text.size() > kMost ? "…" : "");
 }
 
 }  // namespace fedhive::clients::exported

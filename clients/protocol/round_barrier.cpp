@@ -208,7 +208,7 @@ void RoundBarrier::find_failed_tasks(std::vector<FoundFailure>& found) {
 void RoundBarrier::find_dead_workers(std::vector<FoundFailure>& found) {
     for (std::size_t w = 0; w < expected_.size(); ++w) {
         if (expected_[w].presence != Presence::Expected || !watcher_.dead(w)) continue;
-        ClientFailure failure = workers_.autopsy(w);
+        ClientFailure failure = workers_.how_ended(w);
         const WorkerCell& cell = block_.worker(w);
         if (cell.state.load(std::memory_order_acquire) == WorkerState::Broken) failure.message = cell.error.get();
         found.push_back(lose(w, failure));

@@ -63,8 +63,8 @@ struct FoundFailure {
 
 /// Callbacks through which the barrier controls worker processes.
 struct WorkerControl {
-    std::function<ClientFailure(std::size_t worker)> autopsy;  // returns how a dead process has ended
-    std::function<void(std::size_t worker)> kill;              // returns when the process is dead
+    std::function<ClientFailure(std::size_t worker)> how_ended;  // returns how a dead process has ended
+    std::function<void(std::size_t worker)> kill;                // returns when the process is dead
 };
 
 /// The coordinator's side.

@@ -41,7 +41,7 @@ const char* cpu_capability() {
     return "DEFAULT";
 }
 
-/// As the processor says it; empty where it is none that can be asked so.
+/// The processor's maker, as the instruction CPUID names it ("GenuineIntel"); empty without that instruction.
 std::string cpu_vendor() {
 #if defined(__x86_64__)
     unsigned int most = 0;

@@ -75,8 +75,8 @@ private:
     LibtorchEvaluation evaluation_;
     std::unique_ptr<OutputLoss> output_loss_;
     std::unique_ptr<FormulaLosses> formula_;                     // of output_loss_
-    std::unique_ptr<VmapStep> at_once_;                          // once it is asked for
-    std::unique_ptr<TrainingStep> recorded_, recorded_at_once_;  // where the plan asks for it
+    std::unique_ptr<VmapStep> at_once_;                          // made on first use
+    std::unique_ptr<TrainingStep> recorded_, recorded_at_once_;  // null unless the plan asks for them
 };
 
 std::unique_ptr<Trainer> make_libtorch_trainer(const WorkerPlan& plan, const SharedDataset& dataset,

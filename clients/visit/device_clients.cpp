@@ -42,7 +42,8 @@ void DeviceClients::append(const LocalTraining& plan, std::uint32_t round, const
         const std::uint64_t key = Stream(batches.dropout_seed(), Purpose::Dropout, one.num_steps++).next_u64();
         steps_.push_back({static_cast<std::uint32_t>(order_.size()), static_cast<std::uint32_t>(batch.examples.size()), key});
         order_.insert(order_.end(), batch.examples.begin(), batch.examples.end());
-        if (train_.augmentation.any()) append_looks(train_.augmentation, batch.augmentation_key, batch.examples, looks_);
+        if (train_.augmentation.any())
+            append_transforms(train_.augmentation, batch.augmentation_key, batch.examples, transforms_);
         FEDHIVE_CHECK(order_.size() <= std::numeric_limits<std::uint32_t>::max(), "{} examples in one launch", order_.size());
     }
 }
@@ -64,7 +65,7 @@ void DeviceClients::train(const LocalTraining& plan, const RoundRate& rate, std:
     const std::int64_t start_ns = now_ns();
     reserve(clients.size());
     order_.clear();
-    looks_.clear();
+    transforms_.clear();
     steps_.clear();
     clients_.clear();
     for (std::size_t row = 0; row < clients.size(); ++row) {
@@ -75,7 +76,7 @@ void DeviceClients::train(const LocalTraining& plan, const RoundRate& rate, std:
         results[row] = {.steps = plan.steps_of(shard.size()), .start_ns = start_ns};
     }
     device_order_.write(order_);
-    if (!looks_.empty()) device_looks_.write(looks_);
+    if (!transforms_.empty()) device_transforms_.write(transforms_);
     device_steps_.write(steps_);
     device_clients_.write(clients_);
     const aggregation::SgdOptions now = aggregation::at_rate(optimizer_, rate.lr_factor);
@@ -97,7 +98,7 @@ void DeviceClients::train(const LocalTraining& plan, const RoundRate& rate, std:
     aggregation::dispatch(
         MemorySpace::Cuda, [] {},
         [&] {
-            return device::kernels::train(network_.launch(train_, device_order_.data(), placement_, device_looks_.data()),
+            return device::kernels::train(network_.launch(train_, device_order_.data(), placement_, device_transforms_.data()),
                                           training);
         });
 }

@@ -4,7 +4,7 @@
 
 #include "aggregation/math/vector_ops.h"
 #include "aggregation/memory/param_buffer.h"
-#include "clients/data/looks.h"
+#include "clients/data/transforms.h"
 #include "clients/engine/device_network.h"
 #include "clients/visit/whole_clients.h"
 
@@ -39,10 +39,10 @@ private:
     aggregation::ParamBuffer local_, gradient_,
         velocity_;  // [rows][stride]; the latter two are empty if kept in shared memory
     // A launch's arguments, on the host and on the device.
-    std::vector<std::uint32_t> order_, looks_;
+    std::vector<std::uint32_t> order_, transforms_;
     std::vector<direct::device::BlockStep> steps_;
     std::vector<direct::device::kernels::Client> clients_;
-    direct::device::DeviceArray<std::uint32_t> device_order_, device_looks_;
+    direct::device::DeviceArray<std::uint32_t> device_order_, device_transforms_;
     direct::device::DeviceArray<direct::device::BlockStep> device_steps_;
     direct::device::DeviceArray<direct::device::kernels::Client> device_clients_;
     direct::device::DeviceArray<aggregation::formulas::GradientPass> formula_;

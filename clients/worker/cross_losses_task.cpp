@@ -31,7 +31,7 @@ void take_losses(WorkerContext& worker, const Task& task) {
             worker.block.losses()[i * updates + j] =
                 mean_loss_of_model(worker.trainer.evaluation(), options, theirs, examples, [&] { worker.supervision.beat(); });
         }
-        worker.states.let_go(client_id);
+        worker.states.release_pages(client_id);
     }
 }
 

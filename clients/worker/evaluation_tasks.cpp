@@ -82,7 +82,7 @@ void EvaluationTasks::evaluate_clients(const Task& task) {
             evaluation, train, worker_.dataset.held_out(client_id), worker_.plan.evaluation_chunk,
             worker_.plan.sums.of_client(), [&] { worker_.supervision.beat(); }, personalized ? answers : EvaluatePiece());
         write_sums(sums, worker_.block.client_sums(place++));
-        worker_.states.let_go(client_id);
+        worker_.states.release_pages(client_id);
         worker_.supervision.beat();
     }
 }
@@ -113,7 +113,7 @@ void EvaluationTasks::measure_clients(const Task& task) {
         ReportValues measured{};
         pass.measure({task.round, client_id, worker_.dataset.shard(client_id)}, measured, [&] { worker_.supervision.beat(); });
         worker_.block.client_sums(place++).front() = measured.front();
-        worker_.states.let_go(client_id);
+        worker_.states.release_pages(client_id);
         worker_.supervision.beat();
     }
 }

@@ -42,7 +42,7 @@ void take_products(const WorkerContext& worker, const Task& task) {
     require(at + values <= products.size(), "last product");
     aggregation::gram(rows, task.base, task.count, arena.space(), products.subspan(at, values));
     if (task.histories == 0) return;
-    for (const Term& term : worker.block.terms().first(task.num_terms)) worker.states.let_go(term.client_id);
+    for (const Term& term : worker.block.terms().first(task.num_terms)) worker.states.release_pages(term.client_id);
 }
 
 }  // namespace fedhive::clients

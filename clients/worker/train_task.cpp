@@ -102,7 +102,7 @@ void TrainTask::train_at_once(TaskCell& cell, std::uint64_t first, std::uint64_t
     for (std::size_t row = 0; row < rows_.places.size(); ++row) {
         blame(cell, rows_.places[row]);
         worker_.supervision.update_written(row, clients_.parameters_of(row));
-        worker_.states.let_go(rows_.clients[row].client_id);
+        worker_.states.release_pages(rows_.clients[row].client_id);
     }
     blame(cell, first + count);
 }

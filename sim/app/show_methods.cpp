@@ -97,8 +97,9 @@ std::string family_page(MethodFamily family, const std::vector<CatalogedMethod>&
                         const std::function<std::string(const CatalogedMethod&)>& box_of) {
     const auto of_family = [&](const CatalogedMethod& method) { return method.family == family; };
     std::string text = fmt::format(
-        "# Methods: {0}\n\nWhat `fedhive methods --page {0}` prints: {1} methods, what each does, what a config says to have "
-        "it, and formulas "
+        "# Methods: {0}\n\n{1} methods, as `fedhive methods --page {0}` prints them: what each does, the config that chooses "
+        "it, "
+        "and its formulas "
         "([how to read them](../methods.md)). [All keys](../../configs/REFERENCE.md).\n\n| Method | In a config | Needs "
         "|\n|---|---|---|\n",
         word_of(family), std::ranges::count_if(methods, of_family));

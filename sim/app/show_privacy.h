@@ -11,13 +11,14 @@ namespace fedhive::sim {
 
 /// All inputs of the privacy accountant.
 struct PrivacyQuestion {
-    double multiplier = 1.0;
-    double share = 1.0;
+    double multiplier = 1.0;  // standard deviation of the noise / clip norm
+    double share = 1.0;       // cohort / clients
     std::uint64_t rounds = 1;
     double delta = 0.0;
     std::optional<double> target{};   // an ε: the multiplier is then the smallest that reaches it
     std::uint64_t restart_every = 0;  // rounds of a tree of dp_ftrl; 0: no tree
 
+    /// The number of noisy sums whose privacy losses add up.
     std::uint64_t compositions() const { return restart_every > 0 ? tree_nodes(rounds, restart_every) : rounds; }
 };
 

@@ -104,7 +104,7 @@ public:
     virtual void field(const Field& field) = 0;
     virtual void end() = 0;
     virtual void items(const ItemList& list) = 0;
-    /// Visits a key whose value other code reads: a block of a sweep file.
+    /// Visits a key whose value other code reads, such as `grid` of a sweep file.
     virtual void other(const std::string&) {}
 
     /// Called after field() of the key `name` if its value cannot be used, so that the keys which depend on it are unknown.
@@ -118,7 +118,7 @@ public:
 /// visitor.wants_all().
 void describe(Visitor& visitor, RunConfig& run);
 
-// Parts of describe(), each in the file of its name.
+// Parts of describe(), in device_fields.cpp, data_fields.cpp and strategy_fields.cpp.
 void describe_devices(Visitor& visitor, RunConfig& run);
 void describe_data(Visitor& visitor, DataConfig& data);
 void describe_strategy(Visitor& visitor, StrategyConfig& strategy);

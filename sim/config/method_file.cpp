@@ -139,7 +139,7 @@ void check_use(const Method& method, const YamlNode& root) {
                    fmt::format("report '{}' is never given; `end` must have a formula '{} = …'", report, report));
 }
 
-/// Each place sets what it is there for, and a second gradient is read.
+/// Refuses a place whose formulas do not set its target, and a second gradient that nothing reads.
 void check_places(const Method& method, const YamlNode& root) {
     for (const auto& [place, lines] : method.formulas.lines)
         if (const std::string target = target_of(place); !target.empty() && !method.formulas.sets(place, target))
@@ -182,7 +182,7 @@ std::vector<Named> named_at(const YamlNode& map, const Method& method, std::vect
     return all;
 }
 
-/// A measure reads what the model gives for an example.
+/// Refuses a measure that reads no output of a model.
 void check_measure(const Method& method, const YamlNode& root) {
     if (!method.has(Place::Measure)) return;
     const auto parsed = method.formulas.parsed(Place::Measure);
@@ -193,7 +193,7 @@ void check_measure(const Method& method, const YamlNode& root) {
         refuse(*root.find("measure"), "measure: reads neither logits nor z of a model; read one of them");
 }
 
-/// A place reads what `also_at` gives.
+/// Refuses models of `also_at` whose outputs nothing reads.
 void check_also_at(const Method& method, const YamlNode& root) {
     constexpr std::array kOfExample{Place::Loss, Place::Measure, Place::Answer};
     const std::vector<OtherAnswers>& also_at = method.formulas.also_at;
@@ -205,7 +205,7 @@ void check_also_at(const Method& method, const YamlNode& root) {
                    fmt::format("also_at: '{0}' is never read; formulas of examples can read {0}.logits and {0}.z", other.name));
 }
 
-/// The loss depends on the model.
+/// Refuses a loss that does not depend on the model.
 void check_loss(const Method& method, const YamlNode& root) {
     if (!method.has(Place::Loss)) return;
     const auto parsed = method.formulas.parsed(Place::Loss);
@@ -216,7 +216,7 @@ void check_loss(const Method& method, const YamlNode& root) {
             refuse(*root.find("keys"), fmt::format("key '{}': a loss reads a value of this name; choose another", given));
 }
 
-/// server_lr is a key of every method whose server reads it.
+/// Adds the key server_lr if the server reads it.
 void add_server_rate(Method& method) {
     const auto found = method.formulas.lines.find(Place::Server);
     if (found == method.formulas.lines.end() || method.formulas.keys.contains(kServerRate)) return;

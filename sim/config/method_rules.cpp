@@ -15,16 +15,15 @@ namespace fedhive::sim {
 
 namespace {
 
-/// The method's demands on a mode, in words that follow "because ".
+/// What the method has that not every mode allows, in words that follow "because ".
 std::string needs_of(const Method& method) {
     std::vector<std::string> needs;
-    if (method.client.client_state()) needs.emplace_back("its clients keep memories");
-    if (method.formulas.changes_visits()) needs.emplace_back("its clients do more than steps on the loss");
-    if (method.has(aggregation::formulas::Place::Cohort)) needs.emplace_back("it has formulas of a round's cohort");
-    if (method.has(aggregation::formulas::Place::Mix))
-        needs.emplace_back("its server mixes the updates of a round's cohort for each client");
-    if (method.has(aggregation::formulas::Place::Server)) needs.emplace_back("it has formulas of the server's step");
-    return fmt::format("{}", fmt::join(needs, " and "));
+    if (method.client.client_state()) needs.emplace_back("memories of clients");
+    if (method.formulas.changes_visits()) needs.emplace_back("formulas of a client's visit");
+    if (method.has(aggregation::formulas::Place::Cohort)) needs.emplace_back("formulas of a round's cohort");
+    if (method.has(aggregation::formulas::Place::Mix)) needs.emplace_back("a mixture of the cohort's updates for each client");
+    if (method.has(aggregation::formulas::Place::Server)) needs.emplace_back("formulas of the server's step");
+    return fmt::format("it has {}", fmt::join(needs, ", "));
 }
 
 /// A memory by class needs one class for each example.
@@ -43,12 +42,14 @@ void check_by_class(const RunConfig& run, const std::string& file, const ConfigS
 std::string what_local_takes(const RunConfig& run, const std::string& file) {
     std::string text = fmt::format(
         "{} reads `local`, the part of the model that stays with each client, but model.local names "
-        "none; name its tensors, such as model: {{local: [\"fc2*\"]}}",
+        "none; name its tensors, such as model.local: [\"fc2*\"]",
         file);
-    if (run.data.partition.holdout == 0.0) text += ", with data.partition.holdout: 0.2";
-    if (!run.evaluation.clients.every) text += ", with evaluation.clients.every: 1";
+    std::vector<std::string> also;
+    if (run.data.partition.holdout == 0.0) also.emplace_back("data.partition.holdout: 0.2");
+    if (!run.evaluation.clients.every) also.emplace_back("evaluation.clients.every: 1");
+    if (!also.empty()) text += fmt::format("; also set {}", fmt::join(also, ", "));
     for (const auto& [metric, target] : run.stop.test)
-        if (target) text += fmt::format(", without stop.test_{}", metric);
+        if (target) text += fmt::format("; remove stop.test_{}", metric);
     return text;
 }
 

@@ -73,12 +73,13 @@ void check_root(const RunConfig& run, const StrategySpec& strategy, const Config
     if (!rule.root) return;
     const bool by_file = rule.name == kFormulaWithRoot;
     if (!run.data.root_examples)
-        throw source.error(by_file                            ? "strategy.file"
-                           : rule.name == strategy.aggregator ? "strategy.name"
-                                                              : "strategy.aggregator",
-                           fmt::format("{} compares updates with one that the server trains on examples of its own, but "
-                                       "it has none; add data.root_examples: 100, or another number from 1 on",
-                                       who_needs_root(run)));
+        throw source.error(
+            by_file                            ? "strategy.file"
+            : rule.name == strategy.aggregator ? "strategy.name"
+                                               : "strategy.aggregator",
+            fmt::format("{} compares updates with one that the server trains on its own examples, but the server "
+                        "has none; set data.root_examples to 100, or another number from 1 on",
+                        who_needs_root(run)));
     check_state(run, source);
 }
 

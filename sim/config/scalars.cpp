@@ -1,8 +1,9 @@
 #include "sim/config/scalars.h"
 
+#include "aggregation/base/without_controls.h"
+
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cfloat>
 #include <charconv>
 #include <cmath>
@@ -14,8 +15,7 @@ bool is_word(const YamlNode& node) { return node.kind == YamlNode::Kind::Plain |
 
 std::string shortened(std::string text) {
     if (text.size() > 60) text.replace(57, std::string::npos, "...");
-    for (char& c : text) c = c >= 0 && c < ' ' ? '?' : c;
-    return text;
+    return without_controls(text);
 }
 
 std::string found(const YamlNode& node) {

@@ -1,5 +1,6 @@
 #include "sim/config/sweep_ids.h"
 
+#include "aggregation/base/without_controls.h"
 #include "sim/config/text_hash.h"
 
 #include <fmt/format.h>
@@ -102,12 +103,9 @@ std::string run_id_problem(const std::string& id) {
         return std::isalnum(static_cast<unsigned char>(c)) != 0 || std::string("._+-,=").find(c) != std::string::npos;
     });
     if (!id.empty() && id.size() <= kLongest && allowed && id[0] != '.' && id[0] != '-') return "";
-    std::string shown = id.substr(0, kLongest);
-    std::replace_if(
-        shown.begin(), shown.end(), [](char c) { return (c >= 0 && c < ' ') || c == '\x7f'; }, '?');
     return fmt::format(
         "'{}' is not a valid run name; allowed: 1 to {} characters of A-Z a-z 0-9 . _ + - , =, not beginning with . or -",
-        shown, kLongest);
+        without_controls(id.substr(0, kLongest)), kLongest);
 }
 
 std::string hashed_id(const std::string& id, const std::string& text) {

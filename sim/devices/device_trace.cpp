@@ -2,6 +2,7 @@
 
 #include "aggregation/base/error.h"
 #include "aggregation/base/input_file.h"
+#include "aggregation/base/without_controls.h"
 #include "sim/devices/devices_config.h"
 
 #include <algorithm>
@@ -103,10 +104,7 @@ private:
 
     static std::string found(std::string_view cell) {
         if (cell.empty()) return "nothing";
-        std::string text(cell.substr(0, 60));
-        std::replace_if(
-            text.begin(), text.end(), [](char c) { return c >= 0 && c < ' '; }, '?');
-        return fmt::format("'{}'", text);
+        return fmt::format("'{}'", without_controls(cell.substr(0, 60)));
     }
 
     [[noreturn]] void fail(const std::string& problem) const {

@@ -62,8 +62,8 @@ public:
     /// next call.
     aggregation::Aggregator& share(aggregation::Aggregator& rule, std::uint64_t bytes, std::int64_t round);
 
-    /// Inner products of rows of the updates, computed by the workers if they are idle and the arena has a region for products; else in this
-    /// process.
+    /// Inner products of the vectors that rows_of selects in the updates (product_rows.h), with that of updates[base] as r. by_workers: the
+    /// workers compute them if the arena has a region for products; else this process does.
     aggregation::InnerProducts products(std::span<const aggregation::Update> updates, std::size_t base,
                                         const ProductRows& rows_of, bool by_workers, std::int64_t round);
 

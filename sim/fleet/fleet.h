@@ -69,10 +69,9 @@ public:
     /// that replace it, at the simulated time of the arrival.
     using Replace = std::function<void(std::size_t arrived)>;
 
-    /// Waits for the mode's quorum of arrivals, or as many as the failure policy and availability leave, and advances simulated
-    /// time to the last of them. Then waits for the root client, if the slot plan has one; it takes no simulated time. If clients
-    /// may join later rounds, flights that arrive before the last one are replaced; all updates stay in their slots until
-    /// release(). Throws RunAborted for a failure that the policy does not tolerate, Interrupted after a signal.
+    /// Waits for the mode's quorum of arrivals, or for all flights if failures and availability leave fewer. Simulated time advances to
+    /// the last arrival. Then waits for the root client, if the slot plan has one; it takes no simulated time. If clients may join
+    /// later rounds, `replace` is called for each flight that arrives before the last one. Updates stay in their slots until release(). Throws RunAborted for a failure that the policy does not tolerate, Interrupted after a signal.
     Arrivals barrier(ServerState& server, const Replace& replace = {});
 
     /// Frees the slots of arrived and left-behind flights; their updates may not be read any more. In mode parameter_server, where each step
@@ -96,8 +95,8 @@ public:
     /// until the next call or release(). Its finish() waits; throws as evaluate().
     aggregation::Aggregator& with_workers(aggregation::Aggregator& rule, std::size_t num_updates);
 
-    /// Inner products of rows of these updates less the row of updates[base] (inner_products.h), by the workers if
-    /// they are idle and the updates large enough. Same conditions, waits and exceptions as the aggregator of with_workers().
+    /// Inner products of the vectors that rows_of selects in these updates (product_rows.h), with that of updates[base] as r
+    /// (inner_products.h). Workers compute ranges, under the same conditions as for with_workers(). Waits, and throws, as evaluate().
     aggregation::InnerProducts inner_products(std::span<const aggregation::Update> updates, std::size_t base,
                                               const ProductRows& rows_of);
 

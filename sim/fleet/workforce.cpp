@@ -15,7 +15,7 @@ Workforce::Workforce(const FleetOptions& options, const clients::ControlGeometry
     : block_(clients::ControlBlock::create(geometry)),
       watcher_([this] { block_.header().coordinator_bell.post(); }, [] { _exit(130); }),
       barrier_(block_, watcher_, answer_s,
-               {[this](std::size_t worker) { return pool_->autopsy(worker); },
+               {[this](std::size_t worker) { return pool_->how_ended(worker); },
                 [this](std::size_t worker) {
                     if (pool_) pool_->kill(worker);
                 }}) {

@@ -10,7 +10,7 @@ namespace fedhive::sim {
 
 namespace {
 
-/// Backward, a step takes twice as long as forward.
+/// Forward passes that take as long as a local step: a backward pass takes twice as long as a forward pass.
 constexpr std::uint64_t kPassesOfAStep = 3;
 
 }  // namespace

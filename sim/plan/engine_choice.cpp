@@ -32,7 +32,8 @@ struct Asked {
 using AllAsked = std::vector<Asked>;
 
 // Each of the next four functions names every field of its argument: a new field does not compile before it is named here, with
-// its feature or without one. Without: the loss, which every engine computes by the same formula, and measures, which need an evaluation only. An engine has a feature if its list names it (clients/engine/features.cpp).
+// its feature or without one. Without: the loss, which every engine computes by the same formula, and measures, which need only an
+// evaluation. An engine has a feature if its list names it (clients/engine/features.cpp).
 
 /// The needs of the method's loss, with the run's keys.
 clients::LossNeeds loss_of(const RunConfig& run) {

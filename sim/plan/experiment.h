@@ -29,12 +29,12 @@ struct Experiment {
     /// Sets the model that an experiment begins with, and, for a resumed run, its progress. May throw ConfigError.
     using Begin = std::function<void(Experiment& run)>;
 
-    // One way in per purpose. All throw ConfigError (data, shapes, device, memory), with file and line if a key is to blame;
+    // One constructor for each purpose. All throw ConfigError (data, shapes, device, memory), with file and line if a key is to blame;
     // Interrupted after a signal.
 
     /// From round 1, with the model of model.init or one drawn from the seed. On a GPU, measures one worker's memory and starts
-    /// no more workers than fit. A number of workers that is left open is chosen for the rounds up to `until`. Collective: with
-    /// several ranks, all of them construct theirs. `folder`: the run's, which may not exist yet; if the config wants client
+    /// no more workers than fit. With `workers: auto` their number is chosen for the rounds up to `until`. Collective: with several
+    /// ranks, each of them calls it. `folder`: the run's, which may not exist yet; if the config wants client
     /// state in a file, it is on that folder's disk; empty: client state is in memory in any case.
     static Experiment to_run(const LoadedConfig& loaded, std::int64_t until, Ranks& ranks = Ranks::alone(),
                              const std::filesystem::path& folder = {});
@@ -42,7 +42,7 @@ struct Experiment {
     static Experiment to_resume(const LoadedConfig& loaded, const Begin& begin, std::int64_t until,
                                 const std::optional<WorkerChoice>& before, Ranks& ranks = Ranks::alone(),
                                 const std::filesystem::path& folder = {});
-    /// Trains again, in this process, what a run has trained. Does not check that the recorded arrivals suffice for all rounds.
+    /// Trains clients of a run again, in this process. Does not check that the recorded arrivals suffice for all rounds.
     static Experiment to_replay(const LoadedConfig& loaded, const Begin& begin, const std::filesystem::path& folder = {});
     /// For workers that only evaluate.
     static Experiment to_evaluate(const LoadedConfig& loaded, const Begin& begin);

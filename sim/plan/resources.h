@@ -25,8 +25,8 @@ struct Resources {
     SlotPlan slots;
     std::unique_ptr<aggregation::Arena> arena;
 
-    /// For as many workers as `placement` says; starts none. `workers_of_all_ranks`: by them a cohort is cut into slots, the
-    /// same on all ranks. Throws ConfigError if the engine cannot train the model, or memory does not suffice for the arena.
+    /// For the number of workers in `placement`; starts none. `workers_of_all_ranks`: determines the slots of a cohort, the same on
+    /// all ranks. Throws ConfigError if the engine cannot train the model, or memory does not suffice for the arena.
     static Resources make(const LoadedConfig& loaded, const Placement& placement, std::uint32_t workers_of_all_ranks,
                           const ModelSetup& model, const Mode& mode);
 };

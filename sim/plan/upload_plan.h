@@ -8,10 +8,10 @@
 
 namespace fedhive::sim {
 
-/// With the norm of adaptive_clip in its first round, and the noise that the updates get (multiplier_of_updates()).
+/// The upload chain, with adaptive_clip's norm of the first round and the noise that the updates get (multiplier_of_updates()).
 clients::UploadPlan upload_plan(const RunConfig& run, std::uint64_t num_clients);
 
-/// The chain that compresses what the server sends; no steps: it sends its model.
+/// The chain that compresses the model that the server sends; without steps it is sent whole.
 clients::UploadPlan download_plan(const RunConfig& run);
 
 }  // namespace fedhive::sim

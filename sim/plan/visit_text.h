@@ -10,8 +10,8 @@
 
 namespace fedhive::sim {
 
-/// The segment of clients::VisitHandle; null without strategy.visit. Throws ConfigError for a GPU, and for a module of PyTorch of a model
-/// that has none: a graph, or one with frozen parameters.
+/// The segment of clients::VisitHandle; null without strategy.visit. Throws ConfigError on a GPU, and if the visit
+/// takes a module of PyTorch but the model has none (a graph, or a model with frozen parameters).
 std::unique_ptr<aggregation::SharedSegment> visit_text(const LoadedConfig& loaded, const ModelSetup& model,
                                                        aggregation::MemorySpace space);
 

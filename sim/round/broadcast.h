@@ -36,7 +36,7 @@ public:
     /// Memory   two vectors of [P], from the first call on.
     void prepare(ServerState& server);
 
-    /// Allocates them now.
+    /// Allocates the two vectors now.
     void reserve(std::size_t size, aggregation::MemorySpace space);
 
 private:

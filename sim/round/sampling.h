@@ -20,7 +20,7 @@ std::uint64_t most_measured(const RunConfig& run, std::uint64_t num_clients);
 
 /// At most `count` of the clients that are available at now_s and not `busy` (ascending ids). If no client is busy and
 /// none that the sampler asks is available, now_s advances to the next time that one is; throws Fault if there is none.
-/// ask: how clients tell their measure; empty if they cannot.
+/// ask: returns clients' measures; empty if they cannot measure.
 /// Cost: the sampler's; grows with the number of clients if now_s advances.
 Cohort sample_idle(Sampler& sampler, std::uint64_t num_clients, const Cohort& busy, std::size_t count, const Stream& stream,
                    const Devices& devices, double& now_s, const AskMeasure& ask = {});

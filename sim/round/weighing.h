@@ -22,8 +22,8 @@
 
 namespace fedhive::sim {
 
-/// Inner products of these updates less updates[base], in their order. Only called where the rule needs them. history_of: not empty:
-/// the clients of the updates, and the products are of each update plus the sum of its client's earlier ones.
+/// Inner products of these updates, in their order, with updates[base] as r (inner_products.h). Only called if the rule needs them.
+/// history_of: empty, or the updates' clients; then the products are of each update plus the sum of its client's earlier ones.
 using TakeProducts = std::function<aggregation::InnerProducts(std::span<const aggregation::Update> updates, std::size_t base,
                                                               std::span<const std::uint32_t> history_of)>;
 

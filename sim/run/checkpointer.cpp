@@ -114,7 +114,7 @@ void Checkpointer::write() {
         write_part(checkpoint.pieces.head);
         for (const std::string_view piece : checkpoint.pieces.data) {
             write_part(piece);
-            run_.server.client_states.let_go(piece);
+            run_.server.client_states.release_pages(piece);
         }
     });
     newest_ = run_.server.state.round;

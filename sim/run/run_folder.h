@@ -39,8 +39,8 @@ public:
     std::filesystem::path logs() const { return path() / "logs"; }
 
     /// Goes back to the checkpoint that recorded `tables` after round `round`, or to the beginning: cuts the tables there and
-    /// torn lines off the events; removes temporary files, a final model, and client metrics of a later round. Write a manifest
-    /// before that says that the run goes on.
+    /// torn lines off the events; removes temporary files, a final model, and client metrics of a later round. Before this
+    /// call, write a manifest that says that the run goes on.
     void go_back_to(const TablePositions& tables, std::int64_t round);
 
     /// Appends a row of rounds.csv, the rows of clients.csv, and, if clients were evaluated, of fairness.csv; then also

@@ -1,5 +1,6 @@
 #include "sim/run/run_plan.h"
 
+#include "aggregation/base/divide_up.h"
 #include "clients/data/ignored.h"
 #include "clients/direct/kernels.h"
 #include "sim/config/privacy.h"
@@ -50,7 +51,7 @@ std::string histogram_rows(const clients::SharedDataset& dataset, const std::vec
         text += fmt::format("{}client {:<3} |", client == 0 ? "" : "            ", client);
         const std::size_t shown = std::min(counts.size(), kMaxLabels);
         for (const std::uint64_t count : std::span(counts).first(shown))
-            text += blocks[(count * (blocks.size() - 1) + most - 1) / most];
+            text += blocks[divide_up(count * (blocks.size() - 1), most)];
         text += fmt::format("| {}{}{}\n", dataset.shard(client).size(), owners.empty() ? "" : " · " + owners[client],
                             client > 0 ? ""
                             : shown < counts.size()

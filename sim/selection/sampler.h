@@ -34,11 +34,11 @@ public:
     Sampler& operator=(const Sampler&) = delete;
     virtual ~Sampler() = default;
 
-    /// `count` of the candidates, ascending; all that it asks if these are fewer. With `repeats`: always `count`, if it asks any of
-    /// them, each client as often as it was drawn.
+    /// Draws `count` of the candidates, ascending; all that it can choose if they are fewer. With `repeats`: always `count` draws, unless
+    /// it can choose none, with each client as often as it was drawn.
     virtual Cohort sample(const Candidates& candidates, std::size_t count, Stream stream) = 0;
 
-    /// False for a client that it never asks.
+    /// False for a client that it never chooses.
     virtual bool asks(std::uint32_t) const { return true; }
 
     /// Call at the end of a round with the clients whose updates were accepted. A client that arrived twice is there twice.
@@ -62,16 +62,16 @@ struct SamplerSpec {
     std::string summary;  // what it does, and its source: half a line
     std::vector<KeySpec> keys;
     bool repeats = false;    // a client may be drawn several times in a round, and its update counts as often
-    bool by_labels = false;  // it goes by the clients' class labels
-    bool learns = false;     // its cohorts depend on what clients tell, of earlier training or of the present model
+    bool by_labels = false;  // its cohorts depend on the clients' class labels
+    bool learns = false;     // its cohorts depend on clients' reports: on earlier training or on the current model
     /// The most clients that it asks for a measure (Candidates::measured) to choose a cohort; null: it never asks.
     std::uint64_t (*measured)(const Values& values, std::uint64_t cohort) = nullptr;
-    std::string measure = "loss";  // that one (clients/tasks/measures.h)
+    std::string measure = "loss";  // the name of that measure (clients/tasks/measures.h)
     /// The key that makes it ask, and what to write there so that it does not.
     std::string asking_key = "name", not_asking = "another sampler";
     /// Its cohorts depend on how long clients took, so on the wall clock no two runs have the same; null: they never do.
     bool (*by_seconds)(const Values& values) = nullptr;
-    /// Of values that are right each by itself; null: nothing can be wrong.
+    /// Finds conflicts between values that are each valid; null: there can be none.
     std::optional<KeyProblem> (*check)(const Values& values, std::int64_t clients, std::int64_t cohort) = nullptr;
     std::unique_ptr<Sampler> (*build)(const SamplerInput& input) = nullptr;
 };

@@ -320,7 +320,7 @@ StatePieces encode_checkpoint(const Checkpoint& checkpoint, const Layout& layout
     hash.update(pieces.head.data(), pieces.head.size());
     for (const std::string_view piece : pieces.data) {
         hash.update(piece.data(), piece.size());
-        states.let_go(piece);
+        states.release_pages(piece);
     }
     pieces.head.replace(key + kHashKey.size(), kHashDigits, hash.hex_digest());
     return pieces;

@@ -1,6 +1,7 @@
 #include "sim/state/state_file.h"
 
 #include "aggregation/base/error.h"
+#include "aggregation/base/without_controls.h"
 #include "aggregation/memory/shared_segment.h"
 #include "sim/state/state_header.h"
 
@@ -303,11 +304,7 @@ std::string type_and_shape(const std::string& dtype, const std::vector<std::uint
 }
 
 std::string shown(std::string_view text) {
-    std::string result(text.substr(0, kMaxShown));
-    if (text.size() > kMaxShown) result += "...";
-    std::replace_if(
-        result.begin(), result.end(), [](char c) { return (c >= 0 && c < ' ') || c == '\x7f'; }, '?');
-    return result;
+    return without_controls(text.substr(0, kMaxShown)) + (text.size() > kMaxShown ? "..." : "");
 }
 
 }  // namespace fedhive::sim

@@ -17,8 +17,8 @@ struct LocalRuleSpec {
     std::string name;
     std::string summary;        // what it does, and its source: half a line
     std::vector<KeySpec> keys;  // flat in the `strategy:` section
-    /// Its memories, and formulas of a client's visit; of the server, what becomes of its memories, and of `direction`, along which
-    /// the server optimiser steps, if it is not u. Null: none. `values` must have all keys.
+    /// Memories, and formulas of a client's visit and of the server. The server's set its memories and, unless it is u, `direction`,
+    /// along which the server optimiser steps. Null: no formulas. `values` must have all keys.
     aggregation::formulas::MethodFormulas (*formulas)(const Values& values) = nullptr;
     /// Why clients and server need the same update, with its source; empty: a chain may change the update that is sent.
     std::string goes_by_one_update{};
@@ -39,7 +39,8 @@ struct LocalRuleSpec {
     }
 };
 
-/// Sets its needs by these formulas. source: of the formulas, for messages about what it sends.
+/// Derives the rule's memories, and its needs of a worker and of a mode, from the formulas. source: theirs, for messages about what
+/// clients send.
 void take_needs(LocalRuleSpec& rule, const aggregation::formulas::MethodFormulas& formulas, const std::string& source);
 
 /// All local rules, in the order of REFERENCE.md.

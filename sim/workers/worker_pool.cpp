@@ -92,7 +92,7 @@ void WorkerPool::spawn(std::uint32_t worker) {
     watcher_.watch(worker, processes_[worker]->pidfd());
 }
 
-ClientFailure WorkerPool::autopsy(std::size_t worker) {
+ClientFailure WorkerPool::how_ended(std::size_t worker) {
     ClientFailure failure;
     failure.worker = static_cast<std::int64_t>(worker);
     const auto end = processes_[worker]->end();

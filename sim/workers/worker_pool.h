@@ -39,7 +39,7 @@ public:
     WorkerPool& operator=(const WorkerPool&) = delete;
 
     /// Why a dead worker ended: exited, signalled, or out_of_memory if the kernel killed processes for lack of memory.
-    clients::ClientFailure autopsy(std::size_t worker);
+    clients::ClientFailure how_ended(std::size_t worker);
 
     /// Kills the worker; returns when it is dead. Throws Fault if it cannot be killed (a driver that does not release it).
     void kill(std::size_t worker);

@@ -93,9 +93,9 @@ void check_keeping(ClientStates states, bool in_file) {
     CHECK(values_of(reader, 3) == sum);
     states.set(0, other);
     states.set(3, one);
-    for (const std::uint64_t client : {0U, 3U, 4U}) reader.let_go(client);
-    states.let_go(std::string_view(reinterpret_cast<const char*>(states.of(3).data), 8));
-    states.let_go(std::string_view("of somebody else"));
+    for (const std::uint64_t client : {0U, 3U, 4U}) reader.release_pages(client);
+    states.release_pages(std::string_view(reinterpret_cast<const char*>(states.of(3).data), 8));
+    states.release_pages(std::string_view("of somebody else"));
     CHECK(values_of(reader, 0) == other);
     CHECK(values_of(reader, 3) == one);
     CHECK(reader.keepers() == std::vector<std::uint64_t>{0, 3});
@@ -145,7 +145,7 @@ TEST_SUITE("ClientStates") {
             states.add(client, change);
             states.add(client, change);
             CHECK(reader.of(client).data[kFloats - 1] == 4.0F);
-            reader.let_go(client);
+            reader.release_pages(client);
         }
         CHECK(allocated(states) - empty >= kClients * ClientStates::bytes_each(kFloats));
         CHECK(resident() < before + 3 * ClientStates::bytes_each(kFloats));
@@ -153,7 +153,7 @@ TEST_SUITE("ClientStates") {
         for (std::uint64_t client = 0; client < kClients; ++client) {
             const auto kept = states.of(client).host();
             CHECK(std::accumulate(kept.begin(), kept.end(), 0.0) == 4.0 * kFloats);
-            states.let_go(std::string_view(reinterpret_cast<const char*>(kept.data()), kept.size_bytes()));
+            states.release_pages(std::string_view(reinterpret_cast<const char*>(kept.data()), kept.size_bytes()));
         }
         CHECK(resident() < before + 3 * ClientStates::bytes_each(kFloats));
     }

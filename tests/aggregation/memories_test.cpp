@@ -139,7 +139,7 @@ TEST_SUITE("Memories") {
         Memories sent;
         CHECK_THROWS_WITH_AS(
             sent.add({.name = kHistory, .owner = MemoryOwner::Client, .up = true, .change = MemoryChange::AddUpdate}, kSizes),
-            doctest::Contains("does not travel"), Fault);
+            doctest::Contains("it cannot be sent"), Fault);
     }
 
     TEST_CASE("EmptyListIsTheModelAlone") {
@@ -157,8 +157,8 @@ TEST_SUITE("Memories") {
         Memories memories;
         for (int i = 0; i < 16; ++i) memories.add({.name = std::string("memory ") + std::to_string(i)}, kSizes);
         CHECK(memories.floats_beside() == 16 * 16);
-        CHECK_THROWS_WITH_AS(memories.add({.name = "one more"}, kSizes), doctest::Contains("'one more' beside 16, 16 at most"),
-                             Fault);
+        CHECK_THROWS_WITH_AS(memories.add({.name = "one more"}, kSizes),
+                             doctest::Contains("'one more' after 16 others; allowed: 16 in all"), Fault);
     }
 
     TEST_CASE("WhatDoesNotFitIsAFault") {
@@ -174,16 +174,17 @@ TEST_SUITE("Memories") {
         const auto refused = [&](const MemorySpec& spec, const char* problem, const Dimensions& sizes = kSizes) {
             CHECK_THROWS_WITH_AS(one.add(spec, sizes), doctest::Contains(problem), Fault);
         };
-        refused({.name = "seventeen letters"}, "a memory's name");
-        refused({.name = ""}, "a memory's name");
-        refused({.name = kModel}, "two memories 'model'");
-        refused({.name = "sixteen letters!"}, "two memories");
-        refused({.name = "table", .shape = MemoryShape::ClassesByFeatures}, "'table' has no values here", {.classes = 3});
-        refused({.name = "kept", .owner = MemoryOwner::Client}, "a client's changes with its update");
-        refused({.name = "kept", .change = MemoryChange::Set}, "and no other does");
-        refused({.name = "of the server", .owner = MemoryOwner::Server}, "does not go down");
-        refused({.name = "of a visit", .down = true}, "of a visit goes down");
+        refused({.name = "seventeen letters"}, "the name 'seventeen letters' of a memory");
+        refused({.name = ""}, "the name '' of a memory");
+        refused({.name = kModel}, "two memories have the name 'model'");
+        refused({.name = "sixteen letters!"}, "two memories have the name");
+        refused({.name = "table", .shape = MemoryShape::ClassesByFeatures}, "'table' has no values in this model",
+                {.classes = 3});
+        refused({.name = "kept", .owner = MemoryOwner::Client}, "'kept': a client's memory must have a change");
+        refused({.name = "kept", .change = MemoryChange::Set}, "and no other may");
+        refused({.name = "of the server", .owner = MemoryOwner::Server}, "of the server must go down");
+        refused({.name = "of a visit", .down = true}, "of a visit cannot go down");
         refused({.name = "kept", .owner = MemoryOwner::Client, .first = FirstValue::SentModel, .change = MemoryChange::Add},
-                "so it is set");
+                "so its change must be Set or Mixed");
     }
 }

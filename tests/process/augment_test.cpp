@@ -1,4 +1,4 @@
-// Augmented training in the real program: the same looks for every engine, way of training and number of
+// Augmented training in the real program: the same transforms for every engine, way of training and number of
 // workers; none in evaluation.
 #include "tests/process/finished_run.h"
 

@@ -174,8 +174,7 @@ server: [w = w + u, P = S, known = m]
                                                   "data={format: synthetic_linear, partition: {scheme: iid, clients: 13}}",
                                                   "model={name: linear_regression}"},
                          "is by class, but the task is 'regression', whose examples have none; allowed: classification");
-        refused_by_class(by_class("fedproto") + Options{"mode={name: gradient_averaging}"},
-                         "its clients do more than steps on the loss");
+        refused_by_class(by_class("fedproto") + Options{"mode={name: gradient_averaging}"}, "formulas of a client's visit");
         refused_by_class(by_class("fedproto") + Options{"training.clients_per_slot=4"}, "training.clients_per_slot: ");
         for (const auto& [text, says] : std::vector<std::pair<std::string, std::string>>{
                  {"memories: [{name: P, owner: server, down: true, shape: feature}]\ngradient: g\n",

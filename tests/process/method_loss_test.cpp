@@ -134,7 +134,7 @@ TEST_SUITE("MethodLoss") {
                 "parameters");
         refused(with_loss("fedlc") + Options{"training.clients_at_once=4", "training.clients_per_slot=4"},
                 "computes losses of its own, but strategy 'fedlc' has a formula for its loss");
-        refused(with_loss("fedlc") + Options{"mode={name: gradient_averaging}"}, "its clients do more than steps on the loss");
+        refused(with_loss("fedlc") + Options{"mode={name: gradient_averaging}"}, "formulas of a client's visit");
         // Without its term the method is no loss of its own.
         CHECK(!sha_with(with_loss("moon", "mu: 0") + Options{"model={name: lr}"}).empty());
     }

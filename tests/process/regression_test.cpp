@@ -139,9 +139,8 @@ TEST_SUITE("RegressionRun") {
         std::filesystem::remove(sweep.folder() / "output");
         sweep.start({"sweep", (sweep.folder() / "sweep.yaml").string(), "--dry-run"});
         CHECK(sweep.end() == "exited with status 2");
-        CHECK_MESSAGE(sweep.output().find("sweep.yaml:2: target_accuracy: runs of task 'regression' have no accuracy (run "
-                                          "'lr-0.1'); allowed: target_mse, target_mae") != std::string::npos,
-                      sweep.output());
+        CHECK_MESSAGE(sweep.output().find("sweep.yaml:2: target_accuracy: ") != std::string::npos, sweep.output());
+        CHECK_MESSAGE(sweep.output().find("allowed: target_mse, target_mae") != std::string::npos, sweep.output());
     }
 
     TEST_CASE("WhatDoesNotGoTogetherIsRefusedWithBothNames") {

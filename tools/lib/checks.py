@@ -26,6 +26,7 @@ ROOMS = {
 }
 MAX_LINES = 400
 MAX_README = 120
+MAX_WORDS = 45_000  # of the documents, as document_words() counts
 GENERATED = {"sim/version.h"}  # written by the build
 
 
@@ -224,8 +225,24 @@ def symbols(tree, _options):
 def words(tree, _options):
     pattern = re.compile(r"\b(" + "|".join(["TO" + "DO", "FIX" + "ME", "X" * 3]) + r")\b")
     files = tree.code() + tree.ending(".py", ".cmake", "CMakeLists.txt", ".sh", ".yaml") + shell_scripts(tree)
-    return [f"{name}:{number}: {line.strip()[:100]}" for name in dict.fromkeys(files)
-            for number, line in enumerate(tree.text(name).splitlines(), 1) if pattern.search(line)]
+    found = [f"{name}:{number}: {line.strip()[:100]}" for name in dict.fromkeys(files)
+             for number, line in enumerate(tree.text(name).splitlines(), 1) if pattern.search(line)]
+    count = {name: document_words(tree.text(name)) for name in tree.ending(".md") if not WRITTEN_BY_PROGRAMS.search(name)}
+    if (words_of_all := sum(count.values())) > MAX_WORDS:
+        longest = ", ".join(f"{name} {count[name]}" for name in sorted(count, key=count.get)[:-4:-1])
+        found.append(f"the documents have {words_of_all} words; {MAX_WORDS} at most: shorten one. The longest: {longest}")
+    return found
+
+
+# Pages that a program writes, and the history.
+WRITTEN_BY_PROGRAMS = re.compile(r"^(docs/methods/\w+|configs/REFERENCE|results/COLUMNS|results/bench/\w+/table|results/sweeps/summary|CHANGELOG)\.md$")
+
+
+def document_words(text):
+    """The words that somebody wrote: without blocks of code, comments, tables written from files and the targets of links."""
+    for not_written in (r"<!-- table:.*?<!-- /table -->", r"<!--.*?-->", r"^ *(```|~~~).*?^ *\1", r"(?<=\])\([^)]*\)"):
+        text = re.sub(not_written, "", text, flags=re.DOTALL | re.MULTILINE)
+    return sum(bool(re.search(r"\w", word)) for word in text.split())
 
 
 def shell_scripts(tree):
@@ -257,6 +274,8 @@ def length(tree, _options):
     found = []
     for name in tree.code() + tree.ending(".py", ".sh"):
         lines = tree.text(name).count("\n")
+        if not lines and name.endswith(CODE):
+            found.append(f"{name}: is empty; remove it")
         if lines > MAX_LINES:
             found.append(f"{name}: {lines} lines; {MAX_LINES} at most, 250 are better: give a part of it a name and a file")
     if "README.md" in tree.files and (lines := tree.text("README.md").count("\n")) > MAX_README:

@@ -326,7 +326,7 @@ private:
         ++examples_;
     }
 
-    /// Grows the values' memory, at most to half of what is available: values are copied once more.
+    /// Grows the values' memory, at most to half of the available memory, since the values are copied once later.
     void make_room(std::size_t bytes) {
         std::vector<std::uint8_t>& values = part_.values;
         if (values.size() + bytes <= values.capacity()) return;

@@ -33,7 +33,7 @@ void map(const Values& values, Examples& train, std::span<const std::uint32_t> i
 PoisonSpec label_map() {
     return {
         .name = "label_map",
-        .summary = "label y becomes labels[y]; with all but one unchanged, targeted label flipping (arXiv:2007.08432)",
+        .summary = "label y becomes labels[y]; targeted label flipping if only one label changes (arXiv:2007.08432)",
         .keys =
             {{.name = "labels",
               .default_value = std::vector<double>{},

@@ -1,5 +1,6 @@
 #include "clients/tasks/losses/row_losses.h"
 
+#include "aggregation/base/divide_up.h"
 #include "aggregation/math/cuda_kernels.h"
 #include "clients/tasks/losses/class_loss.h"
 
@@ -21,7 +22,7 @@ __global__ void row_losses_kernel(RowLosses rows) {
 
 const char* compute(const RowLosses& rows) {
     if (rows.rows == 0) return nullptr;
-    const auto blocks = static_cast<unsigned>((rows.rows + kThreads - 1) / kThreads);
+    const auto blocks = static_cast<unsigned>(divide_up(rows.rows, kThreads));
     row_losses_kernel<<<blocks, kThreads, 0, static_cast<cudaStream_t>(aggregation::kernels::stream())>>>(rows);
     const cudaError_t error = cudaGetLastError();  // which takes it out of the runtime
     return error == cudaSuccess ? nullptr : cudaGetErrorString(error);

@@ -41,8 +41,8 @@ TEST_CASE("QuickstartRunsByEveryNameAlone") {
         const std::string named = "strategy.name=" + name;
         if (reads_local(name)) {
             CHECK_THROWS_WITH_AS(load_config(quickstart, {named}),
-                                 doctest::Contains("model: {local: [\"fc2*\"]}, with data.partition.holdout: 0.2, with "
-                                                   "evaluation.clients.every: 1, without stop.test_accuracy"),
+                                 doctest::Contains("model.local: [\"fc2*\"]; also set data.partition.holdout: 0.2, "
+                                                   "evaluation.clients.every: 1; remove stop.test_accuracy"),
                                  ConfigError);
             load_config(quickstart, {named, "model.local=[\"fc2*\"]", "data.partition.holdout=0.2",
                                      "evaluation.clients.every=1", "stop.test_accuracy=null"});

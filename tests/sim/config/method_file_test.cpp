@@ -211,13 +211,14 @@ TEST_CASE("AMistakeInAMethodNamesItsLine") {
 
 TEST_CASE("ABoxHasNoFunctionsThatPythonRuns") {
     const MethodFolder folder;
-    const std::string box = folder.refused("python: {server: {function: mine, arguments: [updates]}}\n");
-    CHECK_MESSAGE(box.ends_with("m.yaml: python: Python runs these functions, which only the .py file has; name that file"),
-                  box);
-    const std::string shape = folder.refused("python:\n  visit:\n    memories: {m: {shape: logits}}\n");
-    CHECK_MESSAGE(shape.ends_with("m.yaml:3: memory 'm': shape: 'logits'; allowed: model, classes, number"), shape);
-    const std::string key = folder.refused("keys:\n- {name: server, default: 1}\ngradient: server * g\n");
-    CHECK_MESSAGE(key.ends_with("m.yaml:2: key 'server': the section strategy has a key of this name; choose another"), key);
+    const auto says = [&](const std::string& content, const std::string& place) {
+        const std::string refused = folder.refused(content);
+        CHECK_MESSAGE(refused.find(place) != std::string::npos, refused);
+        CHECK_MESSAGE_IS("config", content, refused);
+    };
+    says("python: {server: {function: mine, arguments: [updates]}}\n", "m.yaml: python: ");
+    says("python:\n  visit:\n    memories: {m: {shape: logits}}\n", "m.yaml:3: memory 'm': shape: ");
+    says("keys:\n- {name: server, default: 1}\ngradient: server * g\n", "m.yaml:2: key 'server': ");
 }
 
 TEST_CASE("ALossWithOtherModelsIsRead") {

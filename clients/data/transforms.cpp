@@ -1,4 +1,4 @@
-#include "clients/data/looks.h"
+#include "clients/data/transforms.h"
 
 #include "aggregation/base/error.h"
 #include "aggregation/base/random.h"
@@ -6,17 +6,17 @@
 
 namespace fedhive::clients {
 
-void append_looks(const Augmentation& augmentation, const LookKey& key, std::span<const std::uint32_t> examples,
-                  std::vector<std::uint32_t>& looks) {
+void append_transforms(const Augmentation& augmentation, const TransformKey& key, std::span<const std::uint32_t> examples,
+                       std::vector<std::uint32_t>& transforms) {
     const auto padding = static_cast<std::int32_t>(augmentation.padding);
     for (const std::uint32_t example : examples) {
-        Stream stream(key.seed, Purpose::Looks, key.epoch, example);
+        Stream stream(key.seed, Purpose::Transforms, key.epoch, example);
         const auto shift = [&] { return static_cast<std::int32_t>(stream.below(2 * augmentation.padding + 1)) - padding; };
-        element::Look look;
-        look.down = shift();
-        look.right = shift();
-        look.mirrored = augmentation.flip && stream.below(2) == 1;
-        looks.push_back(look.packed());
+        element::Transform transform;
+        transform.down = shift();
+        transform.right = shift();
+        transform.mirrored = augmentation.flip && stream.below(2) == 1;
+        transforms.push_back(transform.packed());
     }
 }
 

@@ -1,5 +1,5 @@
-// Looks: their distribution, and their effect on images on host and device.
-#include "clients/data/looks.h"
+// Transforms: their distribution, and their effect on images on host and device.
+#include "clients/data/transforms.h"
 
 #include "aggregation/base/error.h"
 #include "aggregation/base/random.h"
@@ -19,35 +19,36 @@ using fedhive::testing::chi_square_bound;
 
 namespace {
 
-std::vector<std::uint32_t> looks_of(const Augmentation& augmentation, const LookKey& key, std::size_t examples) {
-    std::vector<std::uint32_t> numbers(examples), looks;
+std::vector<std::uint32_t> transforms_of(const Augmentation& augmentation, const TransformKey& key, std::size_t examples) {
+    std::vector<std::uint32_t> numbers(examples), transforms;
     std::iota(numbers.begin(), numbers.end(), 0U);
-    append_looks(augmentation, key, numbers, looks);
-    return looks;
+    append_transforms(augmentation, key, numbers, transforms);
+    return transforms;
 }
 
 /// Counts of each shift down, each shift right and each orientation.
 struct Seen {
-    explicit Seen(const Augmentation& augmentation, const std::vector<std::uint32_t>& looks)
+    explicit Seen(const Augmentation& augmentation, const std::vector<std::uint32_t>& transforms)
         : down(2 * augmentation.padding + 1), right(down.size()), place(down.size() * down.size() * 2), mirrored(2) {
         const auto padding = static_cast<std::int32_t>(augmentation.padding);
-        for (const std::uint32_t packed : looks) {
-            const element::Look look = element::Look::of(packed);
-            REQUIRE(std::abs(look.down) <= padding);
-            REQUIRE(std::abs(look.right) <= padding);
-            const auto d = static_cast<std::size_t>(look.down + padding), r = static_cast<std::size_t>(look.right + padding);
+        for (const std::uint32_t packed : transforms) {
+            const element::Transform transform = element::Transform::of(packed);
+            REQUIRE(std::abs(transform.down) <= padding);
+            REQUIRE(std::abs(transform.right) <= padding);
+            const auto d = static_cast<std::size_t>(transform.down + padding),
+                       r = static_cast<std::size_t>(transform.right + padding);
             ++down[d];
             ++right[r];
-            ++mirrored[look.mirrored ? 1 : 0];
-            ++place[(d * right.size() + r) * 2 + (look.mirrored ? 1 : 0)];
+            ++mirrored[transform.mirrored ? 1 : 0];
+            ++place[(d * right.size() + r) * 2 + (transform.mirrored ? 1 : 0)];
         }
     }
     std::vector<std::size_t> down, right, place, mirrored;
 };
 
 /// Reference: pads the image with zeros, crops, then mirrors.
-float seen_in_frame(const std::vector<float>& image, const ExampleShape& shape, const element::Look& look, std::int32_t padding,
-                    std::int64_t channel, std::int64_t y, std::int64_t x) {
+float seen_in_frame(const std::vector<float>& image, const ExampleShape& shape, const element::Transform& transform,
+                    std::int32_t padding, std::int64_t channel, std::int64_t y, std::int64_t x) {
     const std::int64_t width = shape.width + 2 * padding, height = shape.height + 2 * padding;
     std::vector<float> framed(static_cast<std::size_t>(width * height), 0.0F), cut;
     for (std::int64_t i = 0; i < shape.height; ++i)
@@ -56,8 +57,9 @@ float seen_in_frame(const std::vector<float>& image, const ExampleShape& shape, 
                 image[static_cast<std::size_t>((channel * shape.height + i) * shape.width + j)];
     for (std::int64_t i = 0; i < shape.height; ++i)
         for (std::int64_t j = 0; j < shape.width; ++j)
-            cut.push_back(framed[static_cast<std::size_t>((i + padding + look.down) * width + j + padding + look.right)]);
-    return cut[static_cast<std::size_t>(y * shape.width + (look.mirrored ? shape.width - 1 - x : x))];
+            cut.push_back(
+                framed[static_cast<std::size_t>((i + padding + transform.down) * width + j + padding + transform.right)]);
+    return cut[static_cast<std::size_t>(y * shape.width + (transform.mirrored ? shape.width - 1 - x : x))];
 }
 
 void check_images(const ExampleShape& shape, ValueType type, std::uint32_t padding) {
@@ -77,11 +79,11 @@ void check_images(const ExampleShape& shape, ValueType type, std::uint32_t paddi
     const std::vector<std::int32_t> labels(kExamples, 3);
     const ExamplesView view{.shape = shape, .values = values, .labels = labels, .type = type, .augmentation = {padding, true}};
     const BatchGather gather(shape, {{0.25}, {0.5}});
-    std::vector<std::uint32_t> order{7, 19, 0, 7, 3, 12, 5}, looks;
-    append_looks(view.augmentation, {8, 2}, order, looks);
+    std::vector<std::uint32_t> order{7, 19, 0, 7, 3, 12, 5}, transforms;
+    append_transforms(view.augmentation, {8, 2}, order, transforms);
     std::vector<float> found(order.size() * each), twin(found.size()), unseen(found.size());
     std::vector<std::int64_t> found_labels(order.size()), twin_labels(order.size());
-    gather.gather(view, order, found.data(), {.labels = found_labels.data()}, looks);
+    gather.gather(view, order, found.data(), {.labels = found_labels.data()}, transforms);
     gather.gather(view, order, unseen.data(), {.labels = twin_labels.data()});
     CHECK(found != unseen);
 
@@ -94,7 +96,7 @@ void check_images(const ExampleShape& shape, ValueType type, std::uint32_t paddi
     terms.num_values = static_cast<std::uint32_t>(each);
     terms.plane = static_cast<std::uint32_t>(shape.height * shape.width);
     terms.type = type;
-    terms.looks = looks.data();
+    terms.transforms = transforms.data();
     terms.width = static_cast<std::uint32_t>(shape.width);
     for (std::size_t row = 0; row < order.size(); ++row)
         for (std::uint32_t at = 0; at < terms.num_values; ++at)
@@ -110,7 +112,7 @@ void check_images(const ExampleShape& shape, ValueType type, std::uint32_t paddi
         for (std::int64_t c = 0; c < shape.channels; ++c)
             for (std::int64_t y = 0; y < shape.height; ++y)
                 for (std::int64_t x = 0; x < shape.width; ++x, ++at)
-                    wrong += found[at] != seen_in_frame(image, shape, element::Look::of(looks[i]),
+                    wrong += found[at] != seen_in_frame(image, shape, element::Transform::of(transforms[i]),
                                                         static_cast<std::int32_t>(padding), c, y, x) *
                                                   scale +
                                               shift;
@@ -120,18 +122,18 @@ void check_images(const ExampleShape& shape, ValueType type, std::uint32_t paddi
 
 }  // namespace
 
-TEST_SUITE("Looks") {
+TEST_SUITE("Transforms") {
     TEST_CASE("ShiftsAndMirrorsAreUniformAndIndependent") {
         constexpr std::size_t kExamples = 60'000;
         for (const std::uint32_t padding : {1U, 4U}) {
             const Augmentation augmentation{padding, true};
-            const Seen seen(augmentation, looks_of(augmentation, {3, 1}, kExamples));
+            const Seen seen(augmentation, transforms_of(augmentation, {3, 1}, kExamples));
             for (const auto* counts : {&seen.down, &seen.right, &seen.place, &seen.mirrored})
                 CHECK(chi_square(*counts) < chi_square_bound(counts->size()));
         }
         const Augmentation crop{2, false}, flip{0, true};
-        CHECK(Seen(crop, looks_of(crop, {3, 1}, 100)).mirrored[1] == 0);
-        const Seen mirrored(flip, looks_of(flip, {3, 1}, kExamples));
+        CHECK(Seen(crop, transforms_of(crop, {3, 1}, 100)).mirrored[1] == 0);
+        const Seen mirrored(flip, transforms_of(flip, {3, 1}, kExamples));
         CHECK(mirrored.down.size() == 1);
         CHECK(chi_square(mirrored.mirrored) < chi_square_bound(2));
     }
@@ -139,14 +141,15 @@ TEST_SUITE("Looks") {
     TEST_CASE("NextEpochsAndOtherKeysAreIndependent") {
         constexpr std::size_t kExamples = 60'000;
         const Augmentation augmentation{1, true};
-        const std::vector<std::uint32_t> first = looks_of(augmentation, {3, 0}, kExamples);
-        CHECK(first == looks_of(augmentation, {3, 0}, kExamples));
-        for (const LookKey& other : {LookKey{3, 1}, LookKey{4, 0}, LookKey{3ULL << 32, 0}}) {
-            const std::vector<std::uint32_t> second = looks_of(augmentation, other, kExamples);
+        const std::vector<std::uint32_t> first = transforms_of(augmentation, {3, 0}, kExamples);
+        CHECK(first == transforms_of(augmentation, {3, 0}, kExamples));
+        for (const TransformKey& other : {TransformKey{3, 1}, TransformKey{4, 0}, TransformKey{3ULL << 32, 0}}) {
+            const std::vector<std::uint32_t> second = transforms_of(augmentation, other, kExamples);
             std::vector<std::size_t> both(18 * 18);
             const auto number = [](std::uint32_t packed) {
-                const element::Look look = element::Look::of(packed);
-                return static_cast<std::size_t>(((look.down + 1) * 3 + look.right + 1) * 2 + (look.mirrored ? 1 : 0));
+                const element::Transform transform = element::Transform::of(packed);
+                return static_cast<std::size_t>(((transform.down + 1) * 3 + transform.right + 1) * 2 +
+                                                (transform.mirrored ? 1 : 0));
             };
             for (std::size_t i = 0; i < kExamples; ++i) ++both[number(first[i]) * 18 + number(second[i])];
             CHECK(chi_square(both) < chi_square_bound(both.size()));
@@ -155,24 +158,24 @@ TEST_SUITE("Looks") {
 
     TEST_CASE("ALookBelongsToItsExampleWhereverItStands") {
         const Augmentation augmentation{4, true};
-        const std::vector<std::uint32_t> all = looks_of(augmentation, {3, 1}, 50);
+        const std::vector<std::uint32_t> all = transforms_of(augmentation, {3, 1}, 50);
         std::vector<std::uint32_t> some;
-        append_looks(augmentation, {3, 1}, std::vector<std::uint32_t>{40, 2, 7}, some);
+        append_transforms(augmentation, {3, 1}, std::vector<std::uint32_t>{40, 2, 7}, some);
         CHECK(some == std::vector<std::uint32_t>{all[40], all[2], all[7]});
     }
 
-    TEST_CASE("LooksOfABatchAreThoseOfItsKey") {
+    TEST_CASE("TransformsOfABatchAreThoseOfItsKey") {
         const Augmentation augmentation{4, true};
         const std::vector<std::uint32_t> examples{1, 2, 3, 4, 5, 6};
-        Looks looks(augmentation);
-        for (const LookKey& key : {LookKey{9, 0}, LookKey{9, 1}, LookKey{10, 0}}) {
+        Transforms transforms(augmentation);
+        for (const TransformKey& key : {TransformKey{9, 0}, TransformKey{9, 1}, TransformKey{10, 0}}) {
             std::vector<std::uint32_t> expected;
-            append_looks(augmentation, key, examples, expected);
-            const auto found = looks.of(key, examples);
+            append_transforms(augmentation, key, examples, expected);
+            const auto found = transforms.of(key, examples);
             CHECK(std::vector<std::uint32_t>(found.begin(), found.end()) == expected);
         }
-        CHECK(looks.any());
-        Looks none{Augmentation{}};
+        CHECK(transforms.any());
+        Transforms none{Augmentation{}};
         CHECK_FALSE(none.any());
         CHECK(none.of({9, 0}, examples).empty());
     }
