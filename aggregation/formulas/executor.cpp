@@ -133,7 +133,10 @@ void Executor::run_repeat(const Repeat& repeat) {
             of_turn.push_back(i);
     const double count = values_[repeat.count]->front();
     if (count > static_cast<double>(kMostTurns))
-        throw Fault(fmt::format("a repeat of {} turns in the formulas of the cohort; allowed: at most {}", count, kMostTurns));
+        throw ConfigError(
+            fmt::format("strategy: a repeat of {} turns in the formulas of the cohort; allowed: at most {}. Set a smaller "
+                        "value of the key that counts them.",
+                        count, kMostTurns));
     const std::size_t turns = count >= 1.0 ? static_cast<std::size_t>(count) : 0;
     for (std::size_t turn = 0; turn < turns; ++turn) {
         for (const std::size_t i : of_turn) evaluate_number(i);

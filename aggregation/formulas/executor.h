@@ -54,7 +54,8 @@ public:
     /// the ranges stay as they are. rows: of vectors with a stride; the others have the same values for all rows.
     ///
     /// Stream   CUDA: waits only where a value of the whole vector is needed.
-    /// Throws   Fault for a name without a value, for a repeat of more than kMostTurns turns, and for several rows of formulas that take sums over elements; as dispatch().
+    /// Throws   ConfigError for a repeat of more than kMostTurns turns; Fault for a name without a value, and for several rows of formulas that
+    ///          take sums over elements; as dispatch().
     void run(std::span<const ElementRange> ranges, std::size_t rows = 1);
 
     /// The formulas as one pass over vectors on a device, for a kernel that runs them with its own `g` and `w`. They take no sums over

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <ranges>
 
 namespace fedhive::clients {
 
@@ -162,9 +163,9 @@ std::optional<Arranged> selected(const Arranged& from, std::int64_t dimension, s
     std::int64_t left = index < 0 ? index + size : index;
     Arranged result = from;
     const Dimension& parts = from.dimensions[*at];
-    for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
-        result.offset += left % part->size * part->stride;
-        left /= part->size;
+    for (const auto& part : std::views::reverse(parts)) {
+        result.offset += left % part.size * part.stride;
+        left /= part.size;
     }
     result.dimensions.erase(result.dimensions.begin() + static_cast<std::ptrdiff_t>(*at));
     return result;

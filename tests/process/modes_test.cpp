@@ -86,14 +86,14 @@ TEST_SUITE("Modes") {
 
     TEST_CASE("InterruptedRunWithClientsInFlightEndsAsTheOneThatWasNot") {
         for (const std::string& mode : late_modes()) {
-            Options options = set({mode, kZipf, "rounds=400", "evaluation.every=400"});
+            Options options = set({mode, kZipf, "rounds=2000", "evaluation.every=2000"});
             FedhiveRun whole(small_config(), options);
             REQUIRE(whole.end() == "exited with status 0");
             FedhiveRun run(small_config(), options);
             REQUIRE(eventually(30.0, [&] { return run.rounds() >= 20; }));
             kill(run.pid(), SIGINT);
             REQUIRE(run.end() == "exited with status 130");
-            CHECK(run.rounds() < 400);
+            CHECK(run.rounds() < 2000);
             run.start({"run", "--resume", run.out().string()});
             const std::string end = run.end();
             CHECK_MESSAGE(end == "exited with status 0", run.output());

@@ -38,7 +38,7 @@ struct WinogradBlock {
         : channels(of_tile),
           place(tiles * of_tile + kLaneCount),
           values(memory, memory->blocks[which], kWinogradPlaces * place) {}
-    float* tile(std::size_t i) { return values.data() + i * channels; }
+    float* tile(std::size_t i) const { return values.data() + i * channels; }
 
     std::size_t channels, place;
     WinogradFloats values;

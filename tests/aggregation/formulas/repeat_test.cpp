@@ -53,7 +53,8 @@ TEST_SUITE("Repeat") {
         CHECK(run_lines(root, 1e6).number("a") == doctest::Approx(std::sqrt(2.0)));
         CHECK_THROWS_WITH_AS(
             run_lines(root, 1e7),
-            doctest::Contains("a repeat of 10000000 turns in the formulas of the cohort; allowed: at most 1000000"), Fault);
+            doctest::Contains("a repeat of 10000000 turns in the formulas of the cohort; allowed: at most 1000000"),
+            ConfigError);
     }
 
     TEST_CASE("ANameIsTheValueBeforeTheTurn") {
