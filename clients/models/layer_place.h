@@ -1,4 +1,4 @@
-// A layer's position in a model: on the top level, in a residual, or in a residual's shortcut.
+// A layer's place in a model: on the top level, in a residual block, or in the block's shortcut.
 #pragma once
 
 #include <fmt/format.h>
@@ -11,9 +11,9 @@ struct LayerPlace {
     std::string number;             // "3.1", as PlannedLayer::number
     std::string name;               // prefix of its parameters' names, as PlannedLayer::name
     std::string path;               // "[3].residual[1]", as LayerMisfit::path
-    std::string list = "residual";  // name of the inner list in the path
+    std::string list = "residual";  // the model file's name of the list of inner layers
 
-    /// The position of the inner layer `index`; `given`: its own part of the name, empty: the index.
+    /// The place of the inner layer `index`. `given`: its name; if empty, its index serves.
     LayerPlace below(std::size_t index, const std::string& given) const {
         const std::string dot = number.empty() ? "" : ".";
         const std::string own = fmt::format("{}{}{}", name, dot, given.empty() ? std::to_string(index) : given);
@@ -21,7 +21,7 @@ struct LayerPlace {
                 fmt::format("{}{}[{}]", path, number.empty() ? "" : "." + list, index)};
     }
 
-    /// The position of the shortcut of a residual at this place.
+    /// The place of this residual's shortcut. `given`: its name.
     LayerPlace beside(const std::string& given) const { return {number + ".shortcut", name + "." + given, path, "shortcut"}; }
 };
 

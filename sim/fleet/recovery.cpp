@@ -136,7 +136,7 @@ void Recovery::replace_worker(const FoundFailure& found, bool needed) {
 /// Service"): all workers end and restart under a new server. Interrupted tasks begin again, which does not count as an attempt
 /// of their clients.
 void Recovery::restart_all() {
-    put_again(workforce_.recall_all());  // before a worker can claim half of a group
+    put_again(workforce_.end_all());  // before a worker can claim half of a group
     workforce_.replace_all(options_.renew_mps());
     board_.ring();
 }
@@ -151,7 +151,7 @@ bool Recovery::leave_fewer_workers(ClientFailure& failure) {
                                        human_bytes(this_machine().available_memory));
         return false;
     }
-    put_again(workforce_.send_half_away());
+    put_again(workforce_.end_half());
     board_.ring();
     if (options_.renew_mps) restart_all();
     const std::size_t left = workforce_.num_active();

@@ -47,7 +47,7 @@ void Workforce::replace(std::size_t worker) {
     barrier_.worker_replaced(worker);
 }
 
-std::vector<std::size_t> Workforce::recall_all() {
+std::vector<std::size_t> Workforce::end_all() {
     std::vector<std::size_t> cells;
     for (const std::size_t worker : active_)
         if (const auto cell = barrier_.lost(worker) ? std::nullopt : barrier_.recall(worker)) cells.push_back(*cell);
@@ -59,7 +59,7 @@ void Workforce::replace_all(std::vector<std::pair<std::string, std::string>> env
     for (const std::size_t worker : active_) replace(worker);
 }
 
-std::vector<std::size_t> Workforce::send_half_away() {
+std::vector<std::size_t> Workforce::end_half() {
     std::vector<std::size_t> cells;
     for (const std::size_t left = (active_.size() + 1) / 2; active_.size() > left;) {
         const auto cell = barrier_.retire(active_.back());

@@ -5,15 +5,15 @@
 
 namespace fedhive::sim {
 
-std::span<const aggregation::ConstParamSpan> FurtherSums::take(const std::vector<std::vector<aggregation::Update>>& updates,
-                                                               const Combine& combine) {
+std::span<const aggregation::ConstParamSpan> FurtherSums::compute(const std::vector<std::vector<aggregation::Update>>& updates,
+                                                                  const Combine& combine) {
     if (!updates.empty() && sum_ == nullptr) sum_ = aggregation::make_sum();
     sums_.clear();
     for (const std::vector<aggregation::Update>& rows : updates) {
         const aggregation::ConstParamSpan sum = combine(*sum_, rows).values;
-        if (sums_.size() == rooms_.size()) rooms_.emplace_back(sum.size, sum.space);
-        aggregation::copy(rooms_[sums_.size()], sum);
-        sums_.push_back(rooms_[sums_.size()]);
+        if (sums_.size() == buffers_.size()) buffers_.emplace_back(sum.size, sum.space);
+        aggregation::copy(buffers_[sums_.size()], sum);
+        sums_.push_back(buffers_[sums_.size()]);
     }
     return sums_;
 }

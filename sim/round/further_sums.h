@@ -1,4 +1,4 @@
-// Sums of a round's updates by further weights, beside its aggregate, for a server's formulas (MethodFormulas::num_further).
+// Further weighted sums of a round's updates, beside its aggregate, for a server's formulas (MethodFormulas::num_further).
 #pragma once
 
 #include "aggregation/math/aggregator.h"
@@ -14,17 +14,17 @@ namespace fedhive::sim {
 
 class FurtherSums {
 public:
-    /// One sum for each list of updates, with their scales; valid until the next call.
+    /// Returns Σ scale · update for each list of updates; valid until the next call.
     ///
-    /// combine  as the strategy's aggregator is called: workers and ranks take part in each sum
-    /// Order    as an aggregator's
-    /// Memory   a region, [R], for each sum
-    std::span<const aggregation::ConstParamSpan> take(const std::vector<std::vector<aggregation::Update>>& updates,
-                                                      const Combine& combine);
+    /// combine  calls an aggregator as for the strategy's: workers and ranks share each sum
+    /// Order    of additions: as in Aggregator
+    /// Memory   one vector of an update's size for each sum
+    std::span<const aggregation::ConstParamSpan> compute(const std::vector<std::vector<aggregation::Update>>& updates,
+                                                         const Combine& combine);
 
 private:
     std::unique_ptr<aggregation::Aggregator> sum_{};
-    std::deque<aggregation::ParamBuffer> rooms_{};
+    std::deque<aggregation::ParamBuffer> buffers_{};
     std::vector<aggregation::ConstParamSpan> sums_{};
 };
 

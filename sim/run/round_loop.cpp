@@ -52,7 +52,7 @@ void take_in(Experiment& run, Fleet& fleet, Arrivals& arrived, RoundRecord& roun
     };
     run.server.attackers.replace_updates(arrived, products_of(ProductsOf::Updates), combine);
     const WeighedUpdates updates = run.server.weighing.weighed(arrived, server.round, server.region(), products);
-    const std::span<const aggregation::ConstParamSpan> further = run.server.further.take(updates.further, combine);
+    const std::span<const aggregation::ConstParamSpan> further = run.server.further.compute(updates.further, combine);
     aggregation::Aggregate aggregate = run.server.noised(combine(*strategy.aggregator, updates.of_aggregate), arrived);
     aggregate.further = further;
     run.server.weighing.keep(aggregate);

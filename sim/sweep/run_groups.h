@@ -13,18 +13,18 @@
 namespace fedhive::sim {
 
 struct RunGroup {
-    std::vector<std::string> settings;  // in the order of setting_keys()
+    std::vector<std::string> settings;  // the values of setting_keys()
     std::vector<std::size_t> finished;  // indices of the sweep's finished runs
-    std::size_t runs = 0;
+    std::size_t runs = 0;               // their number, finished or not
 };
 
-/// The name of the run's case in the sweep file; empty: none.
+/// The run's case, a named set of keys in the sweep file; empty: none.
 std::string case_of(const nlohmann::ordered_json& run);
 
 RunState state_of(const nlohmann::ordered_json& run);
 
-/// The keys that vary, without `seeds.…`: runs that differ only there are repetitions, as with `seed`. If cases have names,
-/// `case` comes first and replaces the keys that it decides.
+/// The keys that vary, without `seed` and `seeds.…`: runs that differ only in these are repetitions. If cases have names, `case`
+/// comes first and replaces the keys that it sets.
 std::vector<std::string> setting_keys(const nlohmann::ordered_json& sweep);
 
 /// `sweep`: the content of sweep.json. Groups are in the order of its runs.
@@ -34,26 +34,26 @@ std::vector<RunGroup> group_runs(const nlohmann::ordered_json& sweep);
 struct Outcome {
     std::string head;
     std::optional<double> (*of)(const RunResult& result);
-    int decimals;  // if there is no interval to tell
+    int decimals;  // of a mean without an interval, which otherwise decides them
 };
 
-/// "Weights: SCAFFOLD uniform; others by examples." Empty if all runs have the same weighting, or if only a key can name the
-/// difference.
+/// A sentence such as "Weights: SCAFFOLD uniform; others by examples." Empty if all runs weigh alike, or if runs of one name weigh in different
+/// ways.
 std::string weights_note(const nlohmann::ordered_json& sweep);
 
-/// The main metric of the first run that has one: by it the runs are compared.
+/// The metric that compares the runs: the main metric of the first run that has one.
 const clients::Metric& metric_of(const std::vector<RunResult>& results);
 
-/// The sweep's target; empty: none.
+/// The sweep's target value of the metric; empty: none.
 std::optional<MetricTarget> target_of(const nlohmann::ordered_json& sweep);
 
 /// Columns: metric and loss; rounds to the target if the sweep has one; results on the clients' held-out examples if runs have
 /// them.
 std::vector<Outcome> outcomes(const nlohmann::ordered_json& sweep, const std::vector<RunResult>& results);
 
-/// "| a | b |", with characters escaped that would end a cell in Markdown.
+/// "| a | b |"; escapes characters that would end a cell in Markdown.
 std::string markdown_row(const std::vector<std::string>& cells);
-/// The head row and the rule below it; keys are printed as code.
+/// The header row and the separator below it; keys are printed as code.
 std::string markdown_head(const std::vector<std::string>& keys, const std::vector<std::string>& columns);
 
 }  // namespace fedhive::sim

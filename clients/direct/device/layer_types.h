@@ -19,21 +19,21 @@ enum class Kind : std::uint32_t {
     Relu,
     Tanh,
     Gelu,
-    Scale,
+    Scale,  // multiplies by a constant
     Dropout,
     ChannelDropout,
     MaxPool,
     AveragePool,
     Norm,
-    Position,
-    LastPosition,
-    ResidualBegin,  // where two paths begin with the same input; the sum of their outputs is at ResidualSum
-    ResidualSum,
-    ShortcutBegin,  // where the second path begins if it has layers of its own: a copy of the input, with a gradient of its own
-    ShortcutSum     // ResidualSum for a second path with layers
+    Position,       // adds a weight for each value of the sequence
+    LastPosition,   // keeps the last position of a sequence
+    ResidualBegin,  // begins a residual block
+    ResidualSum,    // adds the input of the block
+    ShortcutBegin,  // begins a shortcut that has layers, with a copy of the input of the block and a separate gradient
+    ShortcutSum     // adds the output of such a shortcut
 };
 
-/// Calls visit(object of the type of `kind`), such as LinearLayer{}. A kind without a line here does not compile (-Wswitch).
+/// Calls visit(object of the type of `kind`), such as LinearLayer{}. The build fails if a kind has no case here (-Wswitch).
 template <typename Visit>
 FEDHIVE_HOST_DEVICE void with_type_of(Kind kind, const Visit& visit) {
     switch (kind) {

@@ -1,4 +1,4 @@
-// The key that switches a model's dropout off, for comparisons with exact arithmetic.
+// The key that switches a model's dropout on or off. Without it, models of other engines and programs can be compared exactly.
 #pragma once
 
 #include "clients/models/catalog.h"
