@@ -1,8 +1,10 @@
 // Numbers that formulas of a cohort keep for each client of the run.
 #include "aggregation/formulas/client_numbers.h"
+#include "aggregation/formulas/formula_server.h"
 
 #include <doctest/doctest.h>
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -73,6 +75,19 @@ TEST_SUITE("ClientNumbers") {
             CHECK_FALSE(others.restore(wrong));
         CHECK_FALSE(ClientNumbers({}).restore("1,"));
         CHECK(ClientNumbers({}).restore(""));
+    }
+
+    TEST_CASE("AMethodsWeightsGoOnFromTheirState") {
+        MethodFormulas method;
+        method.of_clients = {{.name = "a", .first = 0.5}};
+        method.lines[Place::Cohort] = {"weight = k.a", "k.a = k.a + k.n"};
+        const std::vector<Sender> senders = senders_with({1, 3});
+        const RoundUpdates updates{.senders = senders, .num_clients = 4};
+        const auto numbers = std::make_shared<CohortNumbers>();
+        const auto rule = make_formula_weights(method, numbers), other = make_formula_weights(method, numbers);
+        CHECK(rule->weigh(updates).of_updates == std::vector<double>{0.5, 0.5});
+        REQUIRE(other->restore(rule->state()));
+        CHECK(other->weigh(updates).of_updates == std::vector<double>{11.5, 13.5});
     }
 }
 
