@@ -8,9 +8,11 @@
 //   bipartition_k(x)  splits the updates with x_k ≠ 0 into two parts and minimises the largest cosine between an update of one part and one of
 //                     the other (Sattler et al. 2021, arXiv:1910.01991): 0 for the part of the first such update, 1 for the other part; 0 for
 //                     updates with x_k = 0, and for all if fewer than two have x_k ≠ 0
-//   leading_k(x)      the part of u_k − ū along the direction in which the updates with x_k ≠ 0 differ most (math/leading_direction.h)
+//   leading_k(x)      the part of u_k − ū along the direction in which the updates with x_k ≠ 0 differ most, all scaled to norm 1
+//                     (math/leading_direction.h)
 //   closest_k(x)      max_{j ≠ k} cos(u_k, u_j) · min(1, x_k / x_j), x ≥ 0, and at least 0; closest_k(1) is the largest cosine
-//   shortest_k(x, e)  the weights λ, |λ_k − x_k| ≤ e, of the shortest Σ λ_k u_k / |u_k| (math/shortest_combination.h)
+//   shortest_k(x, e)  the weights λ ≥ 0 of the shortest Σ λ_k u_k / |u_k| with Σ λ_k = Σ x_k and |λ_k − x_k| ≤ e, for x ≥ 0
+//                     (math/shortest_combination.h)
 //   without_conflicts_k(x, y)  the coefficients of Σ_k g_k, where g_k is u_k, if y_k ≠ 0 without its conflicts with others, by ascending x
 //                     (math/conflicts.h)
 #pragma once

@@ -11,7 +11,7 @@ std::vector<double> shortest_combination(const InnerProducts& products, std::spa
     const std::size_t count = p.size();
     FEDHIVE_CHECK_EQ(count, products.rows());
     const auto lowest = [&](std::size_t k) { return std::max(0.0, p[k] - spread); };
-    const auto highest = [&](std::size_t k) { return std::min(1.0, p[k] + spread); };
+    const auto highest = [&](std::size_t k) { return p[k] + spread; };
     std::vector<double> lambda(p.begin(), p.end());
     std::vector<double> slopes(count, 0.0);
     for (std::size_t i = 0; i < count; ++i)

@@ -159,7 +159,7 @@ private:
     void read(const exported::Node& node);
     void read_layer(GraphCall& call);
 
-    /// Refuses a value that there is already: a step would follow itself.
+    /// Throws if `value` exists already: a step would follow itself.
     void check_new(const GraphCall& call, const std::string& value) const;
 
     /// What queries, keys or values are made of: a linear layer of a sequence, perhaps scaled.

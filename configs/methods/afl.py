@@ -1,5 +1,6 @@
 # AFL: Mohri, Sivek and Suresh 2019 (arXiv:1902.00146), Algorithm 1: weights of all clients climb where the loss is large.
 # w <- w + sum lambda_k * u_k / sum lambda_k; then lambda <- the closest point of the simplex to lambda + gamma * F_k(w_t).
+# Differs: clients take local steps, as in FedAvg; with a cohort smaller than all clients, only its lambda climb.
 # For: fairness.
 import fedhive as fh
 

@@ -1,5 +1,6 @@
 # DnC: Shejwalkar and Houmansadr 2021 (NDSS), divide-and-conquer: updates far out along the direction in which the cohort differs most are left out.
 # s_k = <u_k - mean, v>^2, v the leading right singular vector; each turn leaves out the ceil(c * f) with the largest s_k, and the rest is averaged.
+# Differs: inner products make all coordinates cheap, so none are drawn; a turn measures those that the one before has left, and no intersection is taken.
 # For: robust.
 import fedhive as fh
 

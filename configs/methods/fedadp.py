@@ -1,5 +1,6 @@
 # FedAdp: Wu and Wang 2021 (arXiv:2012.00661): updates that point the way of the mean count more.
 # theta_k is the mean, over the rounds of client k, of the angle between u_k and the round's mean; weights n_k * exp(alpha * (1 - exp(-exp(-alpha * (theta_k - 1))))).
+# Differs: clients take local steps, and the angle is between updates, not gradients.
 # For: optimisation.
 import fedhive as fh
 

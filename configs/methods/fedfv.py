@@ -1,5 +1,6 @@
 # FedFV: Wang et al. 2021 (arXiv:2104.14937), Algorithm 1, internal conflicts: each update loses its parts that point against others, by ascending loss.
 # The updates of the floor(alpha * K) largest losses stay as they are; the mean gets the length of the plain mean.
+# Differs: conflicts with clients that do not take part in the round (τ) are not looked at.
 # For: fairness.
 import fedhive as fh
 

@@ -8,4 +8,5 @@ eps = fh.key("eps", 0.1, least=0, most=1, doc="how far a weight may be from its 
 
 @fh.weight
 def weight(k):
-    return fh.shortest(k.u, k.n / fh.sum(k.n), eps) / fh.norm(k.u)
+    length = fh.norm(k.u)
+    return fh.where(length > 0, fh.shortest(k.u, k.n / fh.sum(k.n), eps) / length, 0)

@@ -1,5 +1,6 @@
 # FoolsGold: Fung, Yoon and Beschastnikh 2020 (arXiv:1808.04866), Algorithm 1: clients whose summed updates h_k resemble another's count less.
 # c_ij = cos(h_i, h_j), v_i = max_j c_ij; c_ij <- c_ij * v_i / v_j where v_j > v_i; alpha_i = 1 - max_j c_ij, by its largest, then by a logit.
+# Differs: weights are divided by their sum; all parameters count alike; v_i is at least 0, as in the authors' program; alpha below 1e-5 is 0.
 # For: robust.
 import fedhive as fh
 

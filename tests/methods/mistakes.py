@@ -73,6 +73,7 @@ MISTAKES = {
     "key_not_whole": (2, "key 'steps_kept': its default 2.5 is not a whole number, but integer=True"),
     "key_outside": (2, "key 'beta': its default 1.0 is outside below=1"),
     "key_with_two_bounds": (2, "key 'beta': least=0 and above=0 are both given; give one of them"),
+    "leading_of_numbers": (4, "fh.leading of 'k.n' (a number for each client of the cohort): its first argument is k.u, or one memory with up=True such as k.d"),
     "length": (4, "len(k): the cohort's size is k.count"),
     "long": (None, "its formulas have 5202 bytes; allowed: 4096. Loops over constants are unrolled; use fewer steps."),
     "long_name": (2, "'pull_to_the_global_model' is not a name", "16 at most"),

@@ -39,6 +39,12 @@ def of_updates(symbols, function, arguments):
     return None
 
 
+def refuse_others(function, first):
+    """Raises MethodError for a function of updates whose first argument is none."""
+    if function + "_k" in OF_PRODUCTS and function not in ("dot", "cos"):
+        fail(f"fh.{function} of {first.spoken()}: its first argument is k.u, or one memory with up=True such as k.d")
+
+
 def _is_root(e):
     return e.operation == "name" and e.value == "root.u"
 

@@ -124,6 +124,7 @@ class Symbols:
         product = None if of_examples else products.of_updates(self, function, arguments)
         if product is not None:
             return product
+        products.refuse_others(function, arguments[0])
         if not of_examples and f"{function}_k" in FUNCTIONS and f"{function}_k" not in OF_PRODUCTS and (arguments[0].per_client or function not in OF_VECTORS):
             function += "_k"
         if function == "norm" and arguments[0].operation == "name" and arguments[0].value == "k.u":

@@ -259,32 +259,26 @@ TEST_CASE("WhatALossDoesNotGoWithIsRefused") {
 
 TEST_CASE("APlaceWithoutWhatItIsThereForIsRefused") {
     const MethodFolder folder;
-    const auto says = [&](const std::string& content, const std::string& text) {
-        CAPTURE(content);
-        const std::string refused = folder.refused(content);
-        CHECK_MESSAGE(refused.find(text) != std::string::npos, refused);
-        CHECK_MESSAGE_IS("config", content, refused);
-    };
-    says("second: w + g\ngradient: g\n", "m.yaml:1: second: ");
-    says("gradient: g + g_2\n", "gradient: 'g_2' ");
-    says("second: w + g\nsecond_batch: other\ngradient: g_2\n", "m.yaml:2: second_batch: ");
-    says("gradient: g\nsecond_batch: next\n", "m.yaml:2: second_batch: ");
-    says("memories: [{name: v, owner: client}]\ngradient: [v = v + g]\n", "m.yaml:2: gradient: ");
-    says("memories: [{name: v, owner: visit}]\ngradient: g\nend: v = w\n", "end: 'v' ");
-    says("memories: [{name: v, owner: visit}]\ngradient: g + v\n", "gradient: 'v' ");
-    says("memories: [{name: v, owner: client}]\ngradient: [g = g, v = v + g]\njudge: w = w + v\n", "'w' ");
-    says("memories: [{name: v, owner: server, first: w_t}]\nserver: [w = w + u, v = v + u]\n", "memory 'v': first: ");
+    folder.refuses("second: w + g\ngradient: g\n", "m.yaml:1: second: ");
+    folder.refuses("gradient: g + g_2\n", "gradient: 'g_2' ");
+    folder.refuses("second: w + g\nsecond_batch: other\ngradient: g_2\n", "m.yaml:2: second_batch: ");
+    folder.refuses("gradient: g\nsecond_batch: next\n", "m.yaml:2: second_batch: ");
+    folder.refuses("memories: [{name: v, owner: client}]\ngradient: [v = v + g]\n", "m.yaml:2: gradient: ");
+    folder.refuses("memories: [{name: v, owner: visit}]\ngradient: g\nend: v = w\n", "end: 'v' ");
+    folder.refuses("memories: [{name: v, owner: visit}]\ngradient: g + v\n", "gradient: 'v' ");
+    folder.refuses("memories: [{name: v, owner: client}]\ngradient: [g = g, v = v + g]\njudge: w = w + v\n", "'w' ");
+    folder.refuses("memories: [{name: v, owner: server, first: w_t}]\nserver: [w = w + u, v = v + u]\n", "memory 'v': first: ");
     const std::string own = "memories: [{name: own, owner: client}]\nstart: own + w_t\n";
-    says(own + "peers: k.me\nend: own = w\n", "m.yaml:3: peers: ");
-    says(own + "mix: own = w_t + u\n", "m.yaml:3: mix: ");
-    says(own + "mix: own = w_t + u\npeers: k.me\nend: own = w\n", "m.yaml:3: memory 'own' ");
-    says(own + "mix: own = w_t + w\npeers: k.me\n", "'w' ");
-    says(own + "mix: own = w_t + u\npeers: [let d = k.me]\n", "'weight");
-    says("cohort: weight = k.me\n", "'k.me' ");
-    says("memories: [{name: own, owner: client}]\nmix: own = w_t + u\npeers: k.me\n", "memory 'own' is never read");
-    says("losses_at: {F: c}\nstart: F * w_t\n", "m.yaml:1: losses_at: F: 'c' ");
-    says("losses_at: {F: w_t}\ngradient: g\n", "m.yaml:1: losses_at: 'F'");
-    says("losses_at: {F: w_t}\njudge: F * w_t\n", "'F' ");
+    folder.refuses(own + "peers: k.me\nend: own = w\n", "m.yaml:3: peers: ");
+    folder.refuses(own + "mix: own = w_t + u\n", "m.yaml:3: mix: ");
+    folder.refuses(own + "mix: own = w_t + u\npeers: k.me\nend: own = w\n", "m.yaml:3: memory 'own' ");
+    folder.refuses(own + "mix: own = w_t + w\npeers: k.me\n", "'w' ");
+    folder.refuses(own + "mix: own = w_t + u\npeers: [let d = k.me]\n", "'weight");
+    folder.refuses("cohort: weight = k.me\n", "'k.me' ");
+    folder.refuses("memories: [{name: own, owner: client}]\nmix: own = w_t + u\npeers: k.me\n", "memory 'own' is never read");
+    folder.refuses("losses_at: {F: c}\nstart: F * w_t\n", "m.yaml:1: losses_at: F: 'c' ");
+    folder.refuses("losses_at: {F: w_t}\ngradient: g\n", "m.yaml:1: losses_at: 'F'");
+    folder.refuses("losses_at: {F: w_t}\njudge: F * w_t\n", "'F' ");
     CHECK(folder.refused("memories: [{name: v, owner: visit, first: w_t}]\ngradient: [g = g + v, v = v + g]\n").empty());
 }
 

@@ -5,6 +5,8 @@
 
 #include "tests/sim/config/config_files.h"
 
+#include <doctest/doctest.h>
+
 #include <string>
 
 namespace fedhive::sim::testing {
@@ -21,6 +23,13 @@ struct MethodFolder : TemporaryFolder {
             return error.what();
         }
         return "";
+    }
+    /// Checks that the content is refused with a message that contains `text`; its wording is in the golden file.
+    void refuses(const std::string& content, const std::string& text) const {
+        CAPTURE(content);
+        const std::string message = refused(content);
+        CHECK_MESSAGE(message.find(text) != std::string::npos, message);
+        CHECK_MESSAGE_IS("config", content, message);
     }
 };
 

@@ -14,19 +14,13 @@ using testing::MethodFolder;
 TEST_SUITE("MethodMemories") {
     TEST_CASE("NumbersOfClientsAreSetAndReadByTheCohortAlone") {
         const MethodFolder folder;
-        const auto says = [&](const std::string& content, const std::string& text) {
-            CAPTURE(content);
-            const std::string refused = folder.refused(content);
-            CHECK_MESSAGE(refused.find(text) != std::string::npos, refused);
-            CHECK_MESSAGE_IS("config", content, refused);
-        };
         const std::string clients = "memories: [{name: a, owner: server, shape: clients}]\n";
-        says(clients + "cohort: weight = k.a\n", "m.yaml:1: memory 'a' is never set");
-        says(clients + "cohort: [k.a = k.n]\n", "m.yaml:1: memory 'a' is never read");
-        says(clients + "cohort: [k.a = k.a + 1]\nserver: w = w + a * u\n", "'a' ");
-        says("memories: [{name: a, owner: client, shape: clients}]\n", "m.yaml:1: memory 'a': owner: 'client'");
-        says("memories: [{name: a, owner: server, shape: clients, first: 1, simplex: true}]\n",
-             "m.yaml:1: memory 'a': first: 1");
+        folder.refuses(clients + "cohort: weight = k.a\n", "m.yaml:1: memory 'a' is never set");
+        folder.refuses(clients + "cohort: [k.a = k.n]\n", "m.yaml:1: memory 'a' is never read");
+        folder.refuses(clients + "cohort: [k.a = k.a + 1]\nserver: w = w + a * u\n", "'a' ");
+        folder.refuses("memories: [{name: a, owner: client, shape: clients}]\n", "m.yaml:1: memory 'a': owner: 'client'");
+        folder.refuses("memories: [{name: a, owner: server, shape: clients, first: 1, simplex: true}]\n",
+                       "m.yaml:1: memory 'a': first: 1");
         CHECK(folder.refused(clients + "cohort: [weight = k.a, k.a = k.a + 1]\n").empty());
     }
 
