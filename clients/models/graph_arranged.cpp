@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <ranges>
 
 namespace fedhive::clients {
 
@@ -163,7 +162,8 @@ std::optional<Arranged> selected(const Arranged& from, std::int64_t dimension, s
     std::int64_t left = index < 0 ? index + size : index;
     Arranged result = from;
     const Dimension& parts = from.dimensions[*at];
-    for (const auto& part : std::views::reverse(parts)) {
+    for (std::size_t number = parts.size(); number > 0; --number) {
+        const auto& part = parts[number - 1];
         result.offset += left % part.size * part.stride;
         left /= part.size;
     }
