@@ -1,5 +1,7 @@
 #include "aggregation/base/home_folder.h"
 
+#include <cstdlib>
+
 namespace fedhive {
 
 namespace fs = std::filesystem;
@@ -15,6 +17,16 @@ fs::path home_folder() {
 fs::path package_folder() {
     fs::path folder = program_folder().parent_path();
     return fs::exists(folder / "__init__.py") ? folder : fs::path();
+}
+
+fs::path cache_folder() {
+    const auto absolute = [](const char* name) -> fs::path {
+        const char* value = std::getenv(name);
+        return value != nullptr && value[0] == '/' ? value : "";
+    };
+    if (const fs::path given = absolute("XDG_CACHE_HOME"); !given.empty()) return given / "fedhive";
+    const fs::path home = absolute("HOME");
+    return home.empty() ? home : home / ".cache" / "fedhive";
 }
 
 }  // namespace fedhive

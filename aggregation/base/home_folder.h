@@ -1,4 +1,4 @@
-// Where the program finds the files that it ships with: configs/, scripts/, the Python module.
+// Where the program finds the files that it ships with (configs/, scripts/, the Python module), and where it caches what it can make again.
 #pragma once
 
 #include <filesystem>
@@ -14,5 +14,9 @@ std::filesystem::path home_folder();
 
 /// The Python package fedhive in which the program is installed; empty for a program in a checkout or elsewhere.
 std::filesystem::path package_folder();
+
+/// $XDG_CACHE_HOME/fedhive or ~/.cache/fedhive, which may not exist yet; empty if neither variable is set to an absolute path (others do not
+/// count, by the XDG Base Directory Specification).
+std::filesystem::path cache_folder();
 
 }  // namespace fedhive

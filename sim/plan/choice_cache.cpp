@@ -1,32 +1,16 @@
 #include "sim/plan/choice_cache.h"
 
 #include "aggregation/base/error.h"
+#include "aggregation/base/home_folder.h"
 #include "aggregation/base/input_file.h"
 #include "aggregation/base/sha256.h"
 #include "sim/record/durable_file.h"
 
 #include <nlohmann/json.hpp>
 
-#include <cstdlib>
-
 namespace fedhive::sim {
 
 namespace fs = std::filesystem;
-
-namespace {
-
-/// By the XDG Base Directory Specification, which ignores relative paths.
-fs::path cache_folder() {
-    const auto absolute = [](const char* name) -> fs::path {
-        const char* value = std::getenv(name);
-        return value != nullptr && value[0] == '/' ? value : "";
-    };
-    if (const fs::path given = absolute("XDG_CACHE_HOME"); !given.empty()) return given / "fedhive";
-    const fs::path home = absolute("HOME");
-    return home.empty() ? home : home / ".cache" / "fedhive";
-}
-
-}  // namespace
 
 ChoiceCache::ChoiceCache(const std::string& key) {
     const fs::path folder = cache_folder();

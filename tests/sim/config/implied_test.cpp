@@ -50,6 +50,9 @@ TEST_CASE("QuickstartRunsByEveryNameAlone") {
         }
         const LoadedConfig given = load_config(quickstart, {named});
         CHECK_EQ(given.run.strategy.title(), name);
+        const NamedMethod* method = named_method(name);  // whose file the name stands for
+        CHECK_EQ(given.run.strategy.file, method == nullptr ? "" : method->file);
+        CHECK_EQ(given.run.strategy.name, method == nullptr ? name : "fedavg");
         CHECK_EQ(given.notes.empty(), name == "fedavg");
         // The method's own keys, as without quickstart's.
         const LoadedConfig own = with_notes(kMinimal, {named, "data.partition.clients=10"});
