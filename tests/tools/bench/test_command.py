@@ -72,7 +72,7 @@ class Groups(support.TemporaryFolder):
 
         given = argparse.Namespace(gpu=False, quick=True, rounds=None, repeats=1, workloads=["w3", "w2-cnn_m"], build=None)
         found = [each["workload"]["id"] for each in measure_all(given, Store(self.folder, {"commit": "abc"}), [Side()])]
-        self.assertEqual(found, ["w2-cnn_m", "w3-lr", "w3-mlp"])
+        self.assertEqual(found, ["w2-cnn_m", "w3-lr", "w3-mlp", "w3-step"])
 
 
 class AsCalled(unittest.TestCase):

@@ -4,7 +4,7 @@ from bench import tables, workloads
 TITLES = {
     "w1": "W1: the tutorial, real MNIST, 4 clients of 15,000, 3 rounds of one epoch, mnist_cnn with dropout, evaluated each round",
     "w2": "W2: 100 clients of 600 examples of MNIST's shape, 10 a round, one epoch of batch 32",
-    "w3": "W3: 1,000 clients of 10 to 50 examples, 100 a round, one epoch of batch 10",
+    "w3": "W3: 1,000 clients of 10 to 50 examples, 100 a round, one epoch of batch 10; w3-step: all clients, of 20 examples, one step each",
     "w4": "W4: 1,000 clients of 50 images of 3 x 32 x 32, 50 a round, 5 steps of batch 10, CNN-C with dropout",
     "w5": "W5: aggregation alone, K updates of P floats, against a copy of as many bytes",
     "w6": "W6: the barrier alone, a round of one empty task a worker",

@@ -47,6 +47,7 @@ def training(root, gpu=False):
         _workload("w2-cnn_m", model="cnn_m"),
         _workload("w3-lr", model="lr", rounds=50, **tiny),
         _workload("w3-mlp", model="mlp", rounds=30, **tiny),
+        _workload("w3-step", model="lr", clients=1000, examples=[20] * 1000, cohort=1000, batch_size=20, rounds=20),
         _workload("w4", model="cnn_m", shape=[3, 32, 32], clients=1000, examples=[50] * 1000, cohort=50, rounds=1500 if gpu else 20, batch_size=10,
                   lr=0.1, dropout=True, evaluate_every=10, num_test=10000),
     ] + ([] if gpu else [
