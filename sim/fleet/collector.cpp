@@ -52,6 +52,7 @@ void Collector::add_arrival(Arrivals& arrived, std::size_t position, std::size_t
 std::size_t Collector::take_results(Arrivals& arrived, std::size_t slot, std::uint64_t staleness) {
     Flight& flight = flights_.at(slot);
     std::size_t accepted = 0;
+    if (arrived.clients.empty()) arrived.clients.reserve(board_.num_slots() * flight.clients.size());
     for (std::size_t i = 0; i < flight.clients.size(); ++i) {
         Participant& client = flight.clients[i];
         if (!client.attempts.dropped) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <set>
+#include <utility>
 
 namespace fedhive::sim {
 
@@ -23,6 +24,7 @@ void Flights::pull_down(const CountedCohort& counted, ServerState& server, const
         while (flights_.at(slot)) ++slot;
         count = options_.slots.clients_of_next(cohort.size() - first);
         Flight flight = new_flight(server, strategy);
+        flight.clients.reserve(count);
         flight.task.first = options_.slots.shared() ? first : slot;
         for (std::uint64_t i = first; i < first + count; ++i) {
             const std::uint32_t draws = counted.draws.empty() ? 1 : counted.draws[i];
@@ -37,7 +39,7 @@ void Flights::pull_down(const CountedCohort& counted, ServerState& server, const
         if (options_.mode.by_steps) flight.steps_left = workload_.steps_of(cohort[first]) - 1;
         flight.arrives_s = server.now_s + workload_.longest_trip_s(flight);
         flight.rank = rank_of(slot, cohort[first], first, cohort.size());
-        send(slot, flight, server);
+        send(slot, std::move(flight), server);
     }
     if (options_.slots.root > 0 && !cohort.empty()) send_root(server, strategy);
     pull_waiting(server);
@@ -62,7 +64,7 @@ void Flights::send_root(ServerState& server, const Strategy& strategy) {
     flight.clients.push_back({.client_id = static_cast<std::uint32_t>(workload_.num_clients())});
     flight.arrives_s = server.now_s;
     flight.rank = options_.ranks->size() - 1;
-    send(slot, flight, server);
+    send(slot, std::move(flight), server);
 }
 
 void Flights::take_up(const InFlight& client, ServerState& server, const Strategy& strategy) {
@@ -77,7 +79,7 @@ void Flights::take_up(const InFlight& client, ServerState& server, const Strateg
     flight.task.rate = strategy.rate_in(client.sent_round);
     flight.task.global_index = client.global_index;
     flight.rank = rank_of(client.slot, client.client_id, 0, 1);
-    send(client.slot, flight, server);
+    send(client.slot, std::move(flight), server);
 }
 
 /// The rank that trains a flight. By position: each rank takes a run of the cohort made of large subtrees of the sum, so that
@@ -92,11 +94,11 @@ std::uint32_t Flights::rank_of(std::size_t slot, std::uint32_t client_id, std::u
     return static_cast<std::uint32_t>(position / block * ranks / blocks);
 }
 
-void Flights::send(std::size_t slot, const Flight& flight, ServerState& server) {
+void Flights::send(std::size_t slot, Flight sent, ServerState& server) {
     FEDHIVE_CHECK(!flights_.at(slot), "slot {} is taken", slot);
-    flights_[slot] = flight;
+    Flight& flight = flights_[slot].emplace(std::move(sent));
     board_.assign(slot, flight.rank == options_.ranks->rank());
-    Task& task = flights_[slot]->task;
+    Task& task = flight.task;
     task.num_ranks = static_cast<std::uint32_t>(options_.mode.group_size());
     task.velocity_index = options_.mode.velocity_index.value_or(0);
     task.payload = options_.mode.payload;
@@ -104,7 +106,7 @@ void Flights::send(std::size_t slot, const Flight& flight, ServerState& server) 
     task.slot = static_cast<std::uint32_t>(slot);
     task.count = flight.clients.size();
     if (options_.mode.by_steps)
-        flights_[slot]->wait(server.version);
+        flight.wait(server.version);
     else
         ++server.readers[task.global_index];
     for (std::size_t i = 0; i < flight.clients.size(); ++i) {

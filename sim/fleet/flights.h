@@ -84,7 +84,7 @@ public:
 private:
     Flight new_flight(const ServerState& server, const Strategy& strategy) const;
     void send_root(ServerState& server, const Strategy& strategy);
-    void send(std::size_t slot, const Flight& flight, ServerState& server);
+    void send(std::size_t slot, Flight sent, ServerState& server);
     std::uint32_t rank_of(std::size_t slot, std::uint32_t client_id, std::uint64_t position, std::uint64_t cohort) const;
     void put(std::span<const std::size_t> slots);
     std::vector<std::size_t> slots_of_group(std::size_t slot) const;

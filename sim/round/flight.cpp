@@ -3,6 +3,7 @@
 #include "aggregation/base/error.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace fedhive::sim {
 
@@ -92,11 +93,14 @@ double Arrivals::staleness_mean() const {
     return static_cast<double>(staleness_sum) / static_cast<double>(std::max<std::uint64_t>(1, num_arrived));
 }
 
-void Arrivals::append(const Arrivals& turn) {
-    updates = turn.updates;
+void Arrivals::append(Arrivals turn) {
+    updates = std::move(turn.updates);
     root = turn.root;
-    clients.insert(clients.end(), turn.clients.begin(), turn.clients.end());
-    slots = turn.slots;
+    if (clients.empty())
+        clients = std::move(turn.clients);
+    else
+        clients.insert(clients.end(), turn.clients.begin(), turn.clients.end());
+    slots = std::move(turn.slots);
     order.insert(order.end(), turn.order.begin(), turn.order.end());
     last_ns = std::max(last_ns, turn.last_ns);
     num_arrived += turn.num_arrived;

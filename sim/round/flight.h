@@ -116,7 +116,7 @@ struct Arrivals {
     Traffic traffic;
 
     /// Appends a later turn's arrivals.
-    void append(const Arrivals& turn);
+    void append(Arrivals turn);
 
     /// The place in `clients` of the only client of this update. Throws Fault where its slot has none or several.
     std::size_t sender_of(const aggregation::Update& update) const;

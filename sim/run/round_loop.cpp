@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 
 namespace fedhive::sim {
 
@@ -88,7 +89,7 @@ Arrivals run_round(Experiment& run, Fleet& fleet, RoundRecord& round) {
         round.waited(turn);
         take_in(run, fleet, turn, round);    // zero_init, aggregate, server_step
         more = fleet.release(turn, server);  // slots are free again
-        arrived.append(turn);
+        arrived.append(std::move(turn));
     }
     run.sampler->learn(outcomes_of(arrived));
     server.sampler = run.sampler->state();
