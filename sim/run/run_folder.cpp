@@ -116,19 +116,7 @@ void check_table(const fs::path& file, const TableEnd& end, std::string_view col
 
 RunFolder::RunFolder(RunLock lock, const RunConfig& config, const std::string& first_checkpoint,
                      std::vector<std::string> owners)
-    : lock_(write_first_files(std::move(lock), config, first_checkpoint)),
-      task_(clients::learning_task(config.task)),
-      owners_(std::move(owners)),
-      rounds_table_(rounds_csv(config)),
-      reports_(report_specs(config)),
-      has_draws_(draws_of(config)),
-      clients_table_(clients_csv(!owners_.empty(), reports_, has_draws_)),
-      rounds_(path() / "rounds.csv"),
-      clients_(path() / "clients.csv"),
-      events_(path() / "events.jsonl"),
-      arrivals_(path() / "arrivals.csv") {
-    make_folders();
-    if (config.evaluation.clients.every) fairness_.emplace(path() / "fairness.csv");
+    : RunFolder(write_first_files(std::move(lock), config, first_checkpoint), config, std::move(owners)) {
     rounds_.append(rounds_table_.header());
     clients_.append(clients_table_.header());
     arrivals_.append(arrivals_table_.header());
