@@ -35,7 +35,7 @@ struct Layer {
     std::uint32_t in_at = 0, out_at = 0;                // offsets in a row; the network's input is at 0 and gets no gradient
     std::uint32_t weight = 0, bias = 0;                 // offsets in the parameters
     std::uint32_t kernel = 1, stride = 1, padding = 0;  // a pool's size is its kernel
-    std::uint32_t groups = 1;                           // of a norm
+    std::uint32_t groups = 1;                           // of a norm or a channel shuffle
     std::uint32_t positions = 1;                        // of a sequence, for layers that act on each
     std::uint32_t by_value = 0;                         // 1: a norm has a scale and shift for each value, not for each channel
     std::uint32_t other_at =

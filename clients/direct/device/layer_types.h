@@ -1,6 +1,7 @@
 // The kinds of layers that a thread block on the device can compute, and the type that computes each. C++17.
 #pragma once
 
+#include "clients/direct/device/layers/channel_shuffle.h"
 #include "clients/direct/device/layers/convolution.h"
 #include "clients/direct/device/layers/embedding.h"
 #include "clients/direct/device/layers/linear.h"
@@ -16,6 +17,7 @@ enum class Kind : std::uint32_t {
     Embedding,  // the first layer: a vector for each token id
     Linear,
     Convolution,
+    ChannelShuffle,
     Relu,
     Tanh,
     Gelu,
@@ -43,6 +45,8 @@ FEDHIVE_HOST_DEVICE void with_type_of(Kind kind, const Visit& visit) {
             return visit(LinearLayer{});
         case Kind::Convolution:
             return visit(ConvolutionLayer{});
+        case Kind::ChannelShuffle:
+            return visit(ChannelShuffleLayer{});
         case Kind::Relu:
             return visit(ReluLayer{});
         case Kind::Tanh:

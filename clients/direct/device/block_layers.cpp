@@ -1,0 +1,137 @@
+// The table of the device's layers: which layers of a model thread blocks compute, and by which of their own.
+#include "clients/direct/device/block_planner.h"
+#include "clients/direct/shared_rules.h"
+
+namespace fedhive::clients::direct::device {
+
+namespace {
+
+std::uint32_t argument(const PlannedLayer& layer, const std::string& key) {
+    return static_cast<std::uint32_t>(layer.arguments.integer(key));
+}
+
+template <Kind kKind>
+void append_plain(Planner& planner, const PlannedLayer& planned) {
+    planner.append_one(kKind, planned);
+}
+
+template <Kind kKind>
+void append_weighted(Planner& planner, const PlannedLayer& planned) {
+    planner.append_one(kKind, planned, [&](Layer& layer) { planner.place_parameters(planned, layer); });
+}
+
+/// Positions of a sequence; 1 for a row.
+std::uint32_t positions_of(const PlannedLayer& planned) {
+    return planned.in.size() == 2 ? static_cast<std::uint32_t>(planned.in[0]) : 1;
+}
+
+void append_linear(Planner& planner, const PlannedLayer& planned) {
+    planner.append_one(Kind::Linear, planned, [&](Layer& layer) {
+        planner.place_parameters(planned, layer);
+        layer.positions = positions_of(planned);
+    });
+}
+
+void append_scale(Planner& planner, const PlannedLayer& planned) {
+    planner.append_one(Kind::Scale, planned,
+                       [&](Layer& layer) { layer.keep_scale = static_cast<float>(planned.arguments.number("by")); });
+}
+
+void append_convolution(Planner& planner, const PlannedLayer& planned) {
+    planner.append_one(Kind::Convolution, planned, [&](Layer& layer) {
+        planner.place_parameters(planned, layer);
+        layer.kernel = argument(planned, "kernel");
+        layer.stride = argument(planned, "stride");
+        layer.padding = argument(planned, "padding");
+    });
+}
+
+void append_channel_shuffle(Planner& planner, const PlannedLayer& planned) {
+    planner.append_one(Kind::ChannelShuffle, planned, [&](Layer& layer) { layer.groups = argument(planned, "groups"); });
+}
+
+template <Kind kKind>
+void append_pool(Planner& planner, const PlannedLayer& planned) {
+    planner.append_one(kKind, planned, [&](Layer& layer) {
+        const std::uint32_t size = argument(planned, "size");
+        layer.kernel = size > 0 ? size : layer.in.height;
+    });
+}
+
+/// Values are dropped with probability p, by the network's dropout layer `number`.
+void drop(Layer& layer, double p, std::uint32_t number) {
+    layer.drop_number = number;
+    layer.drop_below = shared::dropout_threshold(p);
+    layer.keep_scale = shared::dropout_scale(p);
+}
+
+template <Kind kKind>
+void append_dropout(Planner& planner, const PlannedLayer& planned) {
+    planner.append_one(kKind, planned, [&](Layer& layer) { drop(layer, planned.arguments.number("p"), planner.next_drop()); });
+}
+
+void append_group_norm(Planner& planner, const PlannedLayer& planned) {
+    planner.append_one(Kind::Norm, planned, [&](Layer& layer) {
+        planner.place_parameters(planned, layer);
+        layer.groups = argument(planned, "groups");
+        layer.other_at = planner.take(4 * layer.groups);
+    });
+}
+
+void append_layer_norm(Planner& planner, const PlannedLayer& planned) {
+    planner.append_one(Kind::Norm, planned, [&](Layer& layer) {
+        planner.place_parameters(planned, layer);
+        layer.by_value = 1;
+        if (planned.arguments.flag("each_position")) layer.positions = layer.groups = positions_of(planned);
+        layer.other_at = planner.take(4 * layer.groups);
+    });
+}
+
+void append_residual(Planner& planner, const PlannedLayer& planned) {
+    const std::function<void()> shortcut = [&] { planner.append(planned.shortcut); };
+    planner.append_sum(
+        extent_of(planned.in), extent_of(planned.fit.out), [&] { planner.append(planned.residual); },
+        planned.shortcut.empty() ? nullptr : shortcut);
+}
+
+void append_nothing(Planner&, const PlannedLayer&) {}
+
+std::string_view convolution_lacks(const PlannedLayer& layer) {
+    return layer.arguments.integer("groups") > 1 ? "conv2d with groups" : "";
+}
+
+std::string_view pool_lacks(const PlannedLayer& layer) {
+    const PoolWindows windows = windows_of(layer.arguments);
+    if (!windows.abut()) return "pools whose windows overlap, leave gaps or exceed the image";
+    return windows.size == 0 && layer.in[1] != layer.in[2] ? "avg_pool over a whole image that is not square" : "";
+}
+
+std::string_view linear_lacks(const PlannedLayer& layer) {
+    return low_rank_terms(layer.arguments).rank > 0 ? "linear with lora" : "";
+}
+
+}  // namespace
+
+const LayerTable<DeviceLayer>& device_layers() {
+    static const LayerTable<DeviceLayer> table{{LayerKind::Linear, append_linear, linear_lacks},
+                                               {LayerKind::Conv2d, append_convolution, convolution_lacks},
+                                               {LayerKind::ChannelShuffle, append_channel_shuffle},
+                                               {LayerKind::MaxPool, append_pool<Kind::MaxPool>, pool_lacks},
+                                               {LayerKind::AvgPool, append_pool<Kind::AveragePool>, pool_lacks},
+                                               {LayerKind::Relu, append_plain<Kind::Relu>},
+                                               {LayerKind::Tanh, append_plain<Kind::Tanh>},
+                                               {LayerKind::Gelu, append_plain<Kind::Gelu>},
+                                               {LayerKind::Scale, append_scale},
+                                               {LayerKind::Position, append_weighted<Kind::Position>},
+                                               {LayerKind::LastPosition, append_plain<Kind::LastPosition>},
+                                               {LayerKind::Dropout, append_dropout<Kind::Dropout>},
+                                               {LayerKind::Dropout2d, append_dropout<Kind::ChannelDropout>},
+                                               {LayerKind::Flatten, append_nothing},
+                                               {LayerKind::GroupNorm, append_group_norm},
+                                               {LayerKind::LayerNorm, append_layer_norm},
+                                               {LayerKind::Residual, append_residual},
+                                               {LayerKind::Embedding, append_weighted<Kind::Embedding>}};
+    return table;
+}
+
+}  // namespace fedhive::clients::direct::device
