@@ -87,6 +87,15 @@ void append_layer_norm(Planner& planner, const PlannedLayer& planned) {
     });
 }
 
+void append_batch_norm(Planner& planner, const PlannedLayer& planned) {
+    planner.append_one(Kind::BatchNorm, planned, [&](Layer& layer) {
+        planner.place_parameters(planned, layer);
+        layer.running_mean = planner.place_of(planned, "running_mean");
+        layer.running_variance = planner.place_of(planned, "running_var");
+        layer.other_at = planner.take(BatchNormLayer::kFigures * layer.in.channels);
+    });
+}
+
 void append_residual(Planner& planner, const PlannedLayer& planned) {
     const std::function<void()> shortcut = [&] { planner.append(planned.shortcut); };
     planner.append_sum(
@@ -129,6 +138,7 @@ const LayerTable<DeviceLayer>& device_layers() {
                                                {LayerKind::Flatten, append_nothing},
                                                {LayerKind::GroupNorm, append_group_norm},
                                                {LayerKind::LayerNorm, append_layer_norm},
+                                               {LayerKind::BatchNorm, append_batch_norm},
                                                {LayerKind::Residual, append_residual},
                                                {LayerKind::Embedding, append_weighted<Kind::Embedding>}};
     return table;

@@ -57,6 +57,8 @@ BlockPlan make_plan(const ModelSpec& spec) {
     plan.network.trainable = static_cast<std::uint32_t>(layout.num_trainable());
     plan.network.inputs = inputs;
     plan.network.row = planner.end() | 1U;
+    plan.network.whole_batches =
+        std::ranges::any_of(plan.layers, [](const Layer& layer) { return layer.kind == Kind::BatchNorm; });
     plan.network.answers_at = planner.at();
     plan.network.outputs = extent_of(planned.back().fit.out).size();
     return plan;
@@ -73,7 +75,8 @@ SharedPlacement place(const BlockNetwork& network, std::uint32_t batch, bool mom
     };
     SharedPlacement placement;
     std::uint64_t left = shared_bytes;
-    const std::uint64_t kept = std::min(kLeastRows, rows_in(left)) * row;
+    placement.rows = !network.whole_batches || rows_in(left) == batch;
+    const std::uint64_t kept = placement.rows ? (network.whole_batches ? batch : std::min(kLeastRows, rows_in(left))) * row : 0;
     const auto fits = [&](std::uint32_t floats) {
         const std::uint64_t bytes = bytes_of(floats);
         if (bytes + kept > left) return false;
@@ -83,9 +86,15 @@ SharedPlacement place(const BlockNetwork& network, std::uint32_t batch, bool mom
     placement.parameters = fits(network.num_floats);
     placement.gradient = fits(network.trainable);
     placement.velocity = momentum && fits(network.trainable);
-    placement.group = rows_in(left);
-    placement.bytes = static_cast<std::uint32_t>(shared_bytes - left + placement.group * row);
+    placement.group = placement.rows ? rows_in(left) : batch;
+    placement.bytes = static_cast<std::uint32_t>(shared_bytes - left + (placement.rows ? placement.group * row : 0));
     return placement;
+}
+
+std::size_t floats_of_rows(const BlockNetwork& network, const SharedPlacement& placement) {
+    if (placement.rows) return 0;
+    const std::size_t floats = row_bytes(network) / sizeof(float) * placement.group;
+    return (floats + 3) / 4 * 4;  // each block's begins aligned
 }
 
 std::string too_large(const ModelSpec& spec, std::uint32_t shared_bytes) {

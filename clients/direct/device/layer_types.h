@@ -1,6 +1,7 @@
 // The kinds of layers that a thread block on the device can compute, and the type that computes each. C++17.
 #pragma once
 
+#include "clients/direct/device/layers/batch_norm.h"
 #include "clients/direct/device/layers/channel_shuffle.h"
 #include "clients/direct/device/layers/convolution.h"
 #include "clients/direct/device/layers/embedding.h"
@@ -27,6 +28,7 @@ enum class Kind : std::uint32_t {
     MaxPool,
     AveragePool,
     Norm,
+    BatchNorm,
     Position,       // adds a weight for each value of the sequence
     LastPosition,   // keeps the last position of a sequence
     ResidualBegin,  // begins a residual block
@@ -65,6 +67,8 @@ FEDHIVE_HOST_DEVICE void with_type_of(Kind kind, const Visit& visit) {
             return visit(AveragePoolLayer{});
         case Kind::Norm:
             return visit(NormLayer{});
+        case Kind::BatchNorm:
+            return visit(BatchNormLayer{});
         case Kind::Position:
             return visit(PositionLayer{});
         case Kind::LastPosition:
