@@ -25,16 +25,54 @@ std::uint32_t positions_of(const PlannedLayer& planned) {
     return planned.in.size() == 2 ? static_cast<std::uint32_t>(planned.in[0]) : 1;
 }
 
+/// A product of each position's features with one of a layer's tensors, with low-rank factors `factors` + "A" and "B" if it has them.
+struct Product {
+    std::uint32_t positions = 1, in = 1, out = 1;
+    std::string weight = "weight", bias = "bias", factors{};
+};
+
+void append_weight(Planner& planner, const PlannedLayer& planned, const Product& product) {
+    planner.append_one(Kind::Linear, flat(product.positions * product.in), flat(product.positions * product.out),
+                       [&](Layer& layer) {
+                           planner.place_parameters(planned, layer, product.weight, product.bias);
+                           layer.positions = product.positions;
+                       });
+}
+
+void append_factor(Planner& planner, std::uint32_t size, double factor) {
+    planner.append_one(Kind::Scale, flat(size), flat(size),
+                       [&](Layer& layer) { layer.keep_scale = static_cast<float>(factor); });
+}
+
+/// The factors are the second path of a sum.
+void append_product(Planner& planner, const PlannedLayer& planned, const Product& product) {
+    const std::string a = product.factors + "A", b = product.factors + "B";
+    if (planned.find_tensor(a) == nullptr) return append_weight(planner, planned, product);
+    const auto [rank, scale] = low_rank_terms(planned.arguments);
+    Product down = product, up = product;
+    down.out = up.in = static_cast<std::uint32_t>(rank);
+    down.weight = a;
+    up.weight = b;
+    down.bias = up.bias = "";
+    planner.append_sum(
+        flat(product.positions * product.in), flat(product.positions * product.out),
+        [&] { append_weight(planner, planned, product); },
+        [&] {
+            append_weight(planner, planned, down);
+            if (scale != 1.0) append_factor(planner, down.positions * down.out, scale);
+            append_weight(planner, planned, up);
+        });
+}
+
 void append_linear(Planner& planner, const PlannedLayer& planned) {
-    planner.append_one(Kind::Linear, planned, [&](Layer& layer) {
-        planner.place_parameters(planned, layer);
-        layer.positions = positions_of(planned);
-    });
+    append_product(planner, planned,
+                   {.positions = positions_of(planned),
+                    .in = static_cast<std::uint32_t>(planned.in.back()),
+                    .out = static_cast<std::uint32_t>(planned.fit.out.back())});
 }
 
 void append_scale(Planner& planner, const PlannedLayer& planned) {
-    planner.append_one(Kind::Scale, planned,
-                       [&](Layer& layer) { layer.keep_scale = static_cast<float>(planned.arguments.number("by")); });
+    append_factor(planner, extent_of(planned.in).size(), planned.arguments.number("by"));
 }
 
 void append_convolution(Planner& planner, const PlannedLayer& planned) {
@@ -115,14 +153,10 @@ std::string_view pool_lacks(const PlannedLayer& layer) {
     return windows.size == 0 && layer.in[1] != layer.in[2] ? "avg_pool over a whole image that is not square" : "";
 }
 
-std::string_view linear_lacks(const PlannedLayer& layer) {
-    return low_rank_terms(layer.arguments).rank > 0 ? "linear with lora" : "";
-}
-
 }  // namespace
 
 const LayerTable<DeviceLayer>& device_layers() {
-    static const LayerTable<DeviceLayer> table{{LayerKind::Linear, append_linear, linear_lacks},
+    static const LayerTable<DeviceLayer> table{{LayerKind::Linear, append_linear},
                                                {LayerKind::Conv2d, append_convolution, convolution_lacks},
                                                {LayerKind::ChannelShuffle, append_channel_shuffle},
                                                {LayerKind::MaxPool, append_pool<Kind::MaxPool>, pool_lacks},

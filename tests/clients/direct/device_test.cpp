@@ -30,6 +30,7 @@ std::vector<ModelSpec> trained() {
     std::vector<ModelSpec> all = fedhive::testing::block_networks();
     // The others end in batch norm, whose gradient nearly cancels; DrawnLists compares them with a reference.
     for (const std::size_t i : {0U, 1U}) all.push_back(fedhive::testing::batch_norm_networks()[i]);
+    for (const std::size_t i : {0U, 1U, 2U}) all.push_back(fedhive::testing::low_rank_networks()[i]);
     for (const char* name : {"lr", "mlp"}) all.push_back(fedhive::testing::small_model(name, fedhive::testing::kInput, 5));
     for (const bool dropout : {false, true})
         all.push_back(fedhive::testing::small_model("mnist_cnn", {1, 28, 28}, 10, dropout));

@@ -292,7 +292,6 @@ TEST_SUITE("DirectNetwork") {
         CHECK(lacking({table}).empty());
         CHECK(lacking({table, {"layer_norm", {}}}).empty());
         CHECK(lacking({table, {"layer_norm", {1}}, {"position", {}}, {"linear", {4}}, {"gelu", {}}}).empty());
-        CHECK(lacking({table, {"flatten", {}}, {"linear", {4, 1, 2}}}) == "linear with lora on a GPU (layer 2)");
         CHECK(lacking({table, {"lstm", {4, 1, 1}}}) == "lstm on a GPU (layer 1)");
         CHECK(lacking({table, {"gru", {4, 1, 1}}}) == "gru on a GPU (layer 1)");
         CHECK(lacking({table, {"attention", {2}}}) == "attention on a GPU (layer 1)");
