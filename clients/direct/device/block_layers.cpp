@@ -2,6 +2,8 @@
 #include "clients/direct/device/block_planner.h"
 #include "clients/direct/shared_rules.h"
 
+#include <cmath>
+
 namespace fedhive::clients::direct::device {
 
 namespace {
@@ -141,6 +143,50 @@ void append_residual(Planner& planner, const PlannedLayer& planned) {
         planned.shortcut.empty() ? nullptr : shortcut);
 }
 
+/// Queries, keys and values come from one product, or from three.
+void append_attention(Planner& planner, const PlannedLayer& planned) {
+    const auto positions = positions_of(planned), features = static_cast<std::uint32_t>(planned.in[1]);
+    const auto append = [&](const std::string& tensor, std::uint32_t from, std::uint32_t out) {
+        planner.go_to(from);
+        const std::string end = tensor == "in_proj" ? "_" : ".";
+        append_product(planner, planned,
+                       {.positions = positions,
+                        .in = features,
+                        .out = out,
+                        .weight = tensor + end + "weight",
+                        .bias = tensor + end + "bias",
+                        .factors = tensor + "."});
+        return planner.at();
+    };
+    std::uint32_t queries = 0, keys = 0, values = 0, pitch = features;
+    if (planned.find_tensor("in_proj_weight") != nullptr) {
+        pitch = 3 * features;
+        queries = append("in_proj", planner.at(), pitch);
+        keys = queries + features;
+        values = keys + features;
+    } else {
+        const std::uint32_t x = planner.at(), first = planner.fork(flat(positions * features)),
+                            second = planner.fork(flat(positions * features));
+        values = append("v_proj", second, features);
+        keys = append("k_proj", first, features);
+        queries = append("q_proj", x, features);
+    }
+    const std::uint32_t heads = argument(planned, "heads"), scores = heads * positions * positions;
+    planner.go_to(queries);
+    planner.append_one(Kind::Attention, planned, [&](Layer& layer) {
+        layer.keys_at = keys;
+        layer.values_at = values;
+        layer.pitch = pitch;
+        layer.positions = positions;
+        layer.groups = heads;
+        layer.causal = planned.arguments.flag("causal") ? 1 : 0;
+        layer.score_scale = static_cast<float>(std::sqrt(1.0 / static_cast<double>(features / heads)));
+        layer.other_at = planner.take(2 * scores);
+        if (const double p = planned.arguments.number("dropout"); p > 0.0) drop(layer, p, planner.next_drop());
+    });
+    append("out_proj", planner.at(), features);
+}
+
 void append_nothing(Planner&, const PlannedLayer&) {}
 
 std::string_view convolution_lacks(const PlannedLayer& layer) {
@@ -165,6 +211,7 @@ const LayerTable<DeviceLayer>& device_layers() {
                                                {LayerKind::Tanh, append_plain<Kind::Tanh>},
                                                {LayerKind::Gelu, append_plain<Kind::Gelu>},
                                                {LayerKind::Scale, append_scale},
+                                               {LayerKind::Attention, append_attention},
                                                {LayerKind::Position, append_weighted<Kind::Position>},
                                                {LayerKind::LastPosition, append_plain<Kind::LastPosition>},
                                                {LayerKind::Dropout, append_dropout<Kind::Dropout>},

@@ -1,6 +1,7 @@
 // The kinds of layers that a thread block on the device can compute, and the type that computes each. C++17.
 #pragma once
 
+#include "clients/direct/device/layers/attention.h"
 #include "clients/direct/device/layers/batch_norm.h"
 #include "clients/direct/device/layers/channel_shuffle.h"
 #include "clients/direct/device/layers/convolution.h"
@@ -29,6 +30,7 @@ enum class Kind : std::uint32_t {
     AveragePool,
     Norm,
     BatchNorm,
+    Attention,      // without its projections, which are linear layers
     Position,       // adds a weight for each value of the sequence
     LastPosition,   // keeps the last position of a sequence
     ResidualBegin,  // begins a residual block
@@ -69,6 +71,8 @@ FEDHIVE_HOST_DEVICE void with_type_of(Kind kind, const Visit& visit) {
             return visit(NormLayer{});
         case Kind::BatchNorm:
             return visit(BatchNormLayer{});
+        case Kind::Attention:
+            return visit(AttentionLayer{});
         case Kind::Position:
             return visit(PositionLayer{});
         case Kind::LastPosition:

@@ -2,8 +2,10 @@
 // evaluations; also the placement in memory. The kernels: device_kernels_test.cpp.
 #include "aggregation/base/error.h"
 #include "aggregation/math/client_optimizer.h"
+#include "clients/exported/shared_model_file.h"
 #include "tests/clients/direct/device_run.h"
 #include "tests/clients/direct/networks.h"
+#include "tests/support/exported_file.h"
 #include "tests/support/proximal_pass.h"
 #include "tests/support/statistics.h"
 #include "tests/support/sums_by_name.h"
@@ -26,11 +28,25 @@ namespace device = direct::device;
 
 constexpr device::BlockStep kStep{5, 7, 99};
 
+/// A network of torch.export as layers: attention with three products in place of one.
+ModelSpec split_attention() {
+    static const exported::SharedModelFile file(fedhive::testing::golden_file("token_vit.pt2"));
+    ModelSpec spec;
+    spec.name.set(kExportedModel);
+    spec.input = {6, 1, 1, 11};
+    spec.num_classes = 4;
+    spec.exported = file.handle();
+    spec.as_layers = true;
+    return spec;
+}
+
 std::vector<ModelSpec> trained() {
     std::vector<ModelSpec> all = fedhive::testing::block_networks();
     // The others end in batch norm, whose gradient nearly cancels; DrawnLists compares them with a reference.
     for (const std::size_t i : {0U, 1U}) all.push_back(fedhive::testing::batch_norm_networks()[i]);
-    for (const std::size_t i : {0U, 1U, 2U}) all.push_back(fedhive::testing::low_rank_networks()[i]);
+    for (const ModelSpec& spec : fedhive::testing::low_rank_networks()) all.push_back(spec);
+    for (const std::size_t i : {2U, 3U, 5U}) all.push_back(fedhive::testing::sequence_networks()[i]);
+    all.push_back(split_attention());
     for (const char* name : {"lr", "mlp"}) all.push_back(fedhive::testing::small_model(name, fedhive::testing::kInput, 5));
     for (const bool dropout : {false, true})
         all.push_back(fedhive::testing::small_model("mnist_cnn", {1, 28, 28}, 10, dropout));
