@@ -2,6 +2,8 @@
 #include "clients/direct/device/block_planner.h"
 #include "clients/direct/shared_rules.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 namespace fedhive::clients::direct::device {
@@ -26,6 +28,9 @@ void append_weighted(Planner& planner, const PlannedLayer& planned) {
 std::uint32_t positions_of(const PlannedLayer& planned) {
     return planned.in.size() == 2 ? static_cast<std::uint32_t>(planned.in[0]) : 1;
 }
+
+/// Directions of a recurrent layer.
+std::uint32_t ways_of(const PlannedLayer& planned) { return planned.arguments.flag("bidirectional") ? 2 : 1; }
 
 /// A product of each position's features with one of a layer's tensors, with low-rank factors `factors` + "A" and "B" if it has them.
 struct Product {
@@ -187,6 +192,54 @@ void append_attention(Planner& planner, const PlannedLayer& planned) {
     append("out_proj", planner.at(), features);
 }
 
+/// One of a recurrent layer's stacked layers, `number`, in all directions: joins their states.
+template <typename Unit>
+void append_level(Planner& planner, const PlannedLayer& planned, std::uint32_t number, std::uint32_t in) {
+    const std::uint32_t positions = positions_of(planned), hidden = argument(planned, "hidden"), ways = ways_of(planned);
+    const std::uint32_t x = planner.at(), copy = ways == 2 ? planner.fork(flat(positions * in)) : x,
+                        states = planner.take(positions * ways * hidden);
+    for (std::uint32_t way = 0; way < ways; ++way) {
+        const std::string end = fmt::format("_l{}{}", number, way == 0 ? "" : "_reverse");
+        planner.go_to(way == 0 ? x : copy);
+        append_product(planner, planned,
+                       {.positions = positions,
+                        .in = in,
+                        .out = Unit::kGates * hidden,
+                        .weight = "weight_ih" + end,
+                        .bias = "bias_ih" + end});
+        Layer layer;
+        layer.kind = Unit::kSeparate ? Kind::Gru : Kind::Lstm;
+        layer.in = flat(positions * Unit::kGates * hidden);
+        layer.out = flat(positions * hidden);
+        layer.in_at = planner.at();
+        layer.out_at = states + way * hidden;
+        planner.place_parameters(planned, layer, "weight_hh" + end, "bias_hh" + end);
+        layer.positions = positions;
+        layer.hidden = hidden;
+        layer.pitch = ways * hidden;
+        layer.backwards = way;
+        layer.other_at = planner.take(RecurrentLayer<Unit>::figures_of(positions, hidden));
+        planner.append_placed(layer);
+    }
+    planner.go_to(states);
+}
+
+template <typename Unit>
+void append_recurrent(Planner& planner, const PlannedLayer& planned) {
+    const std::uint32_t levels = argument(planned, "layers"), positions = positions_of(planned), ways = ways_of(planned),
+                        features = ways * argument(planned, "hidden");
+    const double p = planned.arguments.number("dropout");
+    for (std::uint32_t level = 0; level < levels; ++level) {
+        append_level<Unit>(planner, planned, level, level == 0 ? static_cast<std::uint32_t>(planned.in[1]) : features);
+        if (p > 0.0 && level + 1 < levels)
+            planner.append_one(Kind::Dropout, flat(positions * features), flat(positions * features),
+                               [&](Layer& layer) { drop(layer, p, planner.next_drop()); });
+    }
+    if (planned.arguments.flag("all_positions")) return;
+    planner.append_one(Kind::LastPosition, flat(positions * features), flat(features),
+                       [&](Layer& layer) { layer.groups = ways; });
+}
+
 void append_nothing(Planner&, const PlannedLayer&) {}
 
 std::string_view convolution_lacks(const PlannedLayer& layer) {
@@ -212,6 +265,8 @@ const LayerTable<DeviceLayer>& device_layers() {
                                                {LayerKind::Gelu, append_plain<Kind::Gelu>},
                                                {LayerKind::Scale, append_scale},
                                                {LayerKind::Attention, append_attention},
+                                               {LayerKind::Lstm, append_recurrent<LstmUnit>},
+                                               {LayerKind::Gru, append_recurrent<GruUnit>},
                                                {LayerKind::Position, append_weighted<Kind::Position>},
                                                {LayerKind::LastPosition, append_plain<Kind::LastPosition>},
                                                {LayerKind::Dropout, append_dropout<Kind::Dropout>},

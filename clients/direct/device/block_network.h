@@ -35,22 +35,30 @@ struct Layer {
     Extent in, out;
     std::uint32_t in_at = 0, out_at = 0;                // offsets in a row; the network's input is at 0 and gets no gradient
     std::uint32_t weight = 0, bias = 0;                 // offsets in the parameters
+    std::uint32_t biased = 1;                           // 1: a convolution or a linear layer has a bias
     std::uint32_t kernel = 1, stride = 1, padding = 0;  // a pool's size is its kernel
-    std::uint32_t groups = 1;                           // of a norm or a channel shuffle; heads of attention
-    std::uint32_t positions = 1;                        // of a sequence, for layers that act on each
-    std::uint32_t by_value = 0;                         // 1: a norm has a scale and shift for each value, not for each channel
-    std::uint32_t other_at =
-        0;  // offset in a row. Norm: of its [groups][4] floats; batch norm and attention: of their figures; sum: of its second term; ResidualBegin: of the
-    // second path's gradient, which is at the sum's output or at the shortcut's copy
+
+    /// Of a norm or a channel shuffle; heads of attention; directions whose last states a last position takes.
+    std::uint32_t groups = 1;
+    std::uint32_t positions = 1;  // of a sequence, for layers that act on each
+    std::uint32_t by_value = 0;   // 1: a norm has a scale and shift for each value, not for each channel
+
+    /// Offset in a row. Norm: of its [groups][4] floats. Batch norm, attention, recurrent layers: of their figures. Sum: of its second term.
+    /// ResidualBegin: of the second path's gradient, which is at the sum's output or at the shortcut's copy.
+    std::uint32_t other_at = 0;
+
     std::uint32_t running_mean = 0, running_variance = 0;  // batch norm: offsets in the parameters
     std::uint32_t keys_at = 0, values_at = 0;              // attention: offsets in a row; queries are at in_at
-    std::uint32_t pitch = 0;   // attention: floats from a position's query, key or value to the next one's
-    std::uint32_t causal = 0;  // 1: attention to no later positions
     float score_scale = 1.0F;
-    std::uint32_t biased = 1;  // 1: a convolution or a linear layer has a bias
-    std::uint32_t drop_number = 0,
-                  drop_below = 0;  // dropout: the layer's number in the network; the threshold below which a value is dropped
-    float keep_scale = 1.0F;       // dropout's factor of a value that is kept; the number that a scale multiplies by
+    std::uint32_t causal = 0;  // 1: attention to no later positions
+
+    /// Floats from a position to the next: attention: of queries, keys and values; recurrent layers: of states.
+    std::uint32_t pitch = 0;
+    std::uint32_t hidden = 0, backwards = 0;  // recurrent: features of the state; 1: from the last position to the first
+
+    /// Dropout, also attention's: its number in the network, and the threshold below which a value is dropped.
+    std::uint32_t drop_number = 0, drop_below = 0;
+    float keep_scale = 1.0F;  // dropout's factor of a value that is kept; the number that a scale multiplies by
 };
 
 /// The results of one example.

@@ -9,6 +9,7 @@
 #include "clients/direct/device/layers/linear.h"
 #include "clients/direct/device/layers/norm.h"
 #include "clients/direct/device/layers/pool.h"
+#include "clients/direct/device/layers/recurrent.h"
 #include "clients/direct/device/layers/residual.h"
 #include "clients/direct/device/layers/sequence.h"
 #include "clients/direct/device/layers/values.h"
@@ -31,6 +32,8 @@ enum class Kind : std::uint32_t {
     Norm,
     BatchNorm,
     Attention,      // without its projections, which are linear layers
+    Lstm,           // one layer in one direction, behind the linear layer of its input
+    Gru,            // likewise
     Position,       // adds a weight for each value of the sequence
     LastPosition,   // keeps the last position of a sequence
     ResidualBegin,  // begins a residual block
@@ -73,6 +76,10 @@ FEDHIVE_HOST_DEVICE void with_type_of(Kind kind, const Visit& visit) {
             return visit(BatchNormLayer{});
         case Kind::Attention:
             return visit(AttentionLayer{});
+        case Kind::Lstm:
+            return visit(LstmLayer{});
+        case Kind::Gru:
+            return visit(GruLayer{});
         case Kind::Position:
             return visit(PositionLayer{});
         case Kind::LastPosition:

@@ -82,6 +82,8 @@ std::vector<ModelSpec> small_networks() {
     std::vector<ModelSpec> all = fedhive::testing::networks();
     all.push_back(fedhive::testing::small_model("mlp", fedhive::testing::kInput, 5));
     all.push_back(fedhive::testing::batch_norm_networks()[1]);
+    for (const std::size_t i : {2U, 7U}) all.push_back(fedhive::testing::sequence_networks()[i]);
+    all.push_back(fedhive::testing::low_rank_networks()[3]);
     return all;
 }
 

@@ -45,7 +45,7 @@ std::vector<ModelSpec> trained() {
     // The others end in batch norm, whose gradient nearly cancels; DrawnLists compares them with a reference.
     for (const std::size_t i : {0U, 1U}) all.push_back(fedhive::testing::batch_norm_networks()[i]);
     for (const ModelSpec& spec : fedhive::testing::low_rank_networks()) all.push_back(spec);
-    for (const std::size_t i : {2U, 3U, 5U}) all.push_back(fedhive::testing::sequence_networks()[i]);
+    for (const ModelSpec& spec : fedhive::testing::sequence_networks()) all.push_back(spec);
     all.push_back(split_attention());
     for (const char* name : {"lr", "mlp"}) all.push_back(fedhive::testing::small_model(name, fedhive::testing::kInput, 5));
     for (const bool dropout : {false, true})
