@@ -117,6 +117,12 @@ std::span<const std::uint32_t> SharedDataset::list(std::size_t client_id, std::u
     return part<std::uint32_t>(indices, count).subspan(begins[client_id], begins[client_id + 1] - begins[client_id]);
 }
 
+std::size_t SharedDataset::largest_shard() const {
+    std::size_t largest = map_.num_root;
+    for (std::size_t client = 0; client < map_.num_clients; ++client) largest = std::max(largest, shard(client).size());
+    return largest;
+}
+
 std::span<const std::uint32_t> SharedDataset::shard(std::size_t client_id) const {
     if (map_.is_root(client_id)) return part<std::uint32_t>(map_.root_indices(), map_.num_root);
     return list(client_id, map_.offsets(), map_.indices(), map_.num_indices);

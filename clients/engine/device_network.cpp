@@ -38,7 +38,8 @@ void DeviceNetwork::set_loss(const LossPlan& loss) {
 }
 
 device::kernels::Launch DeviceNetwork::launch(const ExamplesView& from, const std::uint32_t* order,
-                                              const device::SharedPlacement& placement, const std::uint32_t* transforms) const {
+                                              const device::SharedPlacement& placement, const std::uint32_t* transforms,
+                                              float* rows) const {
     device::kernels::Launch launch;
     launch.network = network_;
     launch.from.values = from.values.data();
@@ -59,6 +60,8 @@ device::kernels::Launch DeviceNetwork::launch(const ExamplesView& from, const st
     launch.shared_parameters = placement.parameters;
     launch.shared_gradient = placement.gradient;
     launch.shared_velocity = placement.velocity;
+    launch.rows = rows;
+    launch.rows_stride = floats_of_rows(placement);
     return launch;
 }
 
@@ -66,12 +69,18 @@ device::SharedPlacement DeviceNetwork::placement(std::uint64_t batch, bool momen
     return device::place(network_, limited(batch), momentum, shared_bytes_);
 }
 
-device::SharedPlacement DeviceNetwork::rows_alone(std::uint64_t batch) const {
+device::SharedPlacement DeviceNetwork::rows_alone(std::uint64_t batch, bool training) const {
     device::BlockNetwork rows = network_;
     rows.num_floats = rows.trainable = 0;
+    rows.whole_batches = rows.whole_batches && training;
     device::SharedPlacement placement = device::place(rows, limited(batch), false, shared_bytes_);
     placement.parameters = placement.gradient = false;
     return placement;
+}
+
+std::size_t floats_of_batch(const ModelSpec& spec, std::uint64_t batch) {
+    const device::BlockNetwork network = device::make_plan(spec).network;
+    return device::floats_of_rows(network, device::place(network, limited(batch), false, shared_bytes_of_device()));
 }
 
 std::uint32_t shared_bytes_of_device() { return aggregation::cuda_versions().shared_bytes_per_block; }

@@ -25,7 +25,8 @@ DeviceStep::DeviceStep(const DeviceNetwork& network, const ExamplesView& train, 
     : network_(network),
       train_(train),
       transforms_(train.augmentation),
-      placement_(network.rows_alone(batch)),
+      batch_(batch),
+      placement_(network.rows_alone(batch, true)),
       local_(network.num_floats(), MemorySpace::Cuda),
       gradient_(network.trainable(), MemorySpace::Cuda),
       optimizer_(optimizer, network.trainable(), MemorySpace::Cuda),
@@ -49,14 +50,19 @@ void DeviceStep::compute_gradients(std::span<const RowBatch> batches) {
     const RowBatch& batch = only_batch(batches);
     if (start_.shared) start_.shared.read(trainable());
     check_examples(train_, batch.examples);
+    if (batch.examples.size() > batch_) {
+        batch_ = batch.examples.size();
+        placement_ = network_.rows_alone(batch_, true);
+    }
+    rows_.reserve(network_.floats_of_rows(placement_));
     order_.write(batch.examples);
     if (transforms_.any()) device_transforms_.write(transforms_.of(batch.augmentation_key, batch.examples));
     const device::BlockStep step{0, static_cast<std::uint32_t>(batch.examples.size()),
                                  Stream(start_.dropout_seed, Purpose::Dropout, steps_++).next_u64()};
     enqueue([&] {
-        return device::kernels::compute_gradient(network_.launch(train_, order_.data(), placement_, device_transforms_.data()),
-                                                 local_.span().data, step, gradient_.span().data,
-                                                 batch.counts ? loss_.data() : other_loss_.data());
+        return device::kernels::compute_gradient(
+            network_.launch(train_, order_.data(), placement_, device_transforms_.data(), rows_.data()), local_.span().data,
+            step, gradient_.span().data, batch.counts ? loss_.data() : other_loss_.data());
     });
 }
 
@@ -83,7 +89,7 @@ void DeviceEvaluation::evaluate(const ExamplesView& from, std::span<const std::u
     order_.write(indices);
     outcomes_.reserve(indices.size());
     enqueue([&] {
-        return device::kernels::evaluate(network_.launch(from, order_.data(), network_.rows_alone(kEvaluatedAtOnce)),
+        return device::kernels::evaluate(network_.launch(from, order_.data(), network_.rows_alone(kEvaluatedAtOnce, false)),
                                          model_.data, static_cast<std::uint32_t>(indices.size()), &outcomes_[0]);
     });
     aggregation::synchronize(MemorySpace::Cuda);

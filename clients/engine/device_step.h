@@ -32,9 +32,11 @@ private:
     const DeviceNetwork& network_;
     ExamplesView train_;
     Transforms transforms_;
+    std::uint64_t batch_;
     direct::device::SharedPlacement placement_;
-    aggregation::ParamBuffer local_;     // the local model
-    aggregation::ParamBuffer gradient_;  // [trainable]
+    direct::device::DeviceArray<float> rows_;  // of a group, if not in shared memory
+    aggregation::ParamBuffer local_;           // the local model
+    aggregation::ParamBuffer gradient_;        // [trainable]
     aggregation::ClientOptimizer optimizer_;
     ClientStart start_;
     std::uint32_t steps_ = 0;  // since begin()

@@ -5,6 +5,7 @@
 #include "clients/engine/direct_step.h"
 #include "clients/visit/device_clients.h"
 
+#include <algorithm>
 #include <optional>
 
 namespace fedhive::clients {
@@ -46,7 +47,8 @@ class DeviceTrainer final : public Trainer {
 public:
     DeviceTrainer(const WorkerPlan& plan, const SharedDataset& dataset)
         : network_(plan.model, plan.normalization.get(), shared_bytes_of_device()),
-          step_(network_, dataset.train(MemorySpace::Cuda), plan.optimizer, plan.training.batch_size),
+          batch_(std::min<std::uint64_t>(plan.training.batch_size, dataset.largest_shard())),
+          step_(network_, dataset.train(MemorySpace::Cuda), plan.optimizer, batch_),
           evaluation_(network_) {
         require_layout(network_.layout(), plan);
         network_.set_loss(plan.loss);
@@ -54,7 +56,7 @@ public:
         const auto* sgd = std::get_if<aggregation::SgdOptions>(&plan.optimizer);
         const bool in_blocks = way_of(Engine::Direct, plan.space, plan.asked) == Way::DirectBlocks;
         if (in_blocks && sgd != nullptr && plan.clip_norm == 0.0 && plan.method.empty())
-            clients_.emplace(network_, dataset.train(MemorySpace::Cuda), *sgd, plan.training.batch_size);
+            clients_.emplace(network_, dataset.train(MemorySpace::Cuda), *sgd, batch_);
     }
     TrainingStep& step() override { return step_; }
     Evaluation& evaluation() override { return evaluation_; }
@@ -62,6 +64,7 @@ public:
 
 private:
     DeviceNetwork network_;
+    std::uint64_t batch_;
     DeviceStep step_;
     DeviceEvaluation evaluation_;
     std::optional<DeviceClients> clients_;

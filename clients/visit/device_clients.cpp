@@ -20,13 +20,15 @@ DeviceClients::DeviceClients(const DeviceNetwork& network, const ExamplesView& t
       train_(train),
       optimizer_(optimizer),
       placement_(network.placement(batch, optimizer.momentum != 0.0F)),
-      stride_(network.num_floats()) {}
+      stride_(network.num_floats()),
+      floats_of_rows_(network.floats_of_rows(placement_)) {}
 
 void DeviceClients::reserve(std::size_t rows) {
     if (rows <= rows_) return;
     rows_ = std::bit_ceil(rows);
     aggregation::synchronize(MemorySpace::Cuda);  // what is there may still be read
     local_ = aggregation::ParamBuffer(rows_ * stride_, MemorySpace::Cuda);
+    values_.reserve(rows_ * floats_of_rows_);
     if (!placement_.gradient) gradient_ = aggregation::ParamBuffer(rows_ * stride_, MemorySpace::Cuda);
     if (optimizer_.momentum != 0.0F && !placement_.velocity)
         velocity_ = aggregation::ParamBuffer(rows_ * stride_, MemorySpace::Cuda);
@@ -40,6 +42,8 @@ void DeviceClients::append(const LocalTraining& plan, std::uint32_t round, const
     LocalBatches batches(plan, round, client.client_id, client.shard);
     for (RowBatch batch = batches.next(); !batch.examples.empty(); batch = batches.next()) {
         const std::uint64_t key = Stream(batches.dropout_seed(), Purpose::Dropout, one.num_steps++).next_u64();
+        FEDHIVE_CHECK(floats_of_rows_ == 0 || batch.examples.size() <= placement_.group, "a batch of {}, of at most {}",
+                      batch.examples.size(), placement_.group);
         steps_.push_back({static_cast<std::uint32_t>(order_.size()), static_cast<std::uint32_t>(batch.examples.size()), key});
         order_.insert(order_.end(), batch.examples.begin(), batch.examples.end());
         if (train_.augmentation.any())
@@ -98,8 +102,8 @@ void DeviceClients::train(const LocalTraining& plan, const RoundRate& rate, std:
     aggregation::dispatch(
         MemorySpace::Cuda, [] {},
         [&] {
-            return device::kernels::train(network_.launch(train_, device_order_.data(), placement_, device_transforms_.data()),
-                                          training);
+            return device::kernels::train(
+                network_.launch(train_, device_order_.data(), placement_, device_transforms_.data(), values_.data()), training);
         });
 }
 

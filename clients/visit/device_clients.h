@@ -18,7 +18,7 @@ public:
     DeviceClients(const DeviceNetwork& network, const ExamplesView& train, const aggregation::SgdOptions& optimizer,
                   std::uint64_t batch);
 
-    std::size_t num_rows() const override { return rows_at_once(stride_); }
+    std::size_t num_rows() const override { return rows_at_once(stride_, floats_of_rows_); }
     bool rows_share_steps() const override { return false; }
     void begin_formulas(FormulaVisit& formulas) override;
     void train(const LocalTraining& plan, const RoundRate& rate, std::uint32_t round, std::span<const RowClient> clients,
@@ -35,9 +35,10 @@ private:
     ExamplesView train_;
     aggregation::SgdOptions optimizer_;
     direct::device::SharedPlacement placement_;
-    std::size_t stride_, rows_ = 0;
+    std::size_t stride_, floats_of_rows_, rows_ = 0;
     aggregation::ParamBuffer local_, gradient_,
-        velocity_;  // [rows][stride]; the latter two are empty if kept in shared memory
+        velocity_;                               // [rows][stride]; the latter two are empty if kept in shared memory
+    direct::device::DeviceArray<float> values_;  // each client's rows of a batch, if not in shared memory
     // A launch's arguments, on the host and on the device.
     std::vector<std::uint32_t> order_, transforms_;
     std::vector<direct::device::BlockStep> steps_;

@@ -19,10 +19,10 @@ class FormulaVisit;
 inline constexpr std::size_t kBlocksAtOnce = 64;
 
 /// Clients per launch, a power of two in [1, kBlocksAtOnce]: the largest for which 3 vectors (parameters, gradient, momentum)
-/// of num_floats floats per client fit in 256 MiB, at least 1.
-constexpr std::size_t rows_at_once(std::size_t num_floats) {
+/// of num_floats floats per client, and `others`, fit in 256 MiB, at least 1.
+constexpr std::size_t rows_at_once(std::size_t num_floats, std::size_t others = 0) {
     constexpr std::size_t kBytes = std::size_t{256} << 20;
-    const std::size_t rows = kBytes / (3 * sizeof(float) * std::max<std::size_t>(1, num_floats));
+    const std::size_t rows = kBytes / (sizeof(float) * std::max<std::size_t>(1, 3 * num_floats + others));
     return std::bit_floor(std::clamp<std::size_t>(rows, 1, kBlocksAtOnce));
 }
 

@@ -1,6 +1,7 @@
 #include "sim/plan/experiment.h"
 
 #include "aggregation/base/error.h"
+#include "clients/engine/device_network.h"
 #include "clients/protocol/watcher.h"
 #include "sim/config/load_config.h"
 #include "sim/machine/machine.h"
@@ -121,7 +122,11 @@ void fit_device(Experiment& run, const LoadedConfig& loaded, bool trains) {
     if (resources.num_workers == 0) return;
     resources.rehearsed_step_s = one.step_s;
     const std::uint64_t largest = resources.slots.largest(run.config.cohort_size()), floats = run.model.layout.num_floats();
-    const std::uint64_t rows = resources.engine_choice.in_blocks(resources.space) ? device_bytes_of_rows(floats, largest) : 0;
+    const auto bytes_of_rows = [&] {
+        const auto batch = std::min<std::uint64_t>(run.worker_plan.training.batch_size, run.data.dataset.largest_shard());
+        return device_bytes_of_rows(floats, largest, clients::floats_of_batch(run.model.spec, batch));
+    };
+    const std::uint64_t rows = resources.engine_choice.in_blocks(resources.space) ? bytes_of_rows() : 0;
     const std::uint64_t each =
         one.bytes + device_bytes_beyond_rehearsal(run.config, run.model.memories, floats, largest) + rows;
     const std::uint64_t for_workers = device_bytes_for_workers(free - std::min(free, device_bytes_of_ranks(run)));

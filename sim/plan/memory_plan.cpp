@@ -160,9 +160,9 @@ std::uint64_t device_bytes_beyond_rehearsal(const RunConfig& run, const aggregat
     return vectors * num_floats * sizeof(float) + bytes_of_sum_rows(run, num_floats);
 }
 
-std::uint64_t device_bytes_of_rows(std::uint64_t num_floats, std::uint64_t most_per_slot) {
-    return 3 * std::bit_ceil(std::min<std::uint64_t>(most_per_slot, clients::rows_at_once(num_floats))) * num_floats *
-           sizeof(float);
+std::uint64_t device_bytes_of_rows(std::uint64_t num_floats, std::uint64_t most_per_slot, std::uint64_t of_batch) {
+    return std::bit_ceil(std::min<std::uint64_t>(most_per_slot, clients::rows_at_once(num_floats, of_batch))) *
+           (3 * num_floats + of_batch) * sizeof(float);
 }
 
 std::uint64_t device_bytes_for_workers(std::uint64_t free_bytes) { return free_bytes - free_bytes / 20; }

@@ -36,8 +36,9 @@ std::uint64_t host_bytes_of_worker(const Experiment& run);
 std::uint64_t device_bytes_beyond_rehearsal(const RunConfig& run, const aggregation::Memories& memories,
                                             std::uint64_t num_floats, std::uint64_t most_per_slot);
 
-/// Device memory of a worker for the rows of clients that a GPU trains side by side: local model, gradient, momentum.
-std::uint64_t device_bytes_of_rows(std::uint64_t num_floats, std::uint64_t most_per_slot);
+/// Device memory of a worker for the rows of clients that a GPU trains side by side: local model, gradient, momentum, and of_batch floats
+/// of their batches' values.
+std::uint64_t device_bytes_of_rows(std::uint64_t num_floats, std::uint64_t most_per_slot, std::uint64_t of_batch = 0);
 
 /// The part of the free device memory that is planned for workers. The rest is for gaps in allocators and for other batch
 /// sizes.

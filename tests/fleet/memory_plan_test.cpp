@@ -199,6 +199,7 @@ TEST_SUITE("MemoryPlan") {
         CHECK(device_bytes_of_rows(1000, 1000) == 64 * 3 * 4000);
         CHECK(device_bytes_of_rows(5'000'000, 1000) == 4 * 3 * 20'000'000U);  // as many as fit into 256 MiB
         CHECK(device_bytes_of_rows(50'000'000, 1000) == 3 * 200'000'000U);
+        CHECK(device_bytes_of_rows(1000, 1000, 5'000'000) == 8 * 20'012'000U);  // with the values of a whole batch each
     }
 
     TEST_CASE("AutoTakesWhatFitsAndANumberIsRefused") {

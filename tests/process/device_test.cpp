@@ -27,10 +27,11 @@ training: {cohort: 7, local_epochs: 1, batch_size: 8, engine: direct, optimizer:
 )";
 }
 
-/// Small images, for a model with a pool fused with its convolution on the host, dropout of both kinds, a residual and a norm.
+/// Small images, for a model with a pool fused with its convolution on the host, dropout of both kinds, a residual and norms, one of them of a whole batch.
 std::string images() { return "data={format: glyphs, num_train: 40, num_test: 10, partition: {scheme: iid, clients: 9}}"; }
 std::string convolutions() {
-    return "model={layers: [{avg_pool: 4}, {conv2d: {out: 4, kernel: 3, padding: 1}}, {dropout2d: 0.25}, relu, {residual: "
+    return "model={layers: [{avg_pool: 4}, {conv2d: {out: 4, kernel: 3, padding: 1}}, batch_norm, {dropout2d: 0.25}, relu, "
+           "{residual: "
            "[{conv2d: {out: 4, kernel: 3, "
            "padding: 1}}, {group_norm: 2}, tanh]}, {max_pool: 2}, flatten, {dropout: 0.25}, linear]}";
 }
@@ -133,6 +134,8 @@ TEST_SUITE("Device") {
         // A real GPU ignores the first two settings and repeats the run.
         CHECK(DeviceFolder(Options{}, {{"CUDA_ON_HOST_SHARED", "2000"}}).found() == whole.found());
         CHECK(DeviceFolder(Options{}, {{"CUDA_ON_HOST_SHARED", "300"}}).found() == whole.found());
+        const Options normed{images(), convolutions()};
+        CHECK(DeviceFolder(normed, {{"CUDA_ON_HOST_SHARED", "16000"}}).found() == DeviceFolder(normed).found());
         CHECK(DeviceFolder({"training.clip_norm=1000000"}).found() == whole.found());
         CHECK(DeviceFolder({"strategy={name: fedprox, proximal_mu: 0.5}"}).found() ==
               DeviceFolder({"strategy={name: fedprox, proximal_mu: 0.5}", "training.clip_norm=1000000"}).found());
@@ -302,8 +305,8 @@ TEST_SUITE("Device") {
             CHECK_MESSAGE(run.said(words), run.output());
             CHECK(!std::filesystem::exists(run.out()));
         };
-        refused({"model={layers: [flatten, {linear: {out: 4, lora: 2}}, linear]}"},
-                "has no linear with lora on a GPU (layer 1)");
+        refused({images(), "model={layers: [{max_pool: {size: 2, stride: 1}}, flatten, linear]}"},
+                "has no pools whose windows overlap, leave gaps or exceed the image on a GPU (layer 0)");
         refused({"training.precision=tf32"}, "training.precision is tf32");
         refused({"training.graph=true"}, "training.graph is true");
         refused({"mode={name: split, cut: fc1}"}, "does not cut models");

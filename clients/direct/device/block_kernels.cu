@@ -25,7 +25,8 @@ struct BlockThreads {
     }
 };
 
-/// Layout of a block's shared memory: [ outcomes | parameters | gradient | velocity | values ].
+/// Layout of a block's shared memory: [ outcomes | parameters | gradient | velocity | values ]. Without the rows, outcomes and values are in
+/// this order in device memory.
 class SharedMemory {
 public:
     __device__ explicit SharedMemory(double* memory) : at_(reinterpret_cast<unsigned char*>(memory)) {}
@@ -45,6 +46,13 @@ private:
     unsigned char* at_;
 };
 
+__device__ void place_rows(const Launch& launch, Workspace& work) {
+    if (launch.rows == nullptr) return;
+    float* const rows = launch.rows + blockIdx.x * launch.rows_stride;
+    work.outcomes = reinterpret_cast<RowOutcome*>(rows);
+    work.values = rows + launch.group * (sizeof(RowOutcome) / sizeof(float));
+}
+
 __global__ void __launch_bounds__(kThreads, 1) train_kernel(Launch launch, Training training) {
     extern __shared__ double memory[];
     const BlockThreads threads;
@@ -54,11 +62,12 @@ __global__ void __launch_bounds__(kThreads, 1) train_kernel(Launch launch, Train
     SharedMemory shared(memory);
     Workspace work;
     work.group = launch.group;
-    work.outcomes = shared.take<RowOutcome>(launch.group);
+    work.outcomes = shared.take<RowOutcome>(launch.rows == nullptr ? launch.group : 0);
     work.parameters = shared.take_if(launch.shared_parameters, network.num_floats, training.local + row);
     work.gradient = shared.take_if(launch.shared_gradient, network.trainable, training.gradient + row);
     work.velocity = shared.take_if(launch.shared_velocity, network.trainable, training.velocity + row);
     work.values = shared.take<float>(0);
+    place_rows(launch, work);
     const double loss = train(threads, network, work, launch.from, training.global, training.steps + client.first_step,
                               client.num_steps, training.descent);
     if (launch.shared_parameters) copy(threads, training.local + row, work.parameters, network.num_floats);
@@ -72,10 +81,11 @@ __global__ void __launch_bounds__(kThreads, 1)
     SharedMemory shared(memory);
     Workspace work;
     work.group = launch.group;
-    work.outcomes = shared.take<RowOutcome>(launch.group);
+    work.outcomes = shared.take<RowOutcome>(launch.rows == nullptr ? launch.group : 0);
     work.parameters = parameters;
     work.gradient = gradient;
     work.values = shared.take<float>(0);
+    place_rows(launch, work);
     const double mean = compute_gradient(threads, launch.network, work, launch.from, step);
     if (threads.index() == 0) *loss_sum += mean * static_cast<double>(step.size);
 }

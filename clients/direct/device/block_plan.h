@@ -26,13 +26,17 @@ BlockPlan make_plan(const ModelSpec& spec);
 struct SharedPlacement {
     std::uint32_t group = 0;  // rows; 0: not even one fits
     bool parameters = false, gradient = false, velocity = false;
+    bool rows = true;  // false: rows and outcomes are in device memory, floats_of_rows() for each block
     std::uint32_t bytes = 0;
 };
 
 /// Divides shared memory. First come up to kLeastRows rows, then parameters, gradient and velocity, each if it fits, then more rows up to
-/// `batch`.
+/// `batch`. If batches must be whole, all rows of the batch come first, or none.
 inline constexpr std::uint32_t kLeastRows = 4;
 SharedPlacement place(const BlockNetwork& network, std::uint32_t batch, bool momentum, std::uint32_t shared_bytes);
+
+/// Floats of a placement's rows in device memory for one block; 0: they are in shared memory.
+std::size_t floats_of_rows(const BlockNetwork& network, const SharedPlacement& placement);
 
 /// Bytes of a group of one row, the least that a block needs.
 std::uint32_t least_bytes(const BlockNetwork& network);

@@ -1,11 +1,15 @@
 // The kinds of layers that a thread block on the device can compute, and the type that computes each. C++17.
 #pragma once
 
+#include "clients/direct/device/layers/attention.h"
+#include "clients/direct/device/layers/batch_norm.h"
+#include "clients/direct/device/layers/channel_shuffle.h"
 #include "clients/direct/device/layers/convolution.h"
 #include "clients/direct/device/layers/embedding.h"
 #include "clients/direct/device/layers/linear.h"
 #include "clients/direct/device/layers/norm.h"
 #include "clients/direct/device/layers/pool.h"
+#include "clients/direct/device/layers/recurrent.h"
 #include "clients/direct/device/layers/residual.h"
 #include "clients/direct/device/layers/sequence.h"
 #include "clients/direct/device/layers/values.h"
@@ -16,6 +20,7 @@ enum class Kind : std::uint32_t {
     Embedding,  // the first layer: a vector for each token id
     Linear,
     Convolution,
+    ChannelShuffle,
     Relu,
     Tanh,
     Gelu,
@@ -25,6 +30,10 @@ enum class Kind : std::uint32_t {
     MaxPool,
     AveragePool,
     Norm,
+    BatchNorm,
+    Attention,      // without its projections, which are linear layers
+    Lstm,           // one layer in one direction, behind the linear layer of its input
+    Gru,            // likewise
     Position,       // adds a weight for each value of the sequence
     LastPosition,   // keeps the last position of a sequence
     ResidualBegin,  // begins a residual block
@@ -43,6 +52,8 @@ FEDHIVE_HOST_DEVICE void with_type_of(Kind kind, const Visit& visit) {
             return visit(LinearLayer{});
         case Kind::Convolution:
             return visit(ConvolutionLayer{});
+        case Kind::ChannelShuffle:
+            return visit(ChannelShuffleLayer{});
         case Kind::Relu:
             return visit(ReluLayer{});
         case Kind::Tanh:
@@ -61,6 +72,14 @@ FEDHIVE_HOST_DEVICE void with_type_of(Kind kind, const Visit& visit) {
             return visit(AveragePoolLayer{});
         case Kind::Norm:
             return visit(NormLayer{});
+        case Kind::BatchNorm:
+            return visit(BatchNormLayer{});
+        case Kind::Attention:
+            return visit(AttentionLayer{});
+        case Kind::Lstm:
+            return visit(LstmLayer{});
+        case Kind::Gru:
+            return visit(GruLayer{});
         case Kind::Position:
             return visit(PositionLayer{});
         case Kind::LastPosition:

@@ -16,7 +16,8 @@ struct RowGroup {
     std::uint32_t row = 0;
     std::uint32_t rows = 0;
     std::uint32_t first = 0;
-    bool training = true;  // false: dropout does nothing
+    bool training = true;    // false: dropout does nothing, and batch norm uses its running statistics
+    float* moved = nullptr;  // [P]: training moves the running statistics in it; may be the parameters that are read
     std::uint64_t dropout_key = 0;
 };
 

@@ -117,7 +117,8 @@ FEDHIVE_HOST_DEVICE double shares_of(const BlockNetwork& network, const element:
     return shares;
 }
 
-/// Writes the gradient of a batch's mean loss, 0 in the layout's padding, and returns the mean loss.
+/// Writes the gradient of a batch's mean loss, 0 in the layout's padding, and returns the mean loss. Batch norm moves its running
+/// statistics in work.parameters.
 template <typename Threads>
 FEDHIVE_HOST_DEVICE double compute_gradient(const Threads& threads, const BlockNetwork& network, const Workspace& work,
                                             const element::GatherTerms& from, const BlockStep& step) {
@@ -132,6 +133,7 @@ FEDHIVE_HOST_DEVICE double compute_gradient(const Threads& threads, const BlockN
         group.rows = step.size - done < work.group ? step.size - done : work.group;
         group.first = done;
         group.dropout_key = step.dropout_key;
+        group.moved = work.parameters;
         gather(threads, network, from, step.first + done, group);
         forward(threads, network, group, work.parameters);
         find_outcomes(threads, network, from, step.first + done, group, weight, network.loss, work.outcomes);

@@ -81,6 +81,9 @@ struct OnDevice {
 std::vector<ModelSpec> small_networks() {
     std::vector<ModelSpec> all = fedhive::testing::networks();
     all.push_back(fedhive::testing::small_model("mlp", fedhive::testing::kInput, 5));
+    all.push_back(fedhive::testing::batch_norm_networks()[1]);
+    for (const std::size_t i : {2U, 7U}) all.push_back(fedhive::testing::sequence_networks()[i]);
+    all.push_back(fedhive::testing::low_rank_networks()[3]);
     return all;
 }
 
@@ -111,6 +114,7 @@ TEST_SUITE("DeviceKernels") {
             losses.reserve(2);
             device::DeviceArray<device::BlockStep> steps;
             steps.write(kSteps);
+            device::DeviceArray<float> rows;
             device::DeviceArray<device::kernels::Client> clients;
             const device::kernels::Client both[] = {{kFirstSteps[0], kNumSteps[0], &losses[0]},
                                                     {kFirstSteps[1], kNumSteps[1], &losses[1]}};
@@ -132,7 +136,11 @@ TEST_SUITE("DeviceKernels") {
                 training.velocity = velocity.span().data;
                 training.stride = stride;
                 training.descent = on_device;
-                enqueue(device::kernels::train(on.launch(placement), training));
+                device::kernels::Launch launch = on.launch(placement);
+                launch.rows_stride = device::floats_of_rows(run.network, placement);
+                rows.reserve(2 * launch.rows_stride);
+                if (!placement.rows) launch.rows = rows.data();
+                enqueue(device::kernels::train(launch, training));
                 const Floats found = download(local);
                 for (const std::size_t client : {0U, 1U}) {
                     const double loss = device::train(kThread, run.network, run.work(), run.from(), run.global.data(),
@@ -143,7 +151,9 @@ TEST_SUITE("DeviceKernels") {
                 }
             }
             CHECK(device::place(run.network, 8, true, most).velocity);
-            CHECK_FALSE(device::place(run.network, 8, true, little / 2).parameters);
+            const device::SharedPlacement least = device::place(run.network, 8, true, little / 2);
+            CHECK(least.rows != run.network.whole_batches);
+            CHECK((!least.rows || !least.parameters));
         }
     }
 
@@ -154,26 +164,38 @@ TEST_SUITE("DeviceKernels") {
             const OnDevice on(run);
             device::BlockNetwork rows = run.network;
             rows.num_floats = rows.trainable = 0;
-            device::SharedPlacement placement =
-                device::place(rows, 3, false, aggregation::cuda_versions().shared_bytes_per_block);
-            placement.parameters = placement.gradient = false;
-            const device::kernels::Launch launch = on.launch(placement);
+            const auto launch_of = [&](std::uint32_t bytes) {
+                device::SharedPlacement placement = device::place(rows, rows.whole_batches ? 8 : 3, false, bytes);
+                placement.parameters = placement.gradient = false;
+                device::kernels::Launch launch = on.launch(placement);
+                launch.rows_stride = device::floats_of_rows(rows, placement);
+                return launch;
+            };
+            const std::uint32_t most = aggregation::cuda_versions().shared_bytes_per_block;
+            device::kernels::Launch launch = launch_of(rows.whole_batches ? device::least_bytes(rows) : most);
+            CHECK((launch.rows_stride > 0) == rows.whole_batches);
+            device::DeviceArray<float> memory;
+            memory.reserve(launch.rows_stride);
+            launch.rows = memory.data();
             const aggregation::ParamBuffer gradient(run.gradient.size(), MemorySpace::Cuda);
             aggregation::PinnedArray<double> loss(MemorySpace::Cuda);
             loss.reserve(1);
             loss[0] = 1.5;  // accumulated
             enqueue(
                 device::kernels::compute_gradient(launch, on.global.span().data, kSteps[1], gradient.span().data, &loss[0]));
+            const Floats moved = download(on.global);
             const Floats found = download(gradient);
             const double mean = device::compute_gradient(kThread, run.network, run.work(), run.from(), kSteps[1]);
             CHECK(found == run.gradient);
             CHECK(loss[0] == 1.5 + mean * kSteps[1].size);
+            CHECK(moved == run.local);
 
             aggregation::PinnedArray<device::RowOutcome> outcomes(MemorySpace::Cuda);
             outcomes.reserve(40);
-            enqueue(device::kernels::evaluate(launch, on.global.span().data, 40, &outcomes[0]));
+            rows.whole_batches = false;
+            enqueue(device::kernels::evaluate(launch_of(most), on.global.span().data, 40, &outcomes[0]));
             aggregation::synchronize(MemorySpace::Cuda);
-            device::evaluate(kThread, run.network, run.work(), run.global.data(), run.from(), 0, 40);
+            device::evaluate(kThread, run.network, run.work(), run.local.data(), run.from(), 0, 40);
             for (std::size_t i = 0; i < 40; ++i) {
                 CHECK(outcomes[i].loss == run.outcomes[i].loss);
                 const TargetOutcome &one = outcomes[i].outcome, &other = run.outcomes[i].outcome;

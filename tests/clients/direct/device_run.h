@@ -8,6 +8,7 @@
 #include "clients/direct/network.h"
 #include "tests/clients/direct/networks.h"
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <vector>
@@ -25,8 +26,10 @@ struct SingleThread {
 inline constexpr SingleThread kThread;
 
 struct DeviceRun {
+    static constexpr std::uint32_t kLargestBatch = 16;  // of networks whose batches must be whole
+
     explicit DeviceRun(const clients::ModelSpec& spec, std::uint32_t rows, std::uint32_t examples = 40)
-        : plan(device::make_plan(spec)), host(spec), group(rows) {
+        : plan(device::make_plan(spec)), host(spec), group(plan.network.whole_batches ? std::max(rows, kLargestBatch) : rows) {
         network = plan.network;
         network.layers = plan.layers.data();
         Stream stream(11, Purpose::ModelInit);
@@ -34,7 +37,7 @@ struct DeviceRun {
         for (const auto& entry : host.layout().entries()) {
             const double fan_in = static_cast<double>(entry.size) / static_cast<double>(entry.shape[0]);
             for (std::size_t i = 0; i < entry.size; ++i)
-                global[entry.offset + i] = static_cast<float>(stream.normal() / std::sqrt(fan_in + 1.0));
+                global[entry.offset + i] = draw_parameter(entry, 1.0 / std::sqrt(fan_in + 1.0), stream);
         }
         data.resize(std::size_t{examples} * network.inputs);
         for (float& value : data) value = draw_value(spec.input, stream);
@@ -48,8 +51,8 @@ struct DeviceRun {
         local = global;
         gradient.assign(network.trainable, 7.0F);  // old values must be overwritten
         velocity.assign(network.trainable, 7.0F);
-        values.assign(std::size_t{rows} * network.row, NAN);
-        outcomes.resize(rows);
+        values.assign(std::size_t{group} * network.row, NAN);
+        outcomes.resize(group);
     }
 
     clients::element::GatherTerms from() const {

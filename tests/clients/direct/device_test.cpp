@@ -2,8 +2,10 @@
 // evaluations; also the placement in memory. The kernels: device_kernels_test.cpp.
 #include "aggregation/base/error.h"
 #include "aggregation/math/client_optimizer.h"
+#include "clients/exported/shared_model_file.h"
 #include "tests/clients/direct/device_run.h"
 #include "tests/clients/direct/networks.h"
+#include "tests/support/exported_file.h"
 #include "tests/support/proximal_pass.h"
 #include "tests/support/statistics.h"
 #include "tests/support/sums_by_name.h"
@@ -26,8 +28,25 @@ namespace device = direct::device;
 
 constexpr device::BlockStep kStep{5, 7, 99};
 
+/// A network of torch.export as layers: attention with three products in place of one.
+ModelSpec split_attention() {
+    static const exported::SharedModelFile file(fedhive::testing::golden_file("token_vit.pt2"));
+    ModelSpec spec;
+    spec.name.set(kExportedModel);
+    spec.input = {6, 1, 1, 11};
+    spec.num_classes = 4;
+    spec.exported = file.handle();
+    spec.as_layers = true;
+    return spec;
+}
+
 std::vector<ModelSpec> trained() {
     std::vector<ModelSpec> all = fedhive::testing::block_networks();
+    // The others end in batch norm, whose gradient nearly cancels; DrawnLists compares them with a reference.
+    for (const std::size_t i : {0U, 1U}) all.push_back(fedhive::testing::batch_norm_networks()[i]);
+    for (const ModelSpec& spec : fedhive::testing::low_rank_networks()) all.push_back(spec);
+    for (const ModelSpec& spec : fedhive::testing::sequence_networks()) all.push_back(spec);
+    all.push_back(split_attention());
     for (const char* name : {"lr", "mlp"}) all.push_back(fedhive::testing::small_model(name, fedhive::testing::kInput, 5));
     for (const bool dropout : {false, true})
         all.push_back(fedhive::testing::small_model("mnist_cnn", {1, 28, 28}, 10, dropout));
@@ -44,13 +63,15 @@ TEST_SUITE("DeviceArithmetic") {
         for (const ModelSpec& spec : trained()) {
             DeviceRun run(spec, 3);
             const double loss = device::compute_gradient(kThread, run.network, run.work(), run.from(), kStep);
-            Floats expected(run.network.trainable, 0.0F);
+            Floats expected(run.network.trainable, 0.0F), moved = run.global;
             const double expected_loss =
-                run.host.train(run.global.data(), expected.data(), run.batch(kStep), kStep.dropout_key);
+                run.host.train(run.global.data(), expected.data(), run.batch(kStep), kStep.dropout_key, moved.data());
+            for (std::size_t i = 0; i < moved.size(); ++i) CHECK(run.local[i] == doctest::Approx(moved[i]).epsilon(1e-6));
             CHECK(loss == doctest::Approx(expected_loss).epsilon(1e-6));
             CHECK(distance(run.gradient, expected) < 1e-5);
             for (const auto& entry : run.host.layout().entries()) {
                 CAPTURE(entry.name);
+                if (entry.kind == aggregation::TensorKind::Buffer) continue;
                 const auto part = [&](const Floats& of) {
                     return Floats(of.begin() + static_cast<std::ptrdiff_t>(entry.offset),
                                   of.begin() + static_cast<std::ptrdiff_t>(entry.offset + entry.size));
@@ -103,7 +124,8 @@ TEST_SUITE("DeviceArithmetic") {
                     const aggregation::ParamSpan trainable{local.data(), gradient.size(), host},
                         along{gradient.data(), gradient.size(), host};
                     for (const device::BlockStep& step : steps) {
-                        const double mean = run.host.train(local.data(), gradient.data(), run.batch(step), step.dropout_key);
+                        const double mean =
+                            run.host.train(local.data(), gradient.data(), run.batch(step), step.dropout_key, local.data());
                         expected_loss += mean * step.size;
                         for (std::size_t i = 0; i < gradient.size(); ++i) gradient[i] += mu * (local[i] - run.global[i]);
                         optimizer.begin_step();
@@ -156,6 +178,18 @@ TEST_SUITE("DeviceArithmetic") {
         }
     }
 
+    TEST_CASE("ABatchOfOneValueForEachChannelUsesRunningStatisticsAndLeavesThem") {
+        LayerList rows;
+        rows.add("flatten").add("linear", {4}).add("batch_norm").add("tanh").add("linear");
+        DeviceRun run(fedhive::testing::listed_model(rows, fedhive::testing::kInput, 5), 1);
+        const device::BlockStep one{3, 1, 99};
+        device::compute_gradient(kThread, run.network, run.work(), run.from(), one);
+        Floats expected(run.network.trainable, 0.0F);
+        run.host.train(run.global.data(), expected.data(), run.batch(one), one.dropout_key);
+        CHECK(distance(run.gradient, expected) < 1e-5);
+        CHECK(run.local == run.global);
+    }
+
     TEST_CASE("NotANumberIsNotLost") {
         DeviceRun run(fedhive::testing::small_model("mnist_cnn", {1, 28, 28}, 10), 4);
         run.local.assign(run.local.size(), NAN);
@@ -195,8 +229,28 @@ TEST_SUITE("DevicePlacement") {
         CHECK(device::too_large(lr, 3212).empty());
         CHECK(device::too_large(lr, 3211).ends_with(": lr needs 3212 bytes, but this GPU has 3211"));
         LayerList unknown;
-        unknown.add("batch_norm").add("flatten").add("linear");
+        unknown.add("max_pool", {2, 1}).add("flatten").add("linear");
         CHECK_THROWS_WITH_AS(device::make_plan(fedhive::testing::listed_model(unknown)),
-                             doctest::Contains("the direct engine has no batch_norm"), ConfigError);
+                             doctest::Contains("the direct engine has no pools whose windows overlap"), ConfigError);
+    }
+
+    TEST_CASE("WholeBatchesLieInSharedMemoryOrOutside") {
+        device::BlockNetwork network = device::make_plan(fedhive::testing::batch_norm_networks()[0]).network;
+        REQUIRE(network.whole_batches);
+        const std::uint32_t row = device::least_bytes(network), parameters = (network.num_floats + 3) / 4 * 16;
+        const auto within = device::place(network, 5, false, 5 * row);
+        CHECK(within.rows);
+        CHECK(within.group == 5);
+        CHECK_FALSE(within.parameters);
+        CHECK(device::floats_of_rows(network, within) == 0);
+        const auto outside = device::place(network, 6, false, 5 * row + parameters);
+        CHECK_FALSE(outside.rows);
+        CHECK(outside.group == 6);
+        CHECK(outside.parameters);
+        CHECK(outside.bytes <= 5 * row + parameters);
+        CHECK(device::floats_of_rows(network, outside) >= std::size_t{6} * row / 4);
+        CHECK(device::floats_of_rows(network, outside) % 4 == 0);
+        network.whole_batches = false;
+        CHECK(device::place(network, 6, false, 5 * row).rows);
     }
 }

@@ -66,9 +66,10 @@ TEST_SUITE("DrawnLists") {
         MESSAGE(compared << " lists, and " << near_edge << " too near an edge; the largest difference is " << worst);
     }
 
-    TEST_CASE("NetworksWithGroupsPoolsSequencesAndFactorsAreTheReferencesUpToRounding") {
+    TEST_CASE("NetworksWithNormsGroupsPoolsSequencesAndFactorsAreTheReferencesUpToRounding") {
         std::vector<clients::ModelSpec> all = testing::grouped_networks();
-        for (const auto& more : {testing::pool_networks(), testing::sequence_networks(), testing::low_rank_networks()})
+        for (const auto& more : {testing::batch_norm_networks(), testing::pool_networks(), testing::sequence_networks(),
+                                 testing::low_rank_networks()})
             all.insert(all.end(), more.begin(), more.end());
         for (const clients::ModelSpec& spec : all) {
             CAPTURE(testing::text_of(spec));

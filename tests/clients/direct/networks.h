@@ -70,7 +70,11 @@ inline std::vector<clients::ModelSpec> tiled_networks() {
 inline std::vector<clients::ModelSpec> block_networks() {
     std::vector<clients::ModelSpec> all = networks();
     for (clients::ModelSpec& spec : tiled_networks()) all.push_back(std::move(spec));
-    clients::LayerList positions, rows;
+    clients::LayerList positions, rows, shuffled;
+    shuffled.add("channel_shuffle", {2}).add("conv2d", {12, 1}).add("channel_shuffle", {3}).add("residual");
+    shuffled.add("channel_shuffle", {4}).add("conv2d", {12, 3, 1, 1}).add("tanh").end().add("channel_shuffle", {6});
+    shuffled.add("flatten").add("linear");
+    all.push_back(listed_model(shuffled, kInput, 5));
     positions.add("embedding", {6}).add("position").add("residual").add("layer_norm", {1}).add("linear", {17}).add("gelu");
     positions.add("linear", {6, 0}).end().add("scale", {-1.5F}).add("dropout", {0.3F}).add("layer_norm", {1});
     positions.add("linear", {5}).add("last_position").add("linear");

@@ -68,13 +68,13 @@ bool descends_along(const DrawnStep& step, Network& network, const Floats& gradi
     return same_bits(both, one_after_the_other);
 }
 
-/// By one host thread in place of a thread block, three rows at a time.
+/// By one host thread in place of a thread block, three rows at a time, or the whole batch if it must be.
 Found by_block(const DrawnStep& step) {
     const device::BlockPlan plan = device::make_plan(step.spec);
     device::BlockNetwork network = plan.network;
     network.layers = plan.layers.data();
-    constexpr std::uint32_t kRows = 3;
     const auto size = static_cast<std::uint32_t>(step.size);
+    const std::uint32_t at_once = network.whole_batches ? std::max(3U, size) : 3U;
     std::vector<std::uint32_t> order;
     for (std::uint32_t i = 0; i < size; ++i) order.push_back(i);
     const std::vector<std::int32_t> labels(step.labels.begin(), step.labels.end());
@@ -90,13 +90,14 @@ Found by_block(const DrawnStep& step) {
     from.type = clients::ValueType::F32;
     Found found{.sums = empty_sums(step.spec.target.kind)};
     found.gradient.assign(network.trainable, 7.0F);
-    Floats parameters = step.parameters, values(std::size_t{kRows} * network.row, NAN);
-    std::vector<device::RowOutcome> outcomes(kRows);
-    const device::Workspace work{parameters.data(), found.gradient.data(), nullptr, values.data(), outcomes.data(), kRows};
+    Floats parameters = step.parameters, values(std::size_t{at_once} * network.row, NAN);
+    std::vector<device::RowOutcome> outcomes(at_once);
+    const device::Workspace work{parameters.data(), found.gradient.data(), nullptr, values.data(), outcomes.data(), at_once};
     found.loss = device::compute_gradient(SingleThread{}, network, work, from, {0, size, step.dropout_key});
-    for (std::uint32_t first = 0; first < size; first += kRows) {
-        const std::uint32_t rows = std::min(kRows, size - first);
-        device::evaluate(SingleThread{}, network, work, parameters.data(), from, first, rows);
+    found.moved = parameters;
+    for (std::uint32_t first = 0; first < size; first += 3) {
+        const std::uint32_t rows = std::min(3U, size - first);
+        device::evaluate(SingleThread{}, network, work, step.parameters.data(), from, first, rows);
         for (std::uint32_t r = 0; r < rows; ++r) {
             found.sums.add_loss(outcomes[r].loss);
             found.sums.add(outcomes[r].outcome);

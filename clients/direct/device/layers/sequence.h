@@ -35,22 +35,28 @@ struct PositionLayer : NoPasses {
     }
 };
 
+/// The features of the last position; of two groups, the second's of the first position, where the way back ends.
 struct LastPositionLayer : NoPasses {
     template <typename Threads>
     FEDHIVE_HOST_DEVICE static void forward(const Threads& threads, const Layer& layer, const RowGroup& group, const float*) {
-        const std::uint32_t before = layer.in.size() - layer.out.size();
         for_each_of_rows(threads, group, layer.out.size(), [&](float* values, std::uint32_t i, std::uint32_t) {
-            values[layer.out_at + i] = values[layer.in_at + before + i];
+            values[layer.out_at + i] = values[layer.in_at + before(layer, i) + i];
         });
     }
 
     template <typename Threads>
     FEDHIVE_HOST_DEVICE static void input_gradient(const Threads& threads, const Layer& layer, const RowGroup& group,
                                                    const float*) {
-        const std::uint32_t before = layer.in.size() - layer.out.size();
         for_each_of_rows(threads, group, layer.in.size(), [&](float* values, std::uint32_t i, std::uint32_t) {
-            values[layer.in_at + i] = i < before ? 0.0F : values[layer.out_at + i - before];
+            const std::uint32_t feature = i % layer.out.size();
+            values[layer.in_at + i] = i == before(layer, feature) + feature ? values[layer.out_at + feature] : 0.0F;
         });
+    }
+
+private:
+    /// Values before those of the position that gives feature i.
+    FEDHIVE_HOST_DEVICE static std::uint32_t before(const Layer& layer, std::uint32_t i) {
+        return i < layer.out.size() / layer.groups ? layer.in.size() - layer.out.size() : 0;
     }
 };
 

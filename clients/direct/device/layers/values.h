@@ -68,18 +68,21 @@ struct ScaleFunction {
 /// A dropped value is 0, even if it was NaN or infinite.
 FEDHIVE_HOST_DEVICE float scaled(float value, float scale) { return scale == 0.0F ? 0.0F : value * scale; }
 
+/// The dropout factor of a value, by its number in the batch: 0 or 1 / (1 - p), 1 outside training.
+FEDHIVE_HOST_DEVICE float kept_value(const Layer& layer, const RowGroup& group, std::uint32_t number) {
+    if (!group.training) return 1.0F;
+    const std::uint64_t key = shared::dropout_key(group.dropout_key, layer.drop_number);
+    return shared::drawn_bits(number, key) < layer.drop_below ? 0.0F : layer.keep_scale;
+}
+
 template <bool kWholeChannels>
 struct DropoutFunction {
-    /// The dropout factor of a value: 0 or 1 / (1 - p), 1 outside training. Values are numbered as in the host engine, which stores images
-    /// pixel by pixel.
+    /// Values are numbered as in the host engine, which stores images pixel by pixel.
     FEDHIVE_HOST_DEVICE static float kept(const Layer& layer, const RowGroup& group, std::uint32_t row, std::uint32_t at) {
-        if (!group.training) return 1.0F;
         const std::uint32_t channels = layer.in.channels, pixels = layer.in.height * layer.in.width, c = at / pixels;
         const std::uint32_t of_row = kWholeChannels ? c : at % pixels * channels + c;
         const std::uint32_t each = kWholeChannels ? channels : layer.in.size();
-        const std::uint64_t key = shared::dropout_key(group.dropout_key, layer.drop_number);
-        const std::uint32_t bits = shared::drawn_bits((group.first + row) * each + of_row, key);
-        return bits < layer.drop_below ? 0.0F : layer.keep_scale;
+        return kept_value(layer, group, (group.first + row) * each + of_row);
     }
     FEDHIVE_HOST_DEVICE static float value(const Layer& layer, const RowGroup& group, std::uint32_t row, std::uint32_t i,
                                            float x) {

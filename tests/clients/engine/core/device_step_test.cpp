@@ -9,6 +9,7 @@
 #include "clients/engine/direct_step.h"
 #include "clients/visit/device_clients.h"
 #include "clients/visit/local_step.h"
+#include "tests/clients/direct/networks.h"
 #include "tests/conformance/training_step_conformance.h"
 #include "tests/support/drawn_numbers.h"
 #include "tests/support/evaluated.h"
@@ -36,6 +37,14 @@ ModelSpec dropping(const ExampleShape& input, std::int64_t num_classes) {
     return fedhive::testing::listed_model(layers, input, num_classes);
 }
 
+/// Batch norm of rows, in a residual, too.
+ModelSpec normed(const ExampleShape& input, std::int64_t num_classes) {
+    LayerList layers;
+    layers.add("flatten").add("linear", {12, 0}).add("batch_norm").add("relu").add("residual").add("linear", {12});
+    layers.add("batch_norm").end().add("linear");
+    return fedhive::testing::listed_model(layers, input, num_classes);
+}
+
 Dataset drawn(const std::string& name, std::uint32_t numbers) {
     Dataset classes =
         name != "mnist_cnn" ? draw_synthetic({kBlockExamples, 10, 4, 12, 2.0}, 7) : draw_glyphs(kBlockExamples, 10, 7);
@@ -48,9 +57,10 @@ struct BlockModel {
         : dataset(SharedDataset::create(drawn(name, numbers), partition_contiguous(kBlockExamples, 3))),
           uploaded(dataset.upload(aggregation::cuda_driver())),
           spec(name == "dropping" ? dropping(dataset.map().shape, dataset.map().num_classes)
+               : name == "normed" ? normed(dataset.map().shape, dataset.map().num_classes)
                                   : fedhive::testing::small_model(name, dataset.map().shape, dataset.map().num_classes, dropout,
                                                                   dataset.map().target)),
-          network(spec, {}, shared_bytes_of_device()),
+          network(spec, {}, name == "normed" ? 3000 : shared_bytes_of_device()),
           step(network, dataset.train(MemorySpace::Cuda), optimizer, 16) {}
     aggregation::ParamBuffer start() const {
         aggregation::testing::Floats global(network.num_floats(), 0.0F);
@@ -58,7 +68,7 @@ struct BlockModel {
         for (const auto& entry : network.layout().entries()) {
             const double fan_in = static_cast<double>(entry.size) / static_cast<double>(entry.shape[0]);
             for (float& value : std::span(global).subspan(entry.offset, entry.size))
-                value = static_cast<float>(0.5 / std::sqrt(fan_in) * stream.normal());
+                value = fedhive::testing::draw_parameter(entry, 0.5 / std::sqrt(fan_in), stream);
         }
         return aggregation::testing::upload(global, MemorySpace::Cuda);
     }
@@ -95,11 +105,13 @@ TEST_SUITE("DeviceSteps") {
                  {"lr", 0, {0.125F, 0.0F, 0.25F, false}, 0.0F},
                  {"mlp", 0, {0.125F, 0.5F, 0.25F, true}, 0.5F},
                  {"mlp", 3, {0.125F, 0.5F, 0.0F, false}, 0.0F},
+                 {"normed", 0, {0.125F, 0.5F, 0.25F, false}, 0.0F},
                  {"mnist_cnn", 0, {0.125F, 0.5F, 0.0F, false}, 0.0F}}) {
             CAPTURE(name);
             BlockModel on(name, true, sgd, numbers);
             const aggregation::ParamBuffer global = on.start();
             const ExamplesView train = on.dataset.train(MemorySpace::Cuda);
+            CHECK((on.network.floats_of_rows(on.network.placement(8, true)) > 0) == (name == "normed"));
             DeviceClients whole(on.network, train, sgd, 8);
             LocalTraining plan;
             plan.batch_size = 8;
