@@ -90,18 +90,38 @@ static void bias_relu(const BiasRelu& t) {
         }
 }
 
-static void bias_relu_backward(const BiasReluBackward& t) {
-    for (std::size_t c = 0; c < t.channels; c += kLanes) {
-        const Mask there = first_lanes(t.channels - c);
-        Lanes sum = load(t.bias_sums + c, there);
-        for (std::size_t p = 0; p < t.pixels; ++p) {
-            Lanes value = load(t.gradient + p * t.channels + c, there);
-            if (t.y != nullptr) value = choose(not_above(load(t.y + p * t.channels + c, there), zero()), zero(), value);
-            if (t.to != nullptr) store(t.to + p * t.channels + c, value, there);
-            sum = add(sum, value);
+/// BiasReluBackward for kVectors vectors of channels from c on; the last one masked to `there`.
+template <std::size_t kVectors>
+FEDHIVE_INLINE void bias_relu_strip(const BiasReluBackward& t, std::size_t c, Mask there) {
+    const auto read = [&](const float* from, std::size_t v) __attribute__((always_inline)) {
+        return v + 1 == kVectors ? load(from + v * kLanes, there) : load(from + v * kLanes);
+    };
+    const auto write = [&](float* to, std::size_t v, Lanes value) __attribute__((always_inline)) {
+        if (v + 1 == kVectors)
+            store(to + v * kLanes, value, there);
+        else
+            store(to + v * kLanes, value);
+    };
+    Lanes sums[kVectors];
+    FEDHIVE_UNROLL for (std::size_t v = 0; v < kVectors; ++v) sums[v] = read(t.bias_sums + c, v);
+    for (std::size_t p = 0; p < t.pixels; ++p) {
+        const std::size_t at = p * t.channels + c;
+        FEDHIVE_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+            Lanes value = read(t.gradient + at, v);
+            if (t.y != nullptr) value = choose(not_above(read(t.y + at, v), zero()), zero(), value);
+            if (t.to != nullptr) write(t.to + at, v, value);
+            sums[v] = add(sums[v], value);
         }
-        store(t.bias_sums + c, sum, there);
     }
+    FEDHIVE_UNROLL for (std::size_t v = 0; v < kVectors; ++v) write(t.bias_sums + c, v, sums[v]);
+}
+
+/// Strips of four vectors of channels, whose additions overlap: a sum takes its pixels one by one.
+static void bias_relu_backward(const BiasReluBackward& t) {
+    constexpr std::size_t kVectors = 4;
+    std::size_t c = 0;
+    for (; c + kVectors * kLanes <= t.channels; c += kVectors * kLanes) bias_relu_strip<kVectors>(t, c, first_lanes(kLanes));
+    for (; c < t.channels; c += kLanes) bias_relu_strip<1>(t, c, first_lanes(t.channels - c));
 }
 
 static void add_values(const float* a, const float* b, float* y, std::size_t size, bool relu) {
