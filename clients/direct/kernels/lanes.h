@@ -104,6 +104,7 @@ inline constexpr std::size_t kSparseVectors = 4, kSparseRegisters = 24;
 inline constexpr std::size_t kMostHeld = 24;  // vectors of x in descend_strip, beside sums, a factor and the rate
 #endif
 inline constexpr bool kPrefersPixelLanes = true;
+inline constexpr std::size_t kTogether = 4;  // vectors of a long chain of operations
 
 #elif defined(FEDHIVE_AVX2)
 
@@ -210,6 +211,7 @@ inline constexpr std::size_t kDotRows = 2, kDotOutputs = 3;    // 12
 inline constexpr std::size_t kSparseVectors = 3, kSparseRegisters = 6;
 inline constexpr std::size_t kMostHeld = 0;  // no room
 inline constexpr bool kPrefersPixelLanes = false;
+inline constexpr std::size_t kTogether = 1;
 
 #else
 
@@ -315,6 +317,7 @@ inline constexpr std::size_t kDotRows = 1, kDotOutputs = 1;
 inline constexpr std::size_t kSparseVectors = 1, kSparseRegisters = 4;
 inline constexpr std::size_t kMostHeld = 0;  // no room
 inline constexpr bool kPrefersPixelLanes = true;
+inline constexpr std::size_t kTogether = 1;
 
 #endif
 

@@ -146,20 +146,37 @@ static void relu_gradient(const float* y, const float* gradient, float* out, std
     }
 }
 
-/// e^x to about 1 ulp; 0 below -87. Cephes' polynomial (https://www.netlib.org/cephes, expf).
+/// f(i) for i < kCount.
+template <std::size_t kCount, typename F>
+FEDHIVE_INLINE void for_each_of(F f) {
+    FEDHIVE_UNROLL for (std::size_t i = 0; i < kCount; ++i) f(i);
+}
+
+/// e^x to about 1 ulp; 0 below -87. Cephes' polynomial (https://www.netlib.org/cephes, expf). Several at once: each step of one waits for
+/// the step before, so that the processor has work while it waits.
+template <std::size_t kCount>
+FEDHIVE_INLINE void exponentials(Lanes (&x)[kCount]) {
+    Mask tiny[kCount];
+    Lanes n[kCount], y[kCount];
+    const auto each = [](auto f) __attribute__((always_inline)) { for_each_of<kCount>(f); };
+    each([&](std::size_t i) __attribute__((always_inline)) { tiny[i] = not_above(x[i], all(-87.0F)); });
+    each([&](std::size_t i) __attribute__((always_inline)) { n[i] = round(mul(x[i], all(1.44269504F))); });
+    each([&](std::size_t i) __attribute__((always_inline)) { x[i] = fma(n[i], all(-0.693359375F), x[i]); });
+    each([&](std::size_t i) __attribute__((always_inline)) { x[i] = fma(n[i], all(2.12194440e-4F), x[i]); });
+    each([&](std::size_t i) __attribute__((always_inline)) { y[i] = fma(all(1.9875691500e-4F), x[i], all(1.3981999507e-3F)); });
+    constexpr float kSeries[] = {8.3334519073e-3F, 4.1665795894e-2F, 1.6666665459e-1F, 5.0000001201e-1F};
+    FEDHIVE_UNROLL for (std::size_t k = 0; k < 4; ++k) {
+        each([&](std::size_t i) __attribute__((always_inline)) { y[i] = fma(y[i], x[i], all(kSeries[k])); });
+    }
+    each([&](std::size_t i) __attribute__((always_inline)) { y[i] = fma(y[i], mul(x[i], x[i]), add(x[i], all(1.0F))); });
+    each([&](std::size_t i) __attribute__((always_inline)) {
+        x[i] = choose(tiny[i], zero(), mul(y[i], power_of_two(choose(tiny[i], zero(), n[i]))));
+    });
+}
 FEDHIVE_INLINE Lanes exponential(Lanes x) {
-    const Mask tiny = not_above(x, all(-87.0F));
-    const Lanes n = round(mul(x, all(1.44269504F)));
-    x = fma(n, all(-0.693359375F), x);
-    x = fma(n, all(2.12194440e-4F), x);
-    Lanes y = all(1.9875691500e-4F);
-    y = fma(y, x, all(1.3981999507e-3F));
-    y = fma(y, x, all(8.3334519073e-3F));
-    y = fma(y, x, all(4.1665795894e-2F));
-    y = fma(y, x, all(1.6666665459e-1F));
-    y = fma(y, x, all(5.0000001201e-1F));
-    y = fma(y, mul(x, x), add(x, all(1.0F)));
-    return choose(tiny, zero(), mul(y, power_of_two(choose(tiny, zero(), n))));
+    Lanes one[] = {x};
+    exponentials(one);
+    return one[0];
 }
 
 /// numbers[i] = ln(numbers[i]) for positive normal numbers, by exponent and atanh series of the mantissa; NaN and infinity
@@ -256,20 +273,34 @@ static double softmax_loss(const SoftmaxLoss& t) {
 }
 
 /// tanh by e^(-2|x|), which never overflows; near 0, where that loses digits, by a polynomial (Cephes, tanhf).
+template <std::size_t kCount>
+FEDHIVE_INLINE void hyperbolics(Lanes (&values)[kCount]) {
+    const auto each = [](auto f) __attribute__((always_inline)) { for_each_of<kCount>(f); };
+    const auto magnitude = [&](std::size_t i) __attribute__((always_inline)) {
+        return choose(not_above(values[i], zero()), sub(zero(), values[i]), values[i]);
+    };
+    Lanes power[kCount], square[kCount], near[kCount];
+    each([&](std::size_t i) __attribute__((always_inline)) { power[i] = mul(magnitude(i), all(-2.0F)); });
+    exponentials(power);
+    each([&](std::size_t i)
+             __attribute__((always_inline)) { power[i] = div(sub(all(1.0F), power[i]), add(all(1.0F), power[i])); });
+    each([&](std::size_t i) __attribute__((always_inline)) { square[i] = mul(values[i], values[i]); });
+    each([&](std::size_t i)
+             __attribute__((always_inline)) { near[i] = fma(all(-5.70498872745e-3F), square[i], all(2.06390887954e-2F)); });
+    constexpr float kSeries[] = {-5.37397155531e-2F, 1.33314422036e-1F, -3.33332819422e-1F};
+    FEDHIVE_UNROLL for (std::size_t k = 0; k < 3; ++k) {
+        each([&](std::size_t i) __attribute__((always_inline)) { near[i] = fma(near[i], square[i], all(kSeries[k])); });
+    }
+    each([&](std::size_t i) __attribute__((always_inline)) { near[i] = fma(mul(near[i], square[i]), values[i], values[i]); });
+    each([&](std::size_t i) __attribute__((always_inline)) {
+        const Lanes far = choose(not_above(values[i], zero()), sub(zero(), power[i]), power[i]);
+        values[i] = choose(greater(magnitude(i), all(0.625F)), far, near[i]);
+    });
+}
 FEDHIVE_INLINE Lanes hyperbolic(Lanes value) {
-    const Mask negative = not_above(value, zero());
-    const Lanes magnitude = choose(negative, sub(zero(), value), value);
-    const Lanes power = exponential(mul(magnitude, all(-2.0F)));
-    const Lanes far = div(sub(all(1.0F), power), add(all(1.0F), power));
-    const Lanes square = mul(value, value);
-    Lanes near = all(-5.70498872745e-3F);
-    near = fma(near, square, all(2.06390887954e-2F));
-    near = fma(near, square, all(-5.37397155531e-2F));
-    near = fma(near, square, all(1.33314422036e-1F));
-    near = fma(near, square, all(-3.33332819422e-1F));
-    near = fma(mul(near, square), value, value);
-    const Lanes signed_far = choose(negative, sub(zero(), far), far);
-    return choose(greater(magnitude, all(0.625F)), signed_far, near);
+    Lanes one[] = {value};
+    hyperbolics(one);
+    return one[0];
 }
 
 static void tanh(const float* x, float* y, std::size_t size) {
