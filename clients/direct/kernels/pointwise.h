@@ -152,6 +152,25 @@ FEDHIVE_INLINE void for_each_of(F f) {
     FEDHIVE_UNROLL for (std::size_t i = 0; i < kCount; ++i) f(i);
 }
 
+/// Applies work to kTogether vectors, or one, at a time: write(first, work(read(first))) for the vectors of [0, size).
+template <typename Read, typename Work, typename Write>
+FEDHIVE_INLINE void over_vectors(std::size_t size, Read read, Work work, Write write) {
+    std::size_t c = 0;
+    for (; c + kTogether * kLanes <= size; c += kTogether * kLanes) {
+        Lanes values[kTogether];
+        const Mask there = first_lanes(kLanes);
+        for_each_of<kTogether>([&](std::size_t i) __attribute__((always_inline)) { values[i] = read(c + i * kLanes, there); });
+        work(values);
+        for_each_of<kTogether>([&](std::size_t i) __attribute__((always_inline)) { write(c + i * kLanes, values[i], there); });
+    }
+    for (; c < size; c += kLanes) {
+        const Mask there = first_lanes(size - c);
+        Lanes values[] = {read(c, there)};
+        work(values);
+        write(c, values[0], there);
+    }
+}
+
 /// e^x to about 1 ulp; 0 below -87. Cephes' polynomial (https://www.netlib.org/cephes, expf). Several at once: each step of one waits for
 /// the step before, so that the processor has work while it waits.
 template <std::size_t kCount>
@@ -165,8 +184,8 @@ FEDHIVE_INLINE void exponentials(Lanes (&x)[kCount]) {
     each([&](std::size_t i) __attribute__((always_inline)) { x[i] = fma(n[i], all(2.12194440e-4F), x[i]); });
     each([&](std::size_t i) __attribute__((always_inline)) { y[i] = fma(all(1.9875691500e-4F), x[i], all(1.3981999507e-3F)); });
     constexpr float kSeries[] = {8.3334519073e-3F, 4.1665795894e-2F, 1.6666665459e-1F, 5.0000001201e-1F};
-    FEDHIVE_UNROLL for (std::size_t k = 0; k < 4; ++k) {
-        each([&](std::size_t i) __attribute__((always_inline)) { y[i] = fma(y[i], x[i], all(kSeries[k])); });
+    FEDHIVE_UNROLL for (const float term : kSeries) {
+        each([&](std::size_t i) __attribute__((always_inline)) { y[i] = fma(y[i], x[i], all(term)); });
     }
     each([&](std::size_t i) __attribute__((always_inline)) { y[i] = fma(y[i], mul(x[i], x[i]), add(x[i], all(1.0F))); });
     each([&](std::size_t i) __attribute__((always_inline)) {
@@ -288,8 +307,8 @@ FEDHIVE_INLINE void hyperbolics(Lanes (&values)[kCount]) {
     each([&](std::size_t i)
              __attribute__((always_inline)) { near[i] = fma(all(-5.70498872745e-3F), square[i], all(2.06390887954e-2F)); });
     constexpr float kSeries[] = {-5.37397155531e-2F, 1.33314422036e-1F, -3.33332819422e-1F};
-    FEDHIVE_UNROLL for (std::size_t k = 0; k < 3; ++k) {
-        each([&](std::size_t i) __attribute__((always_inline)) { near[i] = fma(near[i], square[i], all(kSeries[k])); });
+    FEDHIVE_UNROLL for (const float term : kSeries) {
+        each([&](std::size_t i) __attribute__((always_inline)) { near[i] = fma(near[i], square[i], all(term)); });
     }
     each([&](std::size_t i) __attribute__((always_inline)) { near[i] = fma(mul(near[i], square[i]), values[i], values[i]); });
     each([&](std::size_t i) __attribute__((always_inline)) {

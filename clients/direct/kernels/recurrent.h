@@ -28,25 +28,6 @@ FEDHIVE_INLINE Lanes sigmoid(Lanes value) {
     return one[0];
 }
 
-/// Applies work to kTogether vectors, or one, at a time: write(first, work(read(first))) for the vectors of [0, size).
-template <typename Read, typename Work, typename Write>
-FEDHIVE_INLINE void over_vectors(std::size_t size, Read read, Work work, Write write) {
-    std::size_t c = 0;
-    for (; c + kTogether * kLanes <= size; c += kTogether * kLanes) {
-        Lanes values[kTogether];
-        const Mask there = first_lanes(kLanes);
-        for_each_of<kTogether>([&](std::size_t i) __attribute__((always_inline)) { values[i] = read(c + i * kLanes, there); });
-        work(values);
-        for_each_of<kTogether>([&](std::size_t i) __attribute__((always_inline)) { write(c + i * kLanes, values[i], there); });
-    }
-    for (; c < size; c += kLanes) {
-        const Mask there = first_lanes(size - c);
-        Lanes values[] = {read(c, there)};
-        work(values);
-        write(c, values[0], there);
-    }
-}
-
 /// Gates first, then cells: a gate depends on no other, so that the processor works on several at once.
 static void lstm_cell(const LstmCell& t) {
     for (std::size_t r = 0; r < t.rows; ++r) {
