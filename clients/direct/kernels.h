@@ -43,6 +43,15 @@ struct Gemm {
 
 inline constexpr std::size_t kPanel = 32;  // columns of a panel of Gemm::m; a panel is [terms][kPanel]
 
+/// to = from [rows][columns], or its transpose, in panels of kPanel of its columns; of a panel's columns beyond the last one, those that are
+/// written become 0.
+struct Panels {
+    const float* from = nullptr;
+    std::size_t rows = 0, columns = 0;  // of `from`
+    bool transposed = false;
+    float* to = nullptr;  // [panels of columns][rows][kPanel]; transposed: [panels of rows][columns][kPanel]
+};
+
 /// y[r][o] = bias[o] + Σ_i x[r][i] · w[o][i], summed over lanes within chunks of kDotChunk, chunk after chunk.
 struct Dot {
     const float* x = nullptr;
@@ -280,6 +289,7 @@ struct SoftmaxLoss {
 struct Kernels {
     std::string_view name;
     void (*gemm)(const Gemm&);
+    void (*write_panels)(const Panels&);
     void (*dot)(const Dot&);
     void (*sparse_update)(const SparseUpdate&);
     void (*pool2x2)(const Pool2x2&);

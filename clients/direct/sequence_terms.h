@@ -39,24 +39,25 @@ struct SoftmaxGradient {
     float scale = 1.0F;
 };
 
-/// One position of an LSTM for one example. Its gates [4 · hidden], in the order i f g o, become σ(i) σ(f) tanh(g) σ(o);
-/// cell = σ(i) tanh(g) + σ(f) before; bounded = tanh(cell); state = σ(o) bounded.
+/// One position of an LSTM for each of `rows` examples. Its gates [4 · hidden], in the order i f g o, become σ(i) σ(f) tanh(g) σ(o);
+/// cell = σ(i) tanh(g) + σ(f) before; bounded = tanh(cell); state = σ(o) bounded. All are at the first example; from one to the next are
+/// `row` floats, in the gates 4 · row.
 struct LstmCell {
     float* gates = nullptr;
     const float* before = nullptr;  // the cell of the position before; null: 0
     float *cell = nullptr, *bounded = nullptr, *state = nullptr;
-    std::size_t hidden = 0;
+    std::size_t hidden = 0, rows = 0, row = 0;
 };
 
 /// The backward pass of LstmCell: its gates become their gradients. cell_gradient: on entry the gradient of `cell` from later positions, on
-/// return that of `before`.
+/// return that of `before`. `later` and `cell_gradient`: [rows][hidden].
 struct LstmCellBack {
     float* gates = nullptr;
     const float *before = nullptr, *bounded = nullptr;
     const float* gradient = nullptr;  // gradient of the state from the layer's output
     const float* later = nullptr;     // gradient of the state from the next position; null: 0
     float* cell_gradient = nullptr;
-    std::size_t hidden = 0;
+    std::size_t hidden = 0, rows = 0, row = 0;
 };
 
 /// One position of a GRU for one example. Its gates [3 · hidden], in the order r z n, computed from the input, become r = σ(r + r'),

@@ -4,6 +4,7 @@
 #include "clients/direct/kernels/depthwise.h"
 #include "clients/direct/kernels/gemm.h"
 #include "clients/direct/kernels/norm.h"
+#include "clients/direct/kernels/panels.h"
 #include "clients/direct/kernels/pointwise.h"
 #include "clients/direct/kernels/pool2x2.h"
 #include "clients/direct/kernels/recurrent.h"
@@ -15,6 +16,7 @@ namespace fedhive::clients::direct::FEDHIVE_LANES {
 static constexpr Kernels table(std::string_view name) {
     return {.name = name,
             .gemm = gemm,
+            .write_panels = write_panels,
             .dot = dot,
             .sparse_update = sparse_update,
             .pool2x2 = pool2x2,

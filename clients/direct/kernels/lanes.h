@@ -58,6 +58,38 @@ FEDHIVE_INLINE void halves(Lanes v, __m256& low, __m256& high) {
     high = _mm512_extractf32x8_ps(v, 1);
 }
 
+/// Sixteen vectors as the rows of a matrix become its columns.
+FEDHIVE_INLINE void transpose(Lanes (&rows)[kLanes]) {
+    Lanes of[kLanes];
+    FEDHIVE_UNROLL for (std::size_t i = 0; i < kLanes; i += 2) {
+        of[i] = _mm512_unpacklo_ps(rows[i], rows[i + 1]);
+        of[i + 1] = _mm512_unpackhi_ps(rows[i], rows[i + 1]);
+    }
+    const auto pairs = [](Lanes low, Lanes high) __attribute__((always_inline)) {
+        return _mm512_castpd_ps(_mm512_unpacklo_pd(_mm512_castps_pd(low), _mm512_castps_pd(high)));
+    };
+    const auto other_pairs = [](Lanes low, Lanes high) __attribute__((always_inline)) {
+        return _mm512_castpd_ps(_mm512_unpackhi_pd(_mm512_castps_pd(low), _mm512_castps_pd(high)));
+    };
+    FEDHIVE_UNROLL for (std::size_t i = 0; i < kLanes; i += 4) {  // rows[i + q]: column q of each group of four columns
+        rows[i] = pairs(of[i], of[i + 2]);
+        rows[i + 1] = other_pairs(of[i], of[i + 2]);
+        rows[i + 2] = pairs(of[i + 1], of[i + 3]);
+        rows[i + 3] = other_pairs(of[i + 1], of[i + 3]);
+    }
+    FEDHIVE_UNROLL for (std::size_t q = 0; q < 4; ++q) {
+        const Lanes even = _mm512_shuffle_f32x4(rows[q], rows[4 + q], 0x88),
+                    odd = _mm512_shuffle_f32x4(rows[q], rows[4 + q], 0xDD);
+        const Lanes later_even = _mm512_shuffle_f32x4(rows[8 + q], rows[12 + q], 0x88),
+                    later_odd = _mm512_shuffle_f32x4(rows[8 + q], rows[12 + q], 0xDD);
+        of[q] = _mm512_shuffle_f32x4(even, later_even, 0x88);
+        of[4 + q] = _mm512_shuffle_f32x4(odd, later_odd, 0x88);
+        of[8 + q] = _mm512_shuffle_f32x4(even, later_even, 0xDD);
+        of[12 + q] = _mm512_shuffle_f32x4(odd, later_odd, 0xDD);
+    }
+    FEDHIVE_UNROLL for (std::size_t i = 0; i < kLanes; ++i) rows[i] = of[i];
+}
+
 inline constexpr bool kMasksAreFree = true;
 #if defined(FEDHIVE_SANITIZED)
 // Smaller tiles for sanitizers: they take a minute to compile those below.
@@ -72,6 +104,7 @@ inline constexpr std::size_t kSparseVectors = 4, kSparseRegisters = 24;
 inline constexpr std::size_t kMostHeld = 24;  // vectors of x in descend_strip, beside sums, a factor and the rate
 #endif
 inline constexpr bool kPrefersPixelLanes = true;
+inline constexpr std::size_t kTogether = 4;  // vectors of a long chain of operations
 
 #elif defined(FEDHIVE_AVX2)
 
@@ -138,12 +171,47 @@ FEDHIVE_INLINE void halves(Lanes v, __m256& low, __m256& high) {
     high = v.high;
 }
 
+/// The transpose of eight vectors' low or high halves.
+FEDHIVE_INLINE void transpose(__m256 (&rows)[8]) {
+    __m256 of[8];
+    FEDHIVE_UNROLL for (std::size_t i = 0; i < 8; i += 2) {
+        of[i] = _mm256_unpacklo_ps(rows[i], rows[i + 1]);
+        of[i + 1] = _mm256_unpackhi_ps(rows[i], rows[i + 1]);
+    }
+    FEDHIVE_UNROLL for (std::size_t i = 0; i < 8; i += 4) {
+        rows[i] = _mm256_shuffle_ps(of[i], of[i + 2], 0x44);
+        rows[i + 1] = _mm256_shuffle_ps(of[i], of[i + 2], 0xEE);
+        rows[i + 2] = _mm256_shuffle_ps(of[i + 1], of[i + 3], 0x44);
+        rows[i + 3] = _mm256_shuffle_ps(of[i + 1], of[i + 3], 0xEE);
+    }
+    FEDHIVE_UNROLL for (std::size_t q = 0; q < 4; ++q) {
+        of[q] = _mm256_permute2f128_ps(rows[q], rows[4 + q], 0x20);
+        of[4 + q] = _mm256_permute2f128_ps(rows[q], rows[4 + q], 0x31);
+    }
+    FEDHIVE_UNROLL for (std::size_t i = 0; i < 8; ++i) rows[i] = of[i];
+}
+FEDHIVE_INLINE void transpose(Lanes (&rows)[kLanes]) {
+    __m256 upper[2][8], lower[2][8];
+    FEDHIVE_UNROLL for (std::size_t i = 0; i < 8; ++i) {
+        upper[0][i] = rows[i].low;
+        upper[1][i] = rows[i].high;
+        lower[0][i] = rows[8 + i].low;
+        lower[1][i] = rows[8 + i].high;
+    }
+    FEDHIVE_UNROLL for (std::size_t half = 0; half < 2; ++half) {
+        transpose(upper[half]);
+        transpose(lower[half]);
+        FEDHIVE_UNROLL for (std::size_t i = 0; i < 8; ++i) rows[8 * half + i] = {upper[half][i], lower[half][i]};
+    }
+}
+
 inline constexpr bool kMasksAreFree = false;
 inline constexpr std::size_t kMostVectors = 1, kMostRows = 6;  // 12 of 16 registers
 inline constexpr std::size_t kDotRows = 2, kDotOutputs = 3;    // 12
 inline constexpr std::size_t kSparseVectors = 3, kSparseRegisters = 6;
 inline constexpr std::size_t kMostHeld = 0;  // no room
 inline constexpr bool kPrefersPixelLanes = false;
+inline constexpr std::size_t kTogether = 1;
 
 #else
 
@@ -234,12 +302,22 @@ FEDHIVE_INLINE void store_bytes(std::uint8_t* p, const Lanes& v, std::size_t n) 
     for (std::size_t l = 0; l < n; ++l) p[l] = static_cast<std::uint8_t>(v.at[l]);
 }
 
+FEDHIVE_INLINE void transpose(Lanes (&rows)[kLanes]) {
+    for (std::size_t i = 0; i < kLanes; ++i)
+        for (std::size_t l = 0; l < i; ++l) {
+            const float value = rows[i].at[l];
+            rows[i].at[l] = rows[l].at[i];
+            rows[l].at[i] = value;
+        }
+}
+
 inline constexpr bool kMasksAreFree = true;
 inline constexpr std::size_t kMostVectors = 1, kMostRows = 2;
 inline constexpr std::size_t kDotRows = 1, kDotOutputs = 1;
 inline constexpr std::size_t kSparseVectors = 1, kSparseRegisters = 4;
 inline constexpr std::size_t kMostHeld = 0;  // no room
 inline constexpr bool kPrefersPixelLanes = true;
+inline constexpr std::size_t kTogether = 1;
 
 #endif
 

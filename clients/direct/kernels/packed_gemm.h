@@ -82,15 +82,16 @@ static void packed_block(const Gemm& t, std::size_t row, std::size_t rows, std::
                 });
     else
         a += at_term(t, first, t.a_outer, 1);
+    Gemm part = t;
+    part.outer = 1;
+    part.inner = terms;
+    part.add = t.add || first > 0;
+    part.m_panel = 0;
+    if (copies_a) part.a_row = 1;
     for (std::size_t column = 0; column < t.columns; column += kPanel) {
         const std::size_t columns = least(kPanel, t.columns - column);
-        Gemm part = t;
-        part.outer = 1;
-        part.inner = terms;
-        part.add = t.add || first > 0;
         if (t.m_panel != 0) {
             part.m = t.m + static_cast<Stride>(column / kPanel) * t.m_panel + at_term(t, first, t.m_outer, t.m_inner);
-            part.m_panel = 0;
         } else {
             pack_panel(t, t.m + column, columns, first, terms, panel);
             part.m = panel;
@@ -98,18 +99,12 @@ static void packed_block(const Gemm& t, std::size_t row, std::size_t rows, std::
         }
         in_parts(
             rows, kMostRows, [&](std::size_t tile, std::size_t size) __attribute__((always_inline)) {
-                Gemm of_tile = part;
-                of_tile.out = t.out + static_cast<Stride>(row + tile) * t.out_row + column;
-                if (copies_a) {
-                    of_tile.a = packed_a + tile * terms;
-                    of_tile.a_row = 1;
-                    of_tile.a_inner = static_cast<Stride>(size);
-                } else {
-                    of_tile.a = a + static_cast<Stride>(tile) * t.a_row;
-                }
+                float* out = t.out + static_cast<Stride>(row + tile) * t.out_row + column;
+                if (copies_a) part.a_inner = static_cast<Stride>(size);
                 if (tile + size < rows)
-                    fetch_tile(of_tile.out + static_cast<Stride>(size) * t.out_row, t.out_row, least(size, rows - tile - size));
-                gemm_rows(of_tile, of_tile.a, of_tile.m, of_tile.out, size, columns);
+                    fetch_tile(out + static_cast<Stride>(size) * t.out_row, t.out_row, least(size, rows - tile - size));
+                gemm_rows(part, copies_a ? packed_a + tile * terms : a + static_cast<Stride>(tile) * t.a_row, part.m, out, size,
+                          columns);
             });
     }
 }

@@ -90,18 +90,38 @@ static void bias_relu(const BiasRelu& t) {
         }
 }
 
-static void bias_relu_backward(const BiasReluBackward& t) {
-    for (std::size_t c = 0; c < t.channels; c += kLanes) {
-        const Mask there = first_lanes(t.channels - c);
-        Lanes sum = load(t.bias_sums + c, there);
-        for (std::size_t p = 0; p < t.pixels; ++p) {
-            Lanes value = load(t.gradient + p * t.channels + c, there);
-            if (t.y != nullptr) value = choose(not_above(load(t.y + p * t.channels + c, there), zero()), zero(), value);
-            if (t.to != nullptr) store(t.to + p * t.channels + c, value, there);
-            sum = add(sum, value);
+/// BiasReluBackward for kVectors vectors of channels from c on; the last one masked to `there`.
+template <std::size_t kVectors>
+FEDHIVE_INLINE void bias_relu_strip(const BiasReluBackward& t, std::size_t c, Mask there) {
+    const auto read = [&](const float* from, std::size_t v) __attribute__((always_inline)) {
+        return v + 1 == kVectors ? load(from + v * kLanes, there) : load(from + v * kLanes);
+    };
+    const auto write = [&](float* to, std::size_t v, Lanes value) __attribute__((always_inline)) {
+        if (v + 1 == kVectors)
+            store(to + v * kLanes, value, there);
+        else
+            store(to + v * kLanes, value);
+    };
+    Lanes sums[kVectors];
+    FEDHIVE_UNROLL for (std::size_t v = 0; v < kVectors; ++v) sums[v] = read(t.bias_sums + c, v);
+    for (std::size_t p = 0; p < t.pixels; ++p) {
+        const std::size_t at = p * t.channels + c;
+        FEDHIVE_UNROLL for (std::size_t v = 0; v < kVectors; ++v) {
+            Lanes value = read(t.gradient + at, v);
+            if (t.y != nullptr) value = choose(not_above(read(t.y + at, v), zero()), zero(), value);
+            if (t.to != nullptr) write(t.to + at, v, value);
+            sums[v] = add(sums[v], value);
         }
-        store(t.bias_sums + c, sum, there);
     }
+    FEDHIVE_UNROLL for (std::size_t v = 0; v < kVectors; ++v) write(t.bias_sums + c, v, sums[v]);
+}
+
+/// Strips of four vectors of channels, whose additions overlap: a sum takes its pixels one by one.
+static void bias_relu_backward(const BiasReluBackward& t) {
+    constexpr std::size_t kVectors = 4;
+    std::size_t c = 0;
+    for (; c + kVectors * kLanes <= t.channels; c += kVectors * kLanes) bias_relu_strip<kVectors>(t, c, first_lanes(kLanes));
+    for (; c < t.channels; c += kLanes) bias_relu_strip<1>(t, c, first_lanes(t.channels - c));
 }
 
 static void add_values(const float* a, const float* b, float* y, std::size_t size, bool relu) {
@@ -126,20 +146,56 @@ static void relu_gradient(const float* y, const float* gradient, float* out, std
     }
 }
 
-/// e^x to about 1 ulp; 0 below -87. Cephes' polynomial (https://www.netlib.org/cephes, expf).
+/// f(i) for i < kCount.
+template <std::size_t kCount, typename F>
+FEDHIVE_INLINE void for_each_of(F f) {
+    FEDHIVE_UNROLL for (std::size_t i = 0; i < kCount; ++i) f(i);
+}
+
+/// Applies work to kTogether vectors, or one, at a time: write(first, work(read(first))) for the vectors of [0, size).
+template <typename Read, typename Work, typename Write>
+FEDHIVE_INLINE void over_vectors(std::size_t size, Read read, Work work, Write write) {
+    std::size_t c = 0;
+    for (; c + kTogether * kLanes <= size; c += kTogether * kLanes) {
+        Lanes values[kTogether];
+        const Mask there = first_lanes(kLanes);
+        for_each_of<kTogether>([&](std::size_t i) __attribute__((always_inline)) { values[i] = read(c + i * kLanes, there); });
+        work(values);
+        for_each_of<kTogether>([&](std::size_t i) __attribute__((always_inline)) { write(c + i * kLanes, values[i], there); });
+    }
+    for (; c < size; c += kLanes) {
+        const Mask there = first_lanes(size - c);
+        Lanes values[] = {read(c, there)};
+        work(values);
+        write(c, values[0], there);
+    }
+}
+
+/// e^x to about 1 ulp; 0 below -87. Cephes' polynomial (https://www.netlib.org/cephes, expf). Several at once: each step of one waits for
+/// the step before, so that the processor has work while it waits.
+template <std::size_t kCount>
+FEDHIVE_INLINE void exponentials(Lanes (&x)[kCount]) {
+    Mask tiny[kCount];
+    Lanes n[kCount], y[kCount];
+    const auto each = [](auto f) __attribute__((always_inline)) { for_each_of<kCount>(f); };
+    each([&](std::size_t i) __attribute__((always_inline)) { tiny[i] = not_above(x[i], all(-87.0F)); });
+    each([&](std::size_t i) __attribute__((always_inline)) { n[i] = round(mul(x[i], all(1.44269504F))); });
+    each([&](std::size_t i) __attribute__((always_inline)) { x[i] = fma(n[i], all(-0.693359375F), x[i]); });
+    each([&](std::size_t i) __attribute__((always_inline)) { x[i] = fma(n[i], all(2.12194440e-4F), x[i]); });
+    each([&](std::size_t i) __attribute__((always_inline)) { y[i] = fma(all(1.9875691500e-4F), x[i], all(1.3981999507e-3F)); });
+    constexpr float kSeries[] = {8.3334519073e-3F, 4.1665795894e-2F, 1.6666665459e-1F, 5.0000001201e-1F};
+    FEDHIVE_UNROLL for (const float term : kSeries) {
+        each([&](std::size_t i) __attribute__((always_inline)) { y[i] = fma(y[i], x[i], all(term)); });
+    }
+    each([&](std::size_t i) __attribute__((always_inline)) { y[i] = fma(y[i], mul(x[i], x[i]), add(x[i], all(1.0F))); });
+    each([&](std::size_t i) __attribute__((always_inline)) {
+        x[i] = choose(tiny[i], zero(), mul(y[i], power_of_two(choose(tiny[i], zero(), n[i]))));
+    });
+}
 FEDHIVE_INLINE Lanes exponential(Lanes x) {
-    const Mask tiny = not_above(x, all(-87.0F));
-    const Lanes n = round(mul(x, all(1.44269504F)));
-    x = fma(n, all(-0.693359375F), x);
-    x = fma(n, all(2.12194440e-4F), x);
-    Lanes y = all(1.9875691500e-4F);
-    y = fma(y, x, all(1.3981999507e-3F));
-    y = fma(y, x, all(8.3334519073e-3F));
-    y = fma(y, x, all(4.1665795894e-2F));
-    y = fma(y, x, all(1.6666665459e-1F));
-    y = fma(y, x, all(5.0000001201e-1F));
-    y = fma(y, mul(x, x), add(x, all(1.0F)));
-    return choose(tiny, zero(), mul(y, power_of_two(choose(tiny, zero(), n))));
+    Lanes one[] = {x};
+    exponentials(one);
+    return one[0];
 }
 
 /// numbers[i] = ln(numbers[i]) for positive normal numbers, by exponent and atanh series of the mantissa; NaN and infinity
@@ -236,20 +292,34 @@ static double softmax_loss(const SoftmaxLoss& t) {
 }
 
 /// tanh by e^(-2|x|), which never overflows; near 0, where that loses digits, by a polynomial (Cephes, tanhf).
+template <std::size_t kCount>
+FEDHIVE_INLINE void hyperbolics(Lanes (&values)[kCount]) {
+    const auto each = [](auto f) __attribute__((always_inline)) { for_each_of<kCount>(f); };
+    const auto magnitude = [&](std::size_t i) __attribute__((always_inline)) {
+        return choose(not_above(values[i], zero()), sub(zero(), values[i]), values[i]);
+    };
+    Lanes power[kCount], square[kCount], near[kCount];
+    each([&](std::size_t i) __attribute__((always_inline)) { power[i] = mul(magnitude(i), all(-2.0F)); });
+    exponentials(power);
+    each([&](std::size_t i)
+             __attribute__((always_inline)) { power[i] = div(sub(all(1.0F), power[i]), add(all(1.0F), power[i])); });
+    each([&](std::size_t i) __attribute__((always_inline)) { square[i] = mul(values[i], values[i]); });
+    each([&](std::size_t i)
+             __attribute__((always_inline)) { near[i] = fma(all(-5.70498872745e-3F), square[i], all(2.06390887954e-2F)); });
+    constexpr float kSeries[] = {-5.37397155531e-2F, 1.33314422036e-1F, -3.33332819422e-1F};
+    FEDHIVE_UNROLL for (const float term : kSeries) {
+        each([&](std::size_t i) __attribute__((always_inline)) { near[i] = fma(near[i], square[i], all(term)); });
+    }
+    each([&](std::size_t i) __attribute__((always_inline)) { near[i] = fma(mul(near[i], square[i]), values[i], values[i]); });
+    each([&](std::size_t i) __attribute__((always_inline)) {
+        const Lanes far = choose(not_above(values[i], zero()), sub(zero(), power[i]), power[i]);
+        values[i] = choose(greater(magnitude(i), all(0.625F)), far, near[i]);
+    });
+}
 FEDHIVE_INLINE Lanes hyperbolic(Lanes value) {
-    const Mask negative = not_above(value, zero());
-    const Lanes magnitude = choose(negative, sub(zero(), value), value);
-    const Lanes power = exponential(mul(magnitude, all(-2.0F)));
-    const Lanes far = div(sub(all(1.0F), power), add(all(1.0F), power));
-    const Lanes square = mul(value, value);
-    Lanes near = all(-5.70498872745e-3F);
-    near = fma(near, square, all(2.06390887954e-2F));
-    near = fma(near, square, all(-5.37397155531e-2F));
-    near = fma(near, square, all(1.33314422036e-1F));
-    near = fma(near, square, all(-3.33332819422e-1F));
-    near = fma(mul(near, square), value, value);
-    const Lanes signed_far = choose(negative, sub(zero(), far), far);
-    return choose(greater(magnitude, all(0.625F)), signed_far, near);
+    Lanes one[] = {value};
+    hyperbolics(one);
+    return one[0];
 }
 
 static void tanh(const float* x, float* y, std::size_t size) {

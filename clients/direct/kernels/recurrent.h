@@ -9,49 +9,83 @@
 namespace fedhive::clients::direct::FEDHIVE_LANES {
 
 /// 1 / (1 + e^-x) by e^-|x|, which never overflows.
-FEDHIVE_INLINE Lanes sigmoid(Lanes x) {
-    const Mask negative = not_above(x, zero());
-    const Lanes power = exponential(choose(negative, x, sub(zero(), x)));
-    return div(choose(negative, power, all(1.0F)), add(all(1.0F), power));
+template <std::size_t kCount>
+FEDHIVE_INLINE void sigmoids(Lanes (&values)[kCount]) {
+    const auto each = [](auto f) __attribute__((always_inline)) { for_each_of<kCount>(f); };
+    Lanes power[kCount];
+    each([&](std::size_t i) __attribute__((always_inline)) {
+        power[i] = choose(not_above(values[i], zero()), values[i], sub(zero(), values[i]));
+    });
+    exponentials(power);
+    each([&](std::size_t i) __attribute__((always_inline)) {
+        const Mask negative = not_above(values[i], zero());
+        values[i] = div(choose(negative, power[i], all(1.0F)), add(all(1.0F), power[i]));
+    });
+}
+FEDHIVE_INLINE Lanes sigmoid(Lanes value) {
+    Lanes one[] = {value};
+    sigmoids(one);
+    return one[0];
 }
 
+/// Gates first, then cells: a gate depends on no other, so that the processor works on several at once.
 static void lstm_cell(const LstmCell& t) {
-    float *input = t.gates, *forget = input + t.hidden, *fresh = forget + t.hidden, *output = fresh + t.hidden;
-    over_channels(
-        t.hidden, [&](std::size_t c, std::size_t, Mask there) __attribute__((always_inline)) {
-            const Lanes i = sigmoid(load(input + c, there)), f = sigmoid(load(forget + c, there)),
-                        g = hyperbolic(load(fresh + c, there)), o = sigmoid(load(output + c, there));
-            Lanes cell = mul(i, g);
-            if (t.before != nullptr) cell = fma(f, load(t.before + c, there), cell);
-            const Lanes bounded = hyperbolic(cell);
-            store(input + c, i, there);
-            store(forget + c, f, there);
-            store(fresh + c, g, there);
-            store(output + c, o, there);
-            store(t.cell + c, cell, there);
-            store(t.bounded + c, bounded, there);
-            store(t.state + c, mul(o, bounded), there);
-        });
+    for (std::size_t r = 0; r < t.rows; ++r) {
+        const std::size_t at = r * t.row;
+        float *input = t.gates + 4 * at, *forget = input + t.hidden, *fresh = forget + t.hidden, *output = fresh + t.hidden;
+        const auto in_place = [&](float* gate, std::size_t size, auto work) __attribute__((always_inline)) {
+            over_vectors(
+                size, [&](std::size_t c, Mask there) __attribute__((always_inline)) { return load(gate + c, there); }, work,
+                [&](std::size_t c, Lanes value, Mask there) __attribute__((always_inline)) { store(gate + c, value, there); });
+        };
+        const auto by_sigmoid = [](auto& values) __attribute__((always_inline)) { sigmoids(values); };
+        const auto by_tanh = [](auto& values) __attribute__((always_inline)) { hyperbolics(values); };
+        in_place(input, 2 * t.hidden, by_sigmoid);
+        in_place(fresh, t.hidden, by_tanh);
+        in_place(output, t.hidden, by_sigmoid);
+        over_vectors(
+            t.hidden,
+            [&](std::size_t c, Mask there) __attribute__((always_inline)) {
+                Lanes cell = mul(load(input + c, there), load(fresh + c, there));
+                if (t.before != nullptr) cell = fma(load(forget + c, there), load(t.before + at + c, there), cell);
+                store(t.cell + at + c, cell, there);
+                return cell;
+            },
+            by_tanh,
+            [&](std::size_t c, Lanes bounded, Mask there) __attribute__((always_inline)) {
+                store(t.bounded + at + c, bounded, there);
+                store(t.state + at + c, mul(load(output + c, there), bounded), there);
+            });
+    }
 }
 
+/// Fetches the next example's values into the cache, which are pages away.
 static void lstm_cell_back(const LstmCellBack& t) {
-    float *input = t.gates, *forget = input + t.hidden, *fresh = forget + t.hidden, *output = fresh + t.hidden;
     const Lanes one = all(1.0F);
-    over_channels(
-        t.hidden, [&](std::size_t c, std::size_t, Mask there) __attribute__((always_inline)) {
-            const Lanes i = load(input + c, there), f = load(forget + c, there), g = load(fresh + c, there),
-                        o = load(output + c, there), bounded = load(t.bounded + c, there);
-            const Lanes before = t.before != nullptr ? load(t.before + c, there) : zero();
-            Lanes state = load(t.gradient + c, there);
-            if (t.later != nullptr) state = add(state, load(t.later + c, there));
-            const Lanes open = mul(state, o);
-            const Lanes cell = add(load(t.cell_gradient + c, there), mul(open, sub(one, mul(bounded, bounded))));
-            store(input + c, mul(mul(cell, g), mul(i, sub(one, i))), there);
-            store(forget + c, mul(mul(cell, before), mul(f, sub(one, f))), there);
-            store(fresh + c, mul(mul(cell, i), sub(one, mul(g, g))), there);
-            store(output + c, mul(mul(state, bounded), mul(o, sub(one, o))), there);
-            store(t.cell_gradient + c, mul(cell, f), there);
-        });
+    for (std::size_t r = 0; r < t.rows; ++r) {
+        const std::size_t at = r * t.row, beside = r * t.hidden, next = r + 1 < t.rows ? t.row : 0;
+        float *input = t.gates + 4 * at, *forget = input + t.hidden, *fresh = forget + t.hidden, *output = fresh + t.hidden;
+        over_channels(
+            t.hidden, [&](std::size_t c, std::size_t, Mask there) __attribute__((always_inline)) {
+                FEDHIVE_UNROLL for (std::size_t gate = 0; gate < 4; ++gate)
+                    __builtin_prefetch(input + gate * t.hidden + c + 4 * next, 1);
+                __builtin_prefetch(t.bounded + at + c + next);
+                __builtin_prefetch(t.gradient + at + c + next);
+                if (t.before != nullptr) __builtin_prefetch(t.before + at + c + next);
+                const Lanes i = load(input + c, there), f = load(forget + c, there), g = load(fresh + c, there),
+                            o = load(output + c, there), bounded = load(t.bounded + at + c, there);
+                const Lanes before = t.before != nullptr ? load(t.before + at + c, there) : zero();
+                Lanes state = load(t.gradient + at + c, there);
+                if (t.later != nullptr) state = add(state, load(t.later + beside + c, there));
+                const Lanes open = mul(state, o);
+                const Lanes cell = add(load(t.cell_gradient + beside + c, there), mul(open, sub(one, mul(bounded, bounded))));
+                store(input + c, mul(mul(cell, g), mul(i, sub(one, i))), there);
+                store(forget + c, mul(mul(cell, before), mul(f, sub(one, f))), there);
+                store(fresh + c, mul(mul(cell, i), sub(one, mul(g, g))), there);
+                store(output + c, mul(mul(state, bounded), mul(o, sub(one, o))), there);
+                store(t.cell_gradient + beside + c, mul(cell, f), there);
+            });
+    }
 }
 
 static void gru_cell(const GruCell& t) {

@@ -17,21 +17,11 @@ void Dense::forward(const Pass& pass, const float* x, float* y, std::size_t rows
                        .length = in_});
 }
 
-void transpose_to_panels(const float* from, std::size_t rows, std::size_t columns, Floats& to) {
-    to.resize(to_panels(rows) * columns);
-    constexpr std::size_t kTile = 16;  // floats of a cache line
-    for (std::size_t first = 0; first < rows; first += kPanel) {
-        float* panel = to.data() + first * columns;
-        for (std::size_t c = 0; c < columns; c += kTile)
-            for (std::size_t r = first; r < std::min(first + kPanel, rows); ++r)
-                for (std::size_t k = c; k < std::min(c + kTile, columns); ++k)
-                    panel[k * kPanel + r - first] = from[r * columns + k];
-    }
-}
-
 void Dense::begin(const Pass& pass) {
     if (!transposed_.empty() && is_frozen(place_.weight)) return;
-    transpose_to_panels(pass.values(place_.weight), out_, in_, transposed_);
+    transposed_.resize(to_panels(out_) * in_);
+    pass.kernels->write_panels(
+        {.from = pass.values(place_.weight), .rows = out_, .columns = in_, .transposed = true, .to = transposed_.data()});
 }
 
 void Dense::forward_many(const Pass& pass, const float* x, float* y, std::size_t rows, const float* bias) const {
@@ -134,7 +124,7 @@ void Dense::descend(const Pass& pass, const float* x, const float* y_gradient, s
     }
     // Blocks of equal size; with many rows, wide enough for Gemm to copy its factors.
     constexpr std::size_t kRegisterTile = 12;
-    const std::size_t block = (rows < kManyRows ? 12 : 48) * 1024,
+    const std::size_t block = (rows < kManyRows ? 12 : 96) * 1024,
                       inputs = std::min<std::size_t>(in_, rows < kManyRows ? 1024 : 256),
                       outputs = std::max<std::size_t>(block / inputs / kRegisterTile, 1) * kRegisterTile;
     block_.resize(std::min(outputs, out_) * inputs);

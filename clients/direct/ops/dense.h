@@ -6,9 +6,6 @@
 
 namespace fedhive::clients::direct {
 
-/// Writes the transpose of from[rows][columns] in panels (Gemm's m_panel): to[panels of rows][columns][kPanel].
-void transpose_to_panels(const float* from, std::size_t rows, std::size_t columns, Floats& to);
-
 class Dense {
 public:
     Dense(std::size_t in, std::size_t out, TensorOffsets place)

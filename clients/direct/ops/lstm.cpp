@@ -38,15 +38,15 @@ public:
         input_.forward_many(pass, x, gates_.data(), examples * t_.positions, biases_.data());
         for (std::size_t step = 0; step < t_.positions; ++step) {
             state_weights_.add_of_state(pass, step, states_.data(), gates_.data(), examples);
-            for (std::size_t r = 0; r < examples; ++r) {
-                const std::size_t at = place_of(r, step);
-                pass.kernels->lstm_cell({.gates = gates_.data() + 4 * at,
-                                         .before = step > 0 ? cells_.data() + place_of(r, step - 1) : nullptr,
-                                         .cell = cells_.data() + at,
-                                         .bounded = bounded_.data() + at,
-                                         .state = states_.data() + at,
-                                         .hidden = t_.hidden});
-            }
+            const std::size_t at = t_.at(step) * t_.hidden;
+            pass.kernels->lstm_cell({.gates = gates_.data() + 4 * at,
+                                     .before = before(step),
+                                     .cell = cells_.data() + at,
+                                     .bounded = bounded_.data() + at,
+                                     .state = states_.data() + at,
+                                     .hidden = t_.hidden,
+                                     .rows = examples,
+                                     .row = t_.positions * t_.hidden});
         }
     }
 
@@ -58,16 +58,16 @@ public:
         state_weights_.take_back(pass);
         std::fill(moved_cell_.begin(), moved_cell_.end(), 0.0F);
         for (std::size_t step = t_.positions; step-- > 0;) {
-            for (std::size_t r = 0; r < examples; ++r) {
-                const std::size_t at = place_of(r, step);
-                pass.kernels->lstm_cell_back({.gates = gates_.data() + 4 * at,
-                                              .before = step > 0 ? cells_.data() + place_of(r, step - 1) : nullptr,
-                                              .bounded = bounded_.data() + at,
-                                              .gradient = y_gradient + at,
-                                              .later = step + 1 < t_.positions ? moved_state_.data() + r * t_.hidden : nullptr,
-                                              .cell_gradient = moved_cell_.data() + r * t_.hidden,
-                                              .hidden = t_.hidden});
-            }
+            const std::size_t at = t_.at(step) * t_.hidden;
+            pass.kernels->lstm_cell_back({.gates = gates_.data() + 4 * at,
+                                          .before = before(step),
+                                          .bounded = bounded_.data() + at,
+                                          .gradient = y_gradient + at,
+                                          .later = step + 1 < t_.positions ? moved_state_.data() : nullptr,
+                                          .cell_gradient = moved_cell_.data(),
+                                          .hidden = t_.hidden,
+                                          .rows = examples,
+                                          .row = t_.positions * t_.hidden});
             if (step > 0) state_weights_.give_to_state(pass, step, gates_.data(), moved_state_.data(), examples, false);
         }
         write_gradients(pass, op, t_, input_, x, x_gradient, gates_.data(), gates_.data(), states_.data(), columns_, examples);
@@ -76,7 +76,8 @@ public:
     void fused_parameters(std::vector<ParameterRange>& ranges) const override { input_.fused_parameters(ranges); }
 
 private:
-    std::size_t place_of(std::size_t r, std::size_t step) const { return (r * t_.positions + t_.at(step)) * t_.hidden; }
+    /// The first example's cell before a step; null: 0.
+    const float* before(std::size_t step) const { return step > 0 ? cells_.data() + t_.at(step - 1) * t_.hidden : nullptr; }
 
     RecurrentTerms t_;
     std::size_t columns_;

@@ -8,16 +8,18 @@
 namespace fedhive::clients::direct {
 
 void StateWeights::take(const Pass& pass) {
-    transpose_to_panels(pass.values(t_.place.of_state.weight), columns_, t_.hidden, forward_);
+    forward_.resize(to_panels(columns_) * t_.hidden);
+    pass.kernels->write_panels({.from = pass.values(t_.place.of_state.weight),
+                                .rows = columns_,
+                                .columns = t_.hidden,
+                                .transposed = true,
+                                .to = forward_.data()});
 }
 
 void StateWeights::take_back(const Pass& pass) {
-    const float* from = pass.values(t_.place.of_state.weight);
     back_.resize(to_panels(t_.hidden) * columns_);
-    for (std::size_t first = 0; first < t_.hidden; first += kPanel)
-        for (std::size_t k = 0; k < columns_; ++k)
-            std::copy_n(from + k * t_.hidden + first, std::min(kPanel, t_.hidden - first),
-                        back_.data() + first * columns_ + k * kPanel);
+    pass.kernels->write_panels(
+        {.from = pass.values(t_.place.of_state.weight), .rows = columns_, .columns = t_.hidden, .to = back_.data()});
 }
 
 void StateWeights::add_of_state(const Pass& pass, std::size_t step, const float* states, float* out,

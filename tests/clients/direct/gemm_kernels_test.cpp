@@ -187,4 +187,28 @@ TEST_SUITE("DirectGemmKernels") {
                         }
                 }
     }
+
+    TEST_CASE("PanelsHoldAMatrixOrItsTranspose") {
+        Draws draws(9);
+        for (const bool transposed : {false, true})
+            for (const std::size_t rows : {1U, 16U, 31U, 32U, 75U})
+                for (const std::size_t columns : {1U, 15U, 16U, 33U, 64U}) {
+                    CAPTURE(transposed);
+                    CAPTURE(rows);
+                    CAPTURE(columns);
+                    const Floats from = draws.floats(rows * columns);
+                    const std::size_t terms = transposed ? columns : rows, width = transposed ? rows : columns;
+                    const Floats found = agreed([&](const Kernels& kernels) {
+                        Floats to(to_panels(width) * terms);
+                        kernels.write_panels(
+                            {.from = from.data(), .rows = rows, .columns = columns, .transposed = transposed, .to = to.data()});
+                        return to;
+                    });
+                    for (std::size_t k = 0; k < terms; ++k)
+                        for (std::size_t c = 0; c < to_panels(width); ++c) {
+                            const float wanted = c >= width ? 0.0F : transposed ? from[c * columns + k] : from[k * columns + c];
+                            REQUIRE(found[c / kPanel * kPanel * terms + k * kPanel + c % kPanel] == wanted);
+                        }
+                }
+    }
 }

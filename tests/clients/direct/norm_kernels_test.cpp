@@ -67,4 +67,32 @@ TEST_SUITE("NormKernels") {
             }
         }
     }
+
+    TEST_CASE("BiasGradientsAreSumsInTheOrderOfPixelsOfTheMaskedGradient") {
+        Draws draws(4);
+        constexpr std::size_t kPixels = 9;
+        for (const std::size_t channels : {1U, 16U, 63U, 64U, 150U})  // from 64 on by strips
+            for (const bool masked : {false, true}) {
+                const Floats gradient = draws.floats(kPixels * channels), y = draws.floats(kPixels * channels);
+                Floats wanted(channels, 0.5F);
+                wanted.resize(channels + kPixels * channels);
+                for (std::size_t i = 0; i < kPixels * channels; ++i) {
+                    const float one = masked && y[i] <= 0.0F ? 0.0F : gradient[i];
+                    wanted[i % channels] += one;
+                    wanted[channels + i] = masked ? one : 0.0F;
+                }
+                const Floats found = agreed([&](const Kernels& kernels) {
+                    Floats sums(channels, 0.5F), to(kPixels * channels);
+                    kernels.bias_relu_backward({.gradient = gradient.data(),
+                                                .y = masked ? y.data() : nullptr,
+                                                .to = masked ? to.data() : nullptr,
+                                                .bias_sums = sums.data(),
+                                                .pixels = kPixels,
+                                                .channels = channels});
+                    sums.insert(sums.end(), to.begin(), to.end());
+                    return sums;
+                });
+                CHECK(same_bits(found, wanted));
+            }
+    }
 }

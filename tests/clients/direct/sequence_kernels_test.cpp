@@ -135,41 +135,50 @@ TEST_SUITE("SequenceKernels") {
     TEST_CASE("LstmCellAndItsGradientAreTheFormulasAlsoFarFromZero") {
         Draws draws(7);
         const auto sigmoid = [](double v) { return 1.0 / (1.0 + std::exp(-v)); };
-        for (const std::size_t hidden : {1U, 16U, 21U})
+        for (const std::size_t hidden : {1U, 16U, 21U, 64U, 150U})  // of the last two some vectors are computed together
             for (const bool first : {false, true})
                 for (const float scale : {1.0F, 60.0F}) {
-                    Floats gates = draws.floats(4 * hidden);
+                    constexpr std::size_t kRows = 2;
+                    const std::size_t row = hidden + 3, size = kRows * row;
+                    Floats gates = draws.floats(4 * size);
                     for (float& gate : gates) gate *= scale;
-                    const Floats before = draws.floats(hidden), gradient = draws.floats(hidden), later = draws.floats(hidden),
-                                 of_cell = draws.floats(hidden);
+                    const Floats before = draws.floats(size), gradient = draws.floats(size),
+                                 later = draws.floats(kRows * hidden), of_cell = draws.floats(kRows * hidden);
                     const float *earlier = first ? nullptr : before.data(), *next = first ? nullptr : later.data();
                     const Floats found = agreed([&](const Kernels& kernels) {
-                        Floats moved = gates, cell(hidden), bounded(hidden), state(hidden), cell_gradient = of_cell;
-                        kernels.lstm_cell({moved.data(), earlier, cell.data(), bounded.data(), state.data(), hidden});
-                        kernels.lstm_cell_back(
-                            {moved.data(), earlier, bounded.data(), gradient.data(), next, cell_gradient.data(), hidden});
+                        Floats moved = gates, cell(size, NAN), bounded(size), state(size, NAN), cell_gradient = of_cell;
+                        kernels.lstm_cell(
+                            {moved.data(), earlier, cell.data(), bounded.data(), state.data(), hidden, kRows, row});
+                        kernels.lstm_cell_back({moved.data(), earlier, bounded.data(), gradient.data(), next,
+                                                cell_gradient.data(), hidden, kRows, row});
                         for (const Floats* each : {&cell, &state, &cell_gradient})
                             moved.insert(moved.end(), each->begin(), each->end());
                         return moved;
                     });
-                    for (std::size_t c = 0; c < hidden; ++c) {
-                        const double i = sigmoid(of(gates, c)), f = sigmoid(of(gates, hidden + c)),
-                                     g = std::tanh(of(gates, 2 * hidden + c)), o = sigmoid(of(gates, 3 * hidden + c)),
-                                     last = first ? 0.0 : of(before, c), cell = i * g + f * last,
-                                     state_slope = of(gradient, c) + (first ? 0.0 : of(later, c)),
-                                     cell_slope = of(of_cell, c) + state_slope * o * (1.0 - std::pow(std::tanh(cell), 2));
-                        const double wanted[]{cell_slope * g * i * (1.0 - i),
-                                              cell_slope * last * f * (1.0 - f),
-                                              cell_slope * i * (1.0 - g * g),
-                                              state_slope * std::tanh(cell) * o * (1.0 - o),
-                                              cell,
-                                              o * std::tanh(cell),
-                                              cell_slope * f};
-                        for (std::size_t which = 0; which < std::size(wanted); ++which) {
-                            CAPTURE(which);
-                            CHECK(of(found, which * hidden + c) == doctest::Approx(wanted[which]).epsilon(1e-5).scale(0.1));
+                    for (std::size_t r = 0; r < kRows; ++r)
+                        for (std::size_t c = 0; c < hidden; ++c) {
+                            const std::size_t at = r * row + c, beside = r * hidden + c;
+                            const auto gate = [&](std::size_t which) { return 4 * r * row + which * hidden + c; };
+                            const double i = sigmoid(of(gates, gate(0))), f = sigmoid(of(gates, gate(1))),
+                                         g = std::tanh(of(gates, gate(2))), o = sigmoid(of(gates, gate(3))),
+                                         last = first ? 0.0 : of(before, at), cell = i * g + f * last,
+                                         state_slope = of(gradient, at) + (first ? 0.0 : of(later, beside)),
+                                         cell_slope =
+                                             of(of_cell, beside) + state_slope * o * (1.0 - std::pow(std::tanh(cell), 2));
+                            const auto check = [&](std::size_t where, double wanted) {
+                                CAPTURE(where);
+                                CHECK(of(found, where) == doctest::Approx(wanted).epsilon(1e-5).scale(0.1));
+                            };
+                            check(gate(0), cell_slope * g * i * (1.0 - i));
+                            check(gate(1), cell_slope * last * f * (1.0 - f));
+                            check(gate(2), cell_slope * i * (1.0 - g * g));
+                            check(gate(3), state_slope * std::tanh(cell) * o * (1.0 - o));
+                            check(4 * size + at, cell);
+                            check(5 * size + at, o * std::tanh(cell));
+                            check(6 * size + beside, cell_slope * f);
                         }
-                    }
+                    for (std::size_t r = 0; r < kRows; ++r)  // what lies between the rows stays
+                        for (std::size_t i = 4 * (r * row + hidden); i < 4 * (r + 1) * row; ++i) CHECK(found[i] == gates[i]);
                 }
     }
 
