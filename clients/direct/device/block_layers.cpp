@@ -269,6 +269,7 @@ const LayerTable<DeviceLayer>& device_layers() {
                                                {LayerKind::Gru, append_recurrent<GruUnit>},
                                                {LayerKind::Position, append_weighted<Kind::Position>},
                                                {LayerKind::LastPosition, append_plain<Kind::LastPosition>},
+                                               {LayerKind::Mean, append_plain<Kind::Mean>},
                                                {LayerKind::Dropout, append_dropout<Kind::Dropout>},
                                                {LayerKind::Dropout2d, append_dropout<Kind::ChannelDropout>},
                                                {LayerKind::Flatten, append_nothing},
