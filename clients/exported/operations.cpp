@@ -32,7 +32,7 @@ constexpr std::array kAtenOperations{std::to_array<std::string_view>({
     "le.Tensor", "leaky_relu.default", "leaky_relu_.default", "lift_fresh_copy.default", "linalg_vector_norm.default",
     "linear.default", "linspace.default", "log.default", "log1p.default", "log2.default", "log_sigmoid.default",
     "log_softmax.int", "logical_and.default", "logical_not.default", "logical_or.default", "logsumexp.default",
-    "lstm.input", "lstm_cell.default", "lt.Scalar", "lt.Tensor", "masked_fill.Scalar", "masked_fill.Tensor",
+    "lstm.input", "lstm_cell.default", "lt.Scalar", "lt.Tensor", "mT.default", "masked_fill.Scalar", "masked_fill.Tensor",
     "masked_fill_.Scalar", "matmul.default", "matrix_H.default", "max.default", "max.dim", "max.other",
     "max_pool1d.default", "max_pool2d.default", "max_pool3d.default", "maximum.default", "mean.default", "mean.dim",
     "meshgrid.default", "meshgrid.indexing", "min.default", "min.dim", "min.other", "minimum.default", "mish.default",

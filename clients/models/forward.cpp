@@ -212,7 +212,8 @@ const LayerTable<LayerForward>& forwards() {
         {LayerKind::Gru, gru_forward},
         {LayerKind::Position, plainly([](Tensors parameters, const at::Tensor& x, bool) { return x.add(parameters[0]); })},
         {LayerKind::Attention, attention},
-        {LayerKind::LastPosition, last_position}};
+        {LayerKind::LastPosition, last_position},
+        {LayerKind::Mean, plainly([](Tensors, const at::Tensor& x, bool) { return x.mean(1); })}};
     return table;
 }
 

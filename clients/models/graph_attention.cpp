@@ -108,6 +108,83 @@ bool read_product(GraphValues& values, GraphCall& call) {
     return true;
 }
 
+/// Two operands of einsum and its result, an index of each dimension as a letter.
+struct Indices {
+    std::string left{}, right{}, to{};
+};
+
+/// Of "bqd,bkd->bqk"; refuses one that does not name every index of two operands and of the result once.
+Indices indices_of(GraphCall& call) {
+    std::string equation = call.word("equation", "");
+    std::erase(equation, ' ');
+    const std::size_t comma = equation.find(','), arrow = equation.find("->");
+    const auto once = [](const std::string& letters) {
+        return std::ranges::all_of(letters, [&](char each) {
+            return ((each >= 'a' && each <= 'z') || (each >= 'A' && each <= 'Z')) && std::ranges::count(letters, each) == 1;
+        });
+    };
+    if (comma == std::string::npos || arrow == std::string::npos || arrow < comma)
+        call.refuse("is not a sum of products of two values with '->'");
+    const Indices found{equation.substr(0, comma), equation.substr(comma + 1, arrow - comma - 1), equation.substr(arrow + 2)};
+    if (!once(found.left) || !once(found.right) || !once(found.to))
+        call.refuse("has an index twice in a value, or one that is not a letter");
+    return found;
+}
+
+/// The places of the `wanted` letters in `among`; refuses one that `among` lacks, or has besides.
+std::vector<std::int64_t> order_of(GraphCall& call, const std::string& wanted, const std::string& among) {
+    std::vector<std::int64_t> order;
+    for (const char each : wanted)
+        if (const std::size_t at = among.find(each); at != std::string::npos) order.push_back(static_cast<std::int64_t>(at));
+    if (order.size() != wanted.size() || among.size() != wanted.size())
+        call.refuse("is not a product of queries and keys, or of shares and values");
+    return order;
+}
+
+/// einsum of queries and keys, "bhqd,bhkd->bhqk", or of shares and values, "bhqk,bhkd->bhqd", with any letters and orders of heads.
+bool read_sum_of_products(GraphValues& values, GraphCall& call) {
+    const std::vector<std::string> operands = call.tensors("tensors");
+    if (operands.size() != 2) return false;
+    const bool first = values.scores(operands[0]) != nullptr;
+    const AttentionScores* shares = values.scores(operands[first ? 0 : 1]);
+    const std::optional<Arranged> left = values.arranged(operands[shares != nullptr && first ? 1 : 0]),
+                                  right = values.arranged(operands[1]);
+    if (!left || (shares == nullptr && !right)) return false;
+    const Indices indices = indices_of(call);
+    call.ignore("path");
+    const auto fits = [&](const Arranged& value, const std::string& letters) {
+        if (value.dimensions.size() != letters.size()) call.refuse("names another number of indices than a value has");
+    };
+    const std::string& to = indices.to;
+    if (shares != nullptr) {
+        const std::string &of_shares = first ? indices.left : indices.right, &of_values = first ? indices.right : indices.left;
+        if (!shares->shares) call.refuse("takes scores without a softmax");
+        fits(shares->queries, of_shares);
+        fits(*left, of_values);
+        const std::size_t outer = of_shares.size() - 2;
+        std::string feature = of_values;
+        std::erase_if(feature, [&](char each) { return of_shares.find(each) != std::string::npos; });
+        const std::string seen = of_shares.substr(0, outer + 1) + feature;
+        const Arranged ordered =
+            *permuted(*left, order_of(call, of_shares.substr(0, outer) + of_shares.back() + feature, of_values));
+        values.keep_seen(call, *shares, ordered, order_of(call, to, seen));
+        return true;
+    }
+    fits(*left, indices.left);
+    fits(*right, indices.right);
+    if (to.size() < 3) call.refuse("is not a product of queries and keys, or of shares and values");
+    const std::string outer = to.substr(0, to.size() - 2);
+    const bool turned = indices.left.find(to.back()) != std::string::npos;  // keys come first
+    const std::string &of_queries = turned ? indices.right : indices.left, &of_keys = turned ? indices.left : indices.right;
+    std::string feature = of_queries;
+    std::erase_if(feature, [&](char each) { return to.find(each) != std::string::npos; });
+    AttentionScores scores;
+    scores.queries = *permuted(turned ? *right : *left, order_of(call, outer + to[to.size() - 2] + feature, of_queries));
+    scores.keys = *permuted(turned ? *left : *right, order_of(call, outer + to.back() + feature, of_keys));
+    values.keep_scores(call, scores);
+    return true;
+}
+
 /// A product of queries, keys, values or scores with a number, or a quotient.
 bool read_multiple(GraphValues& values, GraphCall& call) {
     const std::string self = call.tensor("self");
@@ -214,6 +291,7 @@ struct AttentionReader {
 constexpr auto kAttentionReaders = std::to_array<AttentionReader>({{"scaled_dot_product_attention.default", read_fused},
                                                                    {"matmul.default", read_product},
                                                                    {"bmm.default", read_product},
+                                                                   {"einsum.default", read_sum_of_products},
                                                                    {"mul.Tensor", read_multiple},
                                                                    {"div.Tensor", read_multiple},
                                                                    {"masked_fill.Scalar", read_masked},

@@ -251,11 +251,14 @@ void read_same(GraphValues& values, GraphCall& call) {
 }
 
 void read_mean(GraphValues& values, GraphCall& call) {
+    const std::size_t sizes = values.operand(call, "self").shape.size();
     std::vector<std::int64_t> dims = call.integers("dim");
-    for (std::int64_t& dim : dims) dim = dim < 0 ? dim + 4 : dim;
+    for (std::int64_t& dim : dims) dim = dim < 0 ? dim + static_cast<std::int64_t>(sizes) + 1 : dim;
     std::ranges::sort(dims);
-    if (values.operand(call, "self").shape.size() != 3 || dims != std::vector<std::int64_t>{2, 3})
-        call.refuse("is not a mean over each channel of an image");
+    if (sizes == 2 && dims == Shape{1} && !call.flag("keepdim", false))
+        return values.keep(call, "self", {{LayerKind::Mean, {}}});
+    if (sizes != 3 || dims != Shape{2, 3})
+        call.refuse("is not a mean over each channel of an image, or over a sequence's positions without keepdim");
     if (call.flag("keepdim", false)) return values.keep(call, "self", {{LayerKind::AvgPool, {}}});
     values.keep(call, "self", {{LayerKind::AvgPool, {}}, {LayerKind::Flatten, {}}});
 }
@@ -304,6 +307,7 @@ constexpr auto kReaders = std::to_array<ReadOperation>({{"conv2d.default", read_
                                                         {"addmm.default", read_addmm},
                                                         {"t.default", read_transposed},
                                                         {"numpy_T.default", read_transposed},
+                                                        {"mT.default", read_transposed},
                                                         {"permute.default", read_transposed},
                                                         {"transpose.int", read_transposed},
                                                         {"embedding.default", read_embedding},

@@ -109,7 +109,8 @@ GraphValues::Projected GraphValues::projected(GraphCall& call, const Arranged& p
     call.refuse(fmt::format("attends with {} that no linear layer gives", name));
 }
 
-void GraphValues::keep_seen(GraphCall& call, const AttentionScores& scores, const Arranged& values) {
+void GraphValues::keep_seen(GraphCall& call, const AttentionScores& scores, const Arranged& values,
+                            const std::vector<std::int64_t>& order) {
     const Projected queries = projected(call, scores.queries, "queries"), keys = projected(call, scores.keys, "keys"),
                     of_values = projected(call, values, "values");
     if (queries.from != keys.from || queries.from != of_values.from) call.refuse("attends between different sequences");
@@ -147,7 +148,7 @@ void GraphValues::keep_seen(GraphCall& call, const AttentionScores& scores, cons
         .node = &call.node(), .from = queries.from, .added = "", .first_tensor = program_.tensors.size(), .attends = true};
     Arranged to = in_heads(ordered, positions, features, heads, width, 0);
     if (rank == 3) to.dimensions.erase(to.dimensions.begin() + 1);
-    keep_arranged(call, name, to);
+    keep_arranged(call, name, order.empty() ? to : *permuted(to, order));
 }
 
 void GraphValues::take_into_attention(GraphCall& call, const std::string& value, const std::string& from) {

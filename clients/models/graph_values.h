@@ -150,9 +150,11 @@ public:
     void keep_scores(const GraphCall& call, const AttentionScores& scores);
     const AttentionScores* scores(const std::string& value) const;
 
-    /// Records that the operation gives the values that positions attend to, in heads; keep_attention() records that it is the linear layer of
-    /// these. The latter returns false if its operand is something else.
-    void keep_seen(GraphCall& call, const AttentionScores& scores, const Arranged& values);
+    /// Records that the operation gives the values that positions attend to, in heads, in this order of examples, heads, positions and
+    /// features (empty: as they are); keep_attention() records that it is the linear layer of these. The latter returns false if its operand
+    /// is something else.
+    void keep_seen(GraphCall& call, const AttentionScores& scores, const Arranged& values,
+                   const std::vector<std::int64_t>& order = {});
     bool keep_attention(GraphCall& call, const std::string& operand, const std::map<std::string, std::string>& called);
 
 private:

@@ -54,6 +54,8 @@ Parts as_transposed(GraphValues&, GraphCall& call, const Arranged& from) {
     return {swapped(from, call.integer("dim0", 0), call.integer("dim1", 0))};
 }
 
+Parts as_turned(GraphValues&, GraphCall&, const Arranged& from) { return {swapped(from, -2, -1)}; }
+
 Parts as_flattened(GraphValues&, GraphCall& call, const Arranged& from) {
     return {flattened(from, call.integer("start_dim", 0), call.integer("end_dim", -1))};
 }
@@ -131,6 +133,7 @@ constexpr auto kArrangements = std::to_array<Arrangement>({{"view.default", fals
                                                            {"unflatten.int", false, as_unflattened},
                                                            {"permute.default", false, as_permuted},
                                                            {"transpose.int", false, as_transposed},
+                                                           {"mT.default", false, as_turned},
                                                            {"flatten.using_ints", false, as_flattened},
                                                            {"select.int", true, as_selected},
                                                            {"unsqueeze.default", false, as_unsqueezed},

@@ -27,6 +27,7 @@ LayerSpec gru_layer();
 LayerSpec position_layer();
 LayerSpec attention_layer();
 LayerSpec last_position_layer();
+LayerSpec mean_layer();
 
 namespace {
 
@@ -41,11 +42,11 @@ std::vector<LayerSpec> in_order_of_kinds(std::vector<LayerSpec> specs) {
 
 const std::vector<LayerSpec>& layer_catalog() {
     static const std::vector<LayerSpec> specs = in_order_of_kinds(
-        {linear_layer(),    conv2d_layer(),       max_pool_layer(),   avg_pool_layer(),   channel_shuffle_layer(),
-         relu_layer(),      tanh_layer(),         gelu_layer(),       scale_layer(),      dropout_layer(),
-         dropout2d_layer(), flatten_layer(),      batch_norm_layer(), group_norm_layer(), layer_norm_layer(),
-         residual_layer(),  embedding_layer(),    lstm_layer(),       gru_layer(),        position_layer(),
-         attention_layer(), last_position_layer()});
+        {linear_layer(),    conv2d_layer(),        max_pool_layer(),   avg_pool_layer(),   channel_shuffle_layer(),
+         relu_layer(),      tanh_layer(),          gelu_layer(),       scale_layer(),      dropout_layer(),
+         dropout2d_layer(), flatten_layer(),       batch_norm_layer(), group_norm_layer(), layer_norm_layer(),
+         residual_layer(),  embedding_layer(),     lstm_layer(),       gru_layer(),        position_layer(),
+         attention_layer(), last_position_layer(), mean_layer()});
     return specs;
 }
 

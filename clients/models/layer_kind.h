@@ -36,16 +36,17 @@ enum class LayerKind : std::uint8_t {
     Gru,
     Position,
     Attention,
-    LastPosition
+    LastPosition,
+    Mean
 };
 
 /// The kinds' names in a config.
 inline constexpr auto kLayerNames = std::to_array<std::string_view>(
-    {"linear",    "conv2d",  "max_pool",  "avg_pool", "channel_shuffle", "relu",         "tanh",       "gelu",
-     "scale",     "dropout", "dropout2d", "flatten",  "batch_norm",      "group_norm",   "layer_norm", "residual",
-     "embedding", "lstm",    "gru",       "position", "attention",       "last_position"});
+    {"linear",    "conv2d",  "max_pool",  "avg_pool", "channel_shuffle", "relu",          "tanh",       "gelu",
+     "scale",     "dropout", "dropout2d", "flatten",  "batch_norm",      "group_norm",    "layer_norm", "residual",
+     "embedding", "lstm",    "gru",       "position", "attention",       "last_position", "mean"});
 inline constexpr std::size_t kNumLayerKinds = kLayerNames.size();
-static_assert(kNumLayerKinds == static_cast<std::size_t>(LayerKind::LastPosition) + 1);
+static_assert(kNumLayerKinds == static_cast<std::size_t>(LayerKind::Mean) + 1);
 
 constexpr std::string_view name_of(LayerKind kind) { return kLayerNames[static_cast<std::size_t>(kind)]; }
 

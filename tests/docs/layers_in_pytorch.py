@@ -148,6 +148,11 @@ class Attention(nn.MultiheadAttention):
         return super().forward(x, x, x, attn_mask=later)[0]
 
 
+class Mean(nn.Module):
+    def forward(self, x):
+        return x.mean(1)
+
+
 class Last(nn.Module):
     def forward(self, x):
         return x[:, -1]
@@ -279,6 +284,8 @@ def main(fedhive):
                 "{attention: 3}, gelu, last_position, linear]",
                 nn.Sequential(nn.Embedding(VOCABULARY, 6), Position(WINDOW, 6), Residual(nn.LayerNorm(6), Attention(6, 2, causal=True)), Attention(6, 3),
                               nn.GELU(), Last(), nn.Linear(6, VOCABULARY)), characters)
+        compare(fedhive, folder, "mean", "layers: [{embedding: 6}, {attention: 2}, mean, linear]",
+                nn.Sequential(nn.Embedding(VOCABULARY, 6), Attention(6, 2), Mean(), nn.Linear(6, VOCABULARY)), characters)
         for model in COMPARED_BY_A_STEP:
             compare(fedhive, folder, model, f"name: {model}", named(model), characters if model.startswith("char_") else pixels)
         compare(fedhive, folder, "resnet20-batch", "name: resnet20, norm: batch", named("resnet20", "batch"), pixels)

@@ -176,7 +176,7 @@ void append_attention(Planner& planner, const PlannedLayer& planned) {
         keys = append("k_proj", first, features);
         queries = append("q_proj", x, features);
     }
-    const std::uint32_t heads = argument(planned, "heads"), scores = heads * positions * positions;
+    const std::uint32_t heads = argument(planned, "heads");
     planner.go_to(queries);
     planner.append_one(Kind::Attention, planned, [&](Layer& layer) {
         layer.keys_at = keys;
@@ -186,7 +186,7 @@ void append_attention(Planner& planner, const PlannedLayer& planned) {
         layer.groups = heads;
         layer.causal = planned.arguments.flag("causal") ? 1 : 0;
         layer.score_scale = static_cast<float>(std::sqrt(1.0 / static_cast<double>(features / heads)));
-        layer.other_at = planner.take(2 * scores);
+        layer.other_at = planner.take(AttentionLayer::figures_of(positions, features, heads));
         if (const double p = planned.arguments.number("dropout"); p > 0.0) drop(layer, p, planner.next_drop());
     });
     append("out_proj", planner.at(), features);
@@ -269,6 +269,7 @@ const LayerTable<DeviceLayer>& device_layers() {
                                                {LayerKind::Gru, append_recurrent<GruUnit>},
                                                {LayerKind::Position, append_weighted<Kind::Position>},
                                                {LayerKind::LastPosition, append_plain<Kind::LastPosition>},
+                                               {LayerKind::Mean, append_plain<Kind::Mean>},
                                                {LayerKind::Dropout, append_dropout<Kind::Dropout>},
                                                {LayerKind::Dropout2d, append_dropout<Kind::ChannelDropout>},
                                                {LayerKind::Flatten, append_nothing},

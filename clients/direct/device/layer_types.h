@@ -36,6 +36,7 @@ enum class Kind : std::uint32_t {
     Gru,            // likewise
     Position,       // adds a weight for each value of the sequence
     LastPosition,   // keeps the last position of a sequence
+    Mean,           // of all positions
     ResidualBegin,  // begins a residual block
     ResidualSum,    // adds the input of the block
     ShortcutBegin,  // begins a shortcut that has layers, with a copy of the input of the block and a separate gradient
@@ -84,6 +85,8 @@ FEDHIVE_HOST_DEVICE void with_type_of(Kind kind, const Visit& visit) {
             return visit(PositionLayer{});
         case Kind::LastPosition:
             return visit(LastPositionLayer{});
+        case Kind::Mean:
+            return visit(MeanLayer{});
         case Kind::ResidualBegin:
             return visit(ResidualBeginLayer{});
         case Kind::ResidualSum:

@@ -1,4 +1,4 @@
-// Layers on sequences besides linear and attention: position embedding, layer norm of each position, the last position.
+// Layers on sequences besides linear and attention: position embedding, layer norm of each position, the last position, the mean of all.
 #include "clients/direct/planner.h"
 
 #include <algorithm>
@@ -103,6 +103,32 @@ private:
     }
 };
 
+/// The mean of each feature over the positions.
+class Mean final : public Op {
+public:
+    Mean(std::size_t inputs, std::size_t features)
+        : Op(inputs, features), share_(1.0F / static_cast<float>(inputs / features)) {}
+    void forward(const Pass& pass, const float* x, float* y, ExampleRange rows) override {
+        std::fill_n(y, rows.count * outputs(), 0.0F);
+        for (std::size_t r = 0; r < rows.count; ++r)
+            pass.kernels->bias_relu_backward({.gradient = x + r * inputs(),
+                                              .bias_sums = y + r * outputs(),
+                                              .pixels = inputs() / outputs(),
+                                              .channels = outputs()});
+        for (std::size_t i = 0; i < rows.count * outputs(); ++i) y[i] *= share_;
+    }
+    void backward(const Pass&, const Flow& flow, ExampleRange rows) override {
+        if (flow.x_gradient == nullptr) return;
+        for (std::size_t r = 0; r < rows.count; ++r)
+            for (std::size_t i = 0; i < inputs(); i += outputs())
+                for (std::size_t f = 0; f < outputs(); ++f)
+                    flow.x_gradient[r * inputs() + i + f] = flow.y_gradient[r * outputs() + f] * share_;
+    }
+
+private:
+    float share_;
+};
+
 }  // namespace
 
 LayerOp position_op() {
@@ -114,6 +140,12 @@ LayerOp position_op() {
 LayerOp last_position_op() {
     return {.kind = LayerKind::LastPosition, .make = [](const Making& m) {
                 return Made{std::make_unique<LastPosition>(size_of(m.layer.in), size_of(m.layer.fit.out))};
+            }};
+}
+
+LayerOp mean_op() {
+    return {.kind = LayerKind::Mean, .make = [](const Making& m) {
+                return Made{std::make_unique<Mean>(size_of(m.layer.in), size_of(m.layer.fit.out))};
             }};
 }
 

@@ -1,5 +1,5 @@
 // The layers of a transformer (Vaswani et al. 2017, arXiv:1706.03762) besides linear layers and norms: positions, attention,
-// and the selection of the last position.
+// and the last position or the mean of all.
 #include "aggregation/base/error.h"
 #include "clients/models/layer_kind.h"
 
@@ -42,6 +42,11 @@ LayerFit fit_last_position(const Values&, const Shape& in) {
     return {{in[1]}, {}, 0.0};
 }
 
+LayerFit fit_mean(const Values&, const Shape& in) {
+    require_sequence(in);
+    return {{in[1]}, {}, num_values(in)};
+}
+
 }  // namespace
 
 LayerSpec position_layer() {
@@ -78,6 +83,14 @@ LayerSpec last_position_layer() {
             .summary = "Takes the features of a sequence's last position.",
             .keys = {},
             .fit = fit_last_position};
+}
+
+LayerSpec mean_layer() {
+    return {.kind = LayerKind::Mean,
+            .torch = "",
+            .summary = "Takes the mean of each feature over a sequence's positions.",
+            .keys = {},
+            .fit = fit_mean};
 }
 
 }  // namespace fedhive::clients

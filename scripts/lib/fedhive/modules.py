@@ -123,6 +123,12 @@ class _LastPosition(nn.Module):
         return x[:, -1]
 
 
+class _Mean(nn.Module):
+    def forward(self, x):
+        """x: [B, T, features]. Returns [B, features]."""
+        return x.mean(1)
+
+
 MAKERS = {
     "linear": lambda shape, **arguments: _Linear(shape[-1], **arguments),
     "conv2d": lambda shape, out, kernel, stride, padding, groups, bias: nn.Conv2d(shape[0], out, kernel, stride, padding, groups=groups, bias=bias),
@@ -145,6 +151,7 @@ MAKERS = {
     "scale": lambda shape, by: _Scale(by),
     "channel_shuffle": lambda shape, groups: nn.ChannelShuffle(groups),
     "last_position": lambda shape: _LastPosition(),
+    "mean": lambda shape: _Mean(),
 }  # by kind: of the input's shape and the layer's arguments
 
 

@@ -29,11 +29,11 @@ testing::DrawnStep draw_step(std::uint64_t seed) {
 using Kinds = std::set<std::string>;
 const Kinds kOfImages{"conv2d", "max_pool", "avg_pool", "group_norm", "dropout2d", "channel_shuffle"};
 const Kinds kOfRows{"linear", "layer_norm"};  // both take sequences, too
-const Kinds kOfSequences{"position", "attention", "last_position", "lstm", "gru"};
+const Kinds kOfSequences{"position", "attention", "last_position", "mean", "lstm", "gru"};
 const Kinds kMakesSequences{"embedding", "position", "attention"};
-const Kinds kMakesNoSequence{"flatten", "batch_norm", "last_position"};
-const Kinds kMakesRows{"flatten",   "linear",        "layer_norm", "position",
-                       "attention", "last_position", "lstm",       "gru"};  // and sequences
+const Kinds kMakesNoSequence{"flatten", "batch_norm", "last_position", "mean"};
+const Kinds kMakesRows{"flatten",       "linear", "layer_norm", "position", "attention",
+                       "last_position", "mean",   "lstm",       "gru"};  // and sequences
 
 /// Whether the shapes of examples, layers and outputs allow `behind` directly after `before`.
 bool may_follow(const std::string& before, const std::string& behind) {
@@ -42,8 +42,8 @@ bool may_follow(const std::string& before, const std::string& behind) {
     if (before == kModel) return !kOfRows.contains(behind) && !kOfSequences.contains(behind);
     if (behind == kModel) return !kOfImages.contains(before) && !kMakesSequences.contains(before);
     if (behind == "embedding") return false;
-    if (before == kResidual && behind == "last_position") return false;  // it keeps no shape
-    if (behind == kResidual) return before != "embedding" && before != "last_position";
+    if (before == kResidual && (behind == "last_position" || behind == "mean")) return false;  // it keeps no shape
+    if (behind == kResidual) return before != "embedding" && before != "last_position" && before != "mean";
     if (kMakesSequences.contains(before)) return !kOfImages.contains(behind) && behind != "batch_norm";
     if (kOfSequences.contains(behind) && (kMakesNoSequence.contains(before) || kOfImages.contains(before))) return false;
     if (kMakesRows.contains(before) && kOfImages.contains(behind)) return false;

@@ -77,7 +77,7 @@ inline std::vector<clients::ModelSpec> block_networks() {
     all.push_back(listed_model(shuffled, kInput, 5));
     positions.add("embedding", {6}).add("position").add("residual").add("layer_norm", {1}).add("linear", {17}).add("gelu");
     positions.add("linear", {6, 0}).end().add("scale", {-1.5F}).add("dropout", {0.3F}).add("layer_norm", {1});
-    positions.add("linear", {5}).add("last_position").add("linear");
+    positions.add("linear", {5}).add("mean").add("linear");
     rows.add("flatten").add("linear", {12, 0}).add("gelu").add("scale", {0.25F}).add("linear");
     all.push_back(listed_model(positions, kTokens, 4));
     all.push_back(listed_model(rows, kInput, 5));

@@ -55,6 +55,7 @@ inline const std::map<std::string, DataShape>& networks() {
                                                       {"token_adapted", tokens},
                                                       {"token_gpt", tokens},
                                                       {"token_vit", tokens},
+                                                      {"token_mean", tokens},
                                                       {"shuffled", image}};
     return all;
 }

@@ -19,7 +19,7 @@ namespace {
 
 const std::vector<std::string> kBecomeLayers{"cnn",       "bn_cnn",       "group_resnet",  "resnet18",      "written",
                                              "token_mlp", "token_reader", "token_encoder", "token_decoder", "token_adapted",
-                                             "shuffled",  "token_gpt",    "token_vit"};
+                                             "shuffled",  "token_gpt",    "token_vit",     "token_mean"};
 
 Exported as_layers(const std::string& name) {
     Exported exported(name);

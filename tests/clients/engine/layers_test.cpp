@@ -73,7 +73,7 @@ std::vector<LayerList> kinds_of_networks() {
         .add("linear");
     LayerList sequences;
     sequences.add("embedding", {5, 9}).add("lstm", {6, 2, 1}).add("residual").add("tanh").add("lstm", {6, 1, 1}).end();
-    sequences.add("lstm", {8}).add("linear");
+    sequences.add("lstm", {8, 1, 1}).add("last_position").add("linear");
     LayerList gated;
     gated.add("embedding", {5, 9})
         .add("gru", {6, 2, 1})
@@ -100,7 +100,7 @@ std::vector<LayerList> kinds_of_networks() {
         .add("scale", {0.5F})
         .end()
         .add("attention", {3});
-    attentions.add("last_position").add("linear");
+    attentions.add("mean").add("linear");
     return {convolutions, norms, residuals, plain, mobile, sequences, gated, shortcuts, attentions};
 }
 

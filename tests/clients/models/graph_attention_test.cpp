@@ -63,6 +63,22 @@ TEST_SUITE("GraphLayers") {
         differs("token_vit", "div", "other", real(2.0), "scales scores by another number");
         differs("token_vit", "permute", "dims", ints({2, 0, 1, 3, 4}), "");
         differs("token_vit", "bmm", "mat2", tensor("linear_5"), "attends with another number of features");
+        const std::string no_product = "is not a product of queries and keys, or of shares and values";
+        differs("token_mean", "einsum", "equation", text("bqhd,bkhd->bhq"), no_product.c_str());
+        differs("token_mean", "einsum", "equation", text("bqhd,bkhd->hbqk"), "attends with another number of features");
+        differs("token_mean", "einsum", "equation", text("bqhd,bqhd->bhqd"), no_product.c_str());
+        differs("token_mean", "einsum", "equation", text("...qd,...kd->...qk"), "has an index twice in a value");
+        differs("token_mean", "einsum", "equation", text("bqhd,bkhd"), "is not a sum of products of two values with '->'");
+        differs("token_mean", "einsum", "equation", text("bqd,bkd->bqk"), "names another number of indices");
+        differs("token_mean", "einsum", "equation", text("bhqd,bhkd->bhqk"), "attends with another number of features");
+        differs("token_mean", "einsum_1", "equation", text("bhqk,bqhd->bkhd"), no_product.c_str());
+        differs("token_mean", "einsum_1", "equation", text("bhqk,bkhd->bhqd"), "takes something else than all features");
+        differs("token_mean", "einsum_1", "tensors", Json{{"as_tensors", {{{"name", "einsum"}}, {{"name", "view_2"}}}}},
+                "takes scores without a softmax");
+        differs("token_mean", "m_t", "self", tensor("getitem"), "attends with");
+        differs("token_mean", "mean", "keepdim", flag(true), "without keepdim");
+        differs("token_mean", "mean", "dim", ints({2}), "is not a mean");
+        differs("token_mean", "mean", "dim", ints({0, 1}), "is not a mean");
         // The same network with masks that hide the same, or nothing.
         const auto same = [](const char* operation, const char* argument, const Json& value) {
             ExportedFile file("token_gpt");
@@ -71,6 +87,9 @@ TEST_SUITE("GraphLayers") {
         };
         same("masked_fill", "value", real(-1e9));
         same("eq.Scalar", "other", integer(-1));
+        ExportedFile letters("token_mean");
+        letters.argument("einsum", "equation", text("a i n x , a j n x -> a n i j"));
+        CHECK(kept(letters.archive(), token_spec()).empty());
         // A part of an attention that is used elsewhere, too.
         check_kept(
             "token_gpt", "is a part of an attention, but used elsewhere, too",

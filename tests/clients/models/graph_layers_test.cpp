@@ -83,6 +83,9 @@ TEST_SUITE("GraphLayers") {
         CHECK(described(layers_of_graph(program_in(golden_bytes("token_vit.pt2")), {6})) ==
               "embedding=table position=place " + part("block", "attention") + part("one", "attention") +
                   "attention=q+k+v+out flatten linear=head ");
+        CHECK(described(layers_of_graph(program_in(golden_bytes("token_mean.pt2")), {6})) ==
+              "embedding=table position=place " + part("blocks.0", "attention") + part("blocks.1", "attention") +
+                  part("blocks.2", "attention") + "layer_norm=norm mean linear=head ");
         CHECK(described(layers_of_graph(program_in(golden_bytes("group_resnet.pt2")), {1, 12, 12})) ==
               "conv2d=stem group_norm=norm relu "
               "residual=one conv2d=one.conv1 group_norm=one.norm1 relu conv2d=one.conv2 group_norm=one.norm2 end relu "

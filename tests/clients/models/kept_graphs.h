@@ -50,6 +50,7 @@ inline void check_kept(const std::string& name, const std::string& why, const st
 
 inline Json integer(std::int64_t value) { return {{"as_int", value}}; }
 inline Json real(double value) { return {{"as_float", value}}; }
+inline Json text(const std::string& value) { return {{"as_string", value}}; }
 inline Json flag(bool value) { return {{"as_bool", value}}; }
 inline Json ints(const std::vector<std::int64_t>& values) { return {{"as_ints", values}}; }
 inline Json tensor(const std::string& name) { return {{"as_tensor", {{"name", name}}}}; }

@@ -157,8 +157,13 @@ TEST_SUITE("ModelPlan") {
             refused(after(kind, arguments), "[1]", kTokens);
         refused(LayerList().add("embedding", {3}).add("linear"), "[1]", kTokens);
         refused(ending(LayerList().add("embedding", {3}).add("lstm", {4}).add("lstm", {4})), "[2]", kTokens);
-        for (const auto& [kind, arguments] : std::vector<std::pair<const char*, std::vector<float>>>{
-                 {"lstm", {4}}, {"gru", {4}}, {"position", {}}, {"attention", {2}}, {"last_position", {}}, {"layer_norm", {1}}})
+        for (const auto& [kind, arguments] : std::vector<std::pair<const char*, std::vector<float>>>{{"lstm", {4}},
+                                                                                                     {"gru", {4}},
+                                                                                                     {"position", {}},
+                                                                                                     {"attention", {2}},
+                                                                                                     {"last_position", {}},
+                                                                                                     {"mean", {}},
+                                                                                                     {"layer_norm", {1}}})
             refused(ending(LayerList().add(kind, arguments)), "[0]");
     }
 

@@ -17,7 +17,7 @@ from torch import nn
 
 from layer_networks import Adapted, Shuffled
 from rare_networks import Cells, EvalNorms, Projected
-from token_networks import Encoder, Gpt, TokenReader, Vit, token_decoder, token_encoder
+from token_networks import Encoder, Gpt, Text, TokenReader, Vit, token_decoder, token_encoder
 
 SIDE, CLASSES, BATCH = 12, 4, 5
 TOKENS, LENGTH = 11, 6  # of networks that take tokens
@@ -288,7 +288,7 @@ NETWORKS = {"cnn": Cnn, "bn_cnn": bn_cnn, "residual": Residual, "lstm": Lstm, "t
             "projected": Projected, "cells": Cells, "eval_norms": EvalNorms, "shuffled": Shuffled}
 OF_TOKENS = {"token_lstm": TokenLstm, "causal": Causal, "token_tied": TokenTied, "bag": Bag, "token_mlp": TokenMlp,
              "token_reader": TokenReader, "token_encoder": token_encoder, "token_decoder": token_decoder, "token_adapted": Adapted,
-             "token_gpt": Gpt, "token_vit": Vit}
+             "token_gpt": Gpt, "token_vit": Vit, "token_mean": Text}
 
 
 def save_tensors(file, tensors, metadata):

@@ -150,6 +150,52 @@ class Gpt(nn.Module):
         return self.head(self.norm(self.blocks(x))[:, -1])
 
 
+class Summed(nn.Module):
+    """Attention as sums over named indices, its heads where the projections leave them, or in front."""
+
+    def __init__(self, width, heads, in_front):
+        super().__init__()
+        self.q, self.k, self.v, self.proj = (nn.Linear(width, width) for _ in range(4))
+        self.heads, self.in_front = heads, in_front
+
+    def forward(self, x):
+        b, t, c = x.shape
+        q, k, v = (z(x).view(b, t, self.heads, c // self.heads) for z in (self.q, self.k, self.v))
+        if self.in_front:
+            q, k, v = q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)
+            shares = torch.softmax(torch.einsum("bhqd,bhkd->bhqk", q, k) / math.sqrt(q.shape[-1]), dim=-1)
+            return self.proj(torch.einsum("b h i j, b h j d -> b h i d", shares, v).transpose(1, 2).reshape(b, t, c))
+        shares = torch.einsum("bqhd,bkhd->bhqk", q * (c // self.heads) ** -0.5, k).softmax(-1)
+        return self.proj(torch.einsum("bhqk,bkhd->bqhd", shares, v).flatten(2))
+
+
+class Turned(nn.Module):
+    """Attention that turns its keys by mT."""
+
+    def __init__(self, width, heads):
+        super().__init__()
+        self.qkv, self.proj, self.heads = nn.Linear(width, 3 * width), nn.Linear(width, width), heads
+
+    def forward(self, x):
+        b, t, c = x.shape
+        q, k, v = self.qkv(x).view(b, t, 3, self.heads, c // self.heads).permute(2, 0, 3, 1, 4)
+        return self.proj(((q @ k.mT / math.sqrt(c // self.heads)).softmax(-1) @ v).transpose(1, 2).reshape(b, t, c))
+
+
+class Text(nn.Module):
+    """A classifier of the mean of all positions."""
+
+    def __init__(self):
+        super().__init__()
+        self.table, self.place = nn.Embedding(TOKENS, 8), nn.Embedding(LENGTH, 8)
+        self.blocks = nn.Sequential(Part(Summed(8, 2, False), 8), Part(Summed(8, 4, True), 8), Part(Turned(8, 2), 8))
+        self.norm, self.head = nn.LayerNorm(8), nn.Linear(8, CLASSES)
+
+    def forward(self, tokens):
+        x = self.blocks(self.table(tokens) + self.place(torch.arange(tokens.shape[1])))
+        return self.head(self.norm(x).mean(dim=1))
+
+
 class Vit(nn.Module):
     """The sequence model of a vision transformer, with places in a parameter and an attention whose layers are the model's own."""
 

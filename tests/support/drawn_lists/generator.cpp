@@ -62,7 +62,7 @@ private:
                 input = {choose_(3) == 0 ? std::int64_t{16} : side(3), side(9), side(9), 0};
         }
         shape_ = clients::input_shape(input);
-        of_host_ = input.vocabulary > 0 ? choose_(4) > 0 : choose_(3) == 0;
+        of_host_ = choose_(3) == 0;
         if (input.vocabulary > 0)
             add("embedding", {static_cast<float>(side(6)), some({0, static_cast<float>(input.vocabulary + 1)})});
     }
@@ -110,27 +110,24 @@ private:
     bool draw_kind(const std::string& kind, int depth, bool keeps) {
         if (kind == "residual") return depth < 2 && draw_residual(depth + 1, keeps);
         if (kind == "flatten" && keeps && !is_row()) return false;
-        if (kind == "batch_norm") return of_host_ && add(kind);
-        if (kind == "linear")
-            return (is_row() || (is_sequence() && of_host_)) && add_linear(keeps ? features() : some({1, 2, 5, 16, 17, 40}));
+        if (kind == "batch_norm" || kind == "gelu") return add(kind);
+        if (kind == "linear") return !is_image() && add_linear(keeps ? features() : some({1, 2, 5, 16, 17, 40}));
         if (kind == "layer_norm")
-            return !is_image() && add(kind, {is_row() || !of_host_ ? 0.0F : some({0, 1})});  // of images: LibTorch alone
-        if (kind == "gelu") return of_host_ && add(kind);
-        if (kind == "scale") return of_host_ && add(kind, {some({0.5F, -2, 1})});
+            return !is_image() && add(kind, {is_row() ? 0.0F : some({0, 1})});  // of images: LibTorch alone
+        if (kind == "scale") return add(kind, {some({0.5F, -2, 1})});
         if (kind == "attention")
-            return of_host_ && is_sequence() &&
+            return is_sequence() &&
                    add(kind, {some({1, 2, 3, features()}), some({0, 1}), dropout_ ? some({0, 0.3F}) : 0.0F, some({0, 0, 3})});
         if (kind == "lstm" || kind == "gru") {
             const bool both_ways = some({0, 0, 1}) > 0 && (!keeps || shape_.back() % 2 == 0);
             const float hidden = !keeps ? some({1, 5, 16, 17}) : both_ways ? features() / 2 : features();
-            return of_host_ && is_sequence() &&
-                   add(kind, {hidden, some({1, 2}), keeps ? 1.0F : some({0, 1}), both_ways ? 1.0F : 0.0F,
-                              dropout_ ? some({0, 0.3F}) : 0.0F});
+            return is_sequence() && add(kind, {hidden, some({1, 2}), keeps ? 1.0F : some({0, 1}), both_ways ? 1.0F : 0.0F,
+                                               dropout_ ? some({0, 0.3F}) : 0.0F});
         }
-        if (kind == "position") return of_host_ && is_sequence() && add(kind);
-        if (kind == "last_position") return of_host_ && is_sequence() && !keeps && add(kind);
+        if (kind == "position") return is_sequence() && add(kind);
+        if (kind == "last_position" || kind == "mean") return is_sequence() && !keeps && add(kind);
         if (kind == "dropout" || kind == "dropout2d") return add(kind, {dropout_ ? some({0, 0.25, 0.5}) : 0.0F});
-        if (kind == "channel_shuffle") return of_host_ && is_image() && add(kind, {some({1, 2, 3, channels()})});
+        if (kind == "channel_shuffle") return is_image() && add(kind, {some({1, 2, 3, channels()})});
         if (kind == "group_norm") return is_image() && add(kind, {some({1, 2, 3, channels()})});
         if (kind == "max_pool") return add_pool(kind, keeps ? some({1, 3}) : some({2, 1, 2, 3}), keeps);
         if (kind == "avg_pool") {
@@ -146,11 +143,10 @@ private:
                           groups, some({1, 0})});
     }
 
-    /// On the host some without bias, and some with low-rank factors.
+    /// Some without bias, and some with low-rank factors.
     bool add_linear(float out) {
-        const bool factors = of_host_ && some({0, 0, 1}) > 0;
-        return add("linear",
-                   {out, of_host_ ? some({1, 1, 0}) : 1.0F, factors ? some({1, 3, 17}) : 0.0F, factors ? some({0, 4}) : 0.0F});
+        const bool factors = some({0, 0, 1}) > 0;
+        return add("linear", {out, some({1, 1, 0}), factors ? some({1, 3, 17}) : 0.0F, factors ? some({0, 4}) : 0.0F});
     }
 
     /// Pools whose windows abut; on the host also others, of size 3 those that keep the shape.
@@ -206,16 +202,16 @@ private:
         return false;
     }
 
-    const Kinds any_{"flatten",       "relu",    "tanh",       "conv2d",     "linear",         "max_pool",
-                     "avg_pool",      "dropout", "dropout2d",  "group_norm", "layer_norm",     "residual",
-                     "residual",      "conv2d",  "batch_norm", "gelu",       "position",       "attention",
-                     "last_position", "lstm",    "gru",        "scale",      "channel_shuffle"};
+    const Kinds any_{"flatten",       "relu",    "tanh",       "conv2d",     "linear",          "max_pool",
+                     "avg_pool",      "dropout", "dropout2d",  "group_norm", "layer_norm",      "residual",
+                     "residual",      "conv2d",  "batch_norm", "gelu",       "position",        "attention",
+                     "last_position", "lstm",    "gru",        "scale",      "channel_shuffle", "mean"};
     const Kinds keeping_{"flatten",  "relu",      "tanh",       "conv2d",     "linear",   "max_pool",       "avg_pool",
                          "dropout",  "dropout2d", "group_norm", "layer_norm", "residual", "batch_norm",     "gelu",
                          "position", "attention", "lstm",       "gru",        "scale",    "channel_shuffle"};
     const Choose& choose_;
     bool dropout_;
-    bool of_host_ = false;  // kinds that thread blocks have not, too
+    bool of_host_ = false;  // also arguments that thread blocks lack: groups of convolutions, pools whose windows do not abut
     LayerList list_;
     Shape shape_;
     double flops_ = kMostFlops;

@@ -114,8 +114,8 @@ Reference::Numbers Reference::of_example(const Layer& layer, const Numbers& x) {
     if (kind == "group_norm") return norm(layer, x, argument(layer, "groups"), x.size() / size(layer.in[0]));
     if (kind == "layer_norm")
         return layer.arguments.flag("each_position") ? norm(layer, x, size(layer.in[0]), 0) : norm(layer, x, 1, 1);
-    if (kind == "position" || kind == "attention" || kind == "last_position" || kind == "gelu" || kind == "lstm" ||
-        kind == "gru")
+    if (kind == "position" || kind == "attention" || kind == "last_position" || kind == "mean" || kind == "gelu" ||
+        kind == "lstm" || kind == "gru")
         return of_sequence(layer, x);
     if (kind == "embedding") return embedding(layer, x);
     if (kind == "scale") return scaled(x, layer.arguments.number("by"));

@@ -67,6 +67,12 @@ Reference::Numbers Reference::of_sequence(const Layer& layer, const Numbers& x) 
     if (kind == "attention") return attention(layer, x);
     if (kind == "lstm" || kind == "gru") return recurrent(layer, x);
     if (kind == "last_position") return {x.end() - layer.in[1], x.end()};
+    if (kind == "mean") {
+        const auto positions = static_cast<std::size_t>(layer.in[0]), features = static_cast<std::size_t>(layer.in[1]);
+        Numbers sums = part_of(x, 0, features);
+        for (std::size_t t = 1; t < positions; ++t) sums = sum(sums, part_of(x, t, features));
+        return scaled(sums, 1.0 / static_cast<double>(positions));
+    }
     if (kind == "gelu")
         return each(
             x, [](double v) { return v * normal_below(v); }, [](double v) { return normal_below(v) + v * normal_density(v); },

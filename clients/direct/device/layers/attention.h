@@ -2,7 +2,8 @@
 //
 // Values   queries, keys and values at in_at, keys_at and values_at, a position's first float `pitch` after that of the position before;
 //          a head has out.channels / positions / groups features of them
-// Figures  at other_at, [groups][positions][positions] each: the shares p, and from backward the gradient of the scores
+// Figures  at other_at: [groups][positions][positions], the shares p, from backward the gradient of the scores; then [positions][features],
+//          the gradient of the values
 #pragma once
 
 #include "clients/direct/device/layers.h"
@@ -43,26 +44,13 @@ struct AttentionLayer : NoPasses {
         });
     }
 
-    /// The gradients of queries, keys and values in their places. The queries' is first written where that of the output was, since the keys'
-    /// needs the queries.
+    /// The gradients of queries, keys and values in their places. The values' is first written behind the shares, since that of the shares
+    /// needs the values; the queries' where that of the output was, since the keys' needs the queries.
     template <typename Threads>
     FEDHIVE_HOST_DEVICE static void input_gradient(const Threads& threads, const Layer& layer, const RowGroup& group,
                                                    const float*) {
         const Sizes s(layer);
-        const std::uint32_t square = s.positions * s.positions, gradients_at = layer.other_at + s.heads * square;
-        for_each_of_rows(threads, group, s.heads * s.positions, [&](float* values, std::uint32_t at, std::uint32_t row) {
-            const std::uint32_t i = at % s.positions, first = at / s.positions * s.width, seen = seen_by(layer, i);
-            const float* const shares = values + layer.other_at + at * s.positions;
-            float* const gradients = values + gradients_at + at * s.positions;
-            float mean = 0.0F;
-            for (std::uint32_t j = 0; j < seen; ++j) {
-                const float of_dropped = s.product(values + layer.out_at + i * s.features + first,
-                                                   values + layer.values_at + j * layer.pitch + first);
-                gradients[j] = scaled(of_dropped, kept(layer, group, row, at * s.positions + j));
-                mean = fused(shares[j], gradients[j], mean);
-            }
-            for (std::uint32_t j = 0; j < seen; ++j) gradients[j] = shares[j] * (gradients[j] - mean) * layer.score_scale;
-        });
+        const std::uint32_t square = s.positions * s.positions, moved_at = layer.other_at + s.heads * square;
         const auto for_each_value = [&](const auto& body) {  // body(values, row, position, feature, its head's first score)
             for_each_of_rows(threads, group, layer.out.size(), [&](float* values, std::uint32_t at, std::uint32_t row) {
                 const std::uint32_t i = at / s.features, c = at - i * s.features;
@@ -74,23 +62,42 @@ struct AttentionLayer : NoPasses {
             for (std::uint32_t i = first_to_see(layer, j); i < s.positions; ++i)
                 sum = fused(share_of(layer, group, values, row, of + i * s.positions + j),
                             values[layer.out_at + i * s.features + c], sum);
-            values[layer.values_at + j * layer.pitch + c] = sum;
+            values[moved_at + j * s.features + c] = sum;
+        });
+        for_each_of_rows(threads, group, s.heads * s.positions, [&](float* values, std::uint32_t at, std::uint32_t row) {
+            const std::uint32_t i = at % s.positions, first = at / s.positions * s.width, seen = seen_by(layer, i);
+            float* const shares = values + layer.other_at + at * s.positions;
+            const auto of_share = [&](std::uint32_t j) {
+                const float of_dropped = s.product(values + layer.out_at + i * s.features + first,
+                                                   values + layer.values_at + j * layer.pitch + first);
+                return scaled(of_dropped, kept(layer, group, row, at * s.positions + j));
+            };
+            float mean = 0.0F;
+            for (std::uint32_t j = 0; j < seen; ++j) mean = fused(shares[j], of_share(j), mean);
+            for (std::uint32_t j = 0; j < seen; ++j) shares[j] = shares[j] * (of_share(j) - mean) * layer.score_scale;
         });
         for_each_value([&](float* values, std::uint32_t, std::uint32_t i, std::uint32_t c, std::uint32_t of) {
             float sum = 0.0F;
             for (std::uint32_t j = 0; j < seen_by(layer, i); ++j)
-                sum = fused(values[gradients_at + of + i * s.positions + j], values[layer.keys_at + j * layer.pitch + c], sum);
+                sum =
+                    fused(values[layer.other_at + of + i * s.positions + j], values[layer.keys_at + j * layer.pitch + c], sum);
             values[layer.out_at + i * s.features + c] = sum;
+            values[layer.values_at + i * layer.pitch + c] = values[moved_at + i * s.features + c];
         });
         for_each_value([&](float* values, std::uint32_t, std::uint32_t j, std::uint32_t c, std::uint32_t of) {
             float sum = 0.0F;
             for (std::uint32_t i = first_to_see(layer, j); i < s.positions; ++i)
-                sum = fused(values[gradients_at + of + i * s.positions + j], values[layer.in_at + i * layer.pitch + c], sum);
+                sum = fused(values[layer.other_at + of + i * s.positions + j], values[layer.in_at + i * layer.pitch + c], sum);
             values[layer.keys_at + j * layer.pitch + c] = sum;
         });
         for_each_value([&](float* values, std::uint32_t, std::uint32_t i, std::uint32_t c, std::uint32_t) {
             values[layer.in_at + i * layer.pitch + c] = values[layer.out_at + i * s.features + c];
         });
+    }
+
+    /// Floats of the figures.
+    FEDHIVE_HOST_DEVICE static std::uint32_t figures_of(std::uint32_t positions, std::uint32_t features, std::uint32_t heads) {
+        return (heads * positions + features) * positions;
     }
 
 private:

@@ -1,4 +1,4 @@
-// Layers of a sequence, [positions][features] in a row: added vectors of positions, and the last position. C++17.
+// Layers of a sequence, [positions][features] in a row: added vectors of positions, the last position, and the mean of all. C++17.
 #pragma once
 
 #include "clients/direct/device/layers.h"
@@ -57,6 +57,32 @@ private:
     /// Values before those of the position that gives feature i.
     FEDHIVE_HOST_DEVICE static std::uint32_t before(const Layer& layer, std::uint32_t i) {
         return i < layer.out.size() / layer.groups ? layer.in.size() - layer.out.size() : 0;
+    }
+};
+
+/// The mean of each feature over the positions.
+struct MeanLayer : NoPasses {
+    template <typename Threads>
+    FEDHIVE_HOST_DEVICE static void forward(const Threads& threads, const Layer& layer, const RowGroup& group, const float*) {
+        const std::uint32_t features = layer.out.size();
+        for_each_of_rows(threads, group, features, [&](float* values, std::uint32_t f, std::uint32_t) {
+            float sum = 0.0F;
+            for (std::uint32_t i = f; i < layer.in.size(); i += features) sum += values[layer.in_at + i];
+            values[layer.out_at + f] = sum * share_of_position(layer);
+        });
+    }
+
+    template <typename Threads>
+    FEDHIVE_HOST_DEVICE static void input_gradient(const Threads& threads, const Layer& layer, const RowGroup& group,
+                                                   const float*) {
+        for_each_of_rows(threads, group, layer.in.size(), [&](float* values, std::uint32_t i, std::uint32_t) {
+            values[layer.in_at + i] = values[layer.out_at + i % layer.out.size()] * share_of_position(layer);
+        });
+    }
+
+private:
+    FEDHIVE_HOST_DEVICE static float share_of_position(const Layer& layer) {
+        return 1.0F / static_cast<float>(layer.in.size() / layer.out.size());
     }
 };
 
