@@ -55,9 +55,9 @@ void append_factor(Planner& planner, std::uint32_t size, double factor) {
 void append_product(Planner& planner, const PlannedLayer& planned, const Product& product) {
     const std::string a = product.factors + "A", b = product.factors + "B";
     if (planned.find_tensor(a) == nullptr) return append_weight(planner, planned, product);
-    const auto [rank, scale] = low_rank_terms(planned.arguments);
+    const LowRankTerms factors = low_rank_terms(planned.arguments);
     Product down = product, up = product;
-    down.out = up.in = static_cast<std::uint32_t>(rank);
+    down.out = up.in = static_cast<std::uint32_t>(factors.rank);
     down.weight = a;
     up.weight = b;
     down.bias = up.bias = "";
@@ -66,7 +66,7 @@ void append_product(Planner& planner, const PlannedLayer& planned, const Product
         [&] { append_weight(planner, planned, product); },
         [&] {
             append_weight(planner, planned, down);
-            if (scale != 1.0) append_factor(planner, down.positions * down.out, scale);
+            if (factors.scale != 1.0) append_factor(planner, down.positions * down.out, factors.scale);
             append_weight(planner, planned, up);
         });
 }
