@@ -176,7 +176,7 @@ void append_attention(Planner& planner, const PlannedLayer& planned) {
         keys = append("k_proj", first, features);
         queries = append("q_proj", x, features);
     }
-    const std::uint32_t heads = argument(planned, "heads");
+    const std::uint32_t heads = argument(planned, "heads"), width = features / heads;
     planner.go_to(queries);
     planner.append_one(Kind::Attention, planned, [&](Layer& layer) {
         layer.keys_at = keys;
@@ -185,7 +185,7 @@ void append_attention(Planner& planner, const PlannedLayer& planned) {
         layer.positions = positions;
         layer.groups = heads;
         layer.causal = planned.arguments.flag("causal") ? 1 : 0;
-        layer.score_scale = static_cast<float>(std::sqrt(1.0 / static_cast<double>(features / heads)));
+        layer.score_scale = static_cast<float>(std::sqrt(1.0 / static_cast<double>(width)));
         layer.other_at = planner.take(AttentionLayer::figures_of(positions, features, heads));
         if (const double p = planned.arguments.number("dropout"); p > 0.0) drop(layer, p, planner.next_drop());
     });
