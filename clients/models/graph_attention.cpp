@@ -125,7 +125,7 @@ Indices indices_of(GraphCall& call) {
     };
     if (comma == std::string::npos || arrow == std::string::npos || arrow < comma)
         call.refuse("is not a sum of products of two values with '->'");
-    const Indices found{equation.substr(0, comma), equation.substr(comma + 1, arrow - comma - 1), equation.substr(arrow + 2)};
+    Indices found{equation.substr(0, comma), equation.substr(comma + 1, arrow - comma - 1), equation.substr(arrow + 2)};
     if (!once(found.left) || !once(found.right) || !once(found.to))
         call.refuse("has an index twice in a value, or one that is not a letter");
     return found;

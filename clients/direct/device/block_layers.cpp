@@ -55,9 +55,9 @@ void append_factor(Planner& planner, std::uint32_t size, double factor) {
 void append_product(Planner& planner, const PlannedLayer& planned, const Product& product) {
     const std::string a = product.factors + "A", b = product.factors + "B";
     if (planned.find_tensor(a) == nullptr) return append_weight(planner, planned, product);
-    const auto [rank, scale] = low_rank_terms(planned.arguments);
+    const LowRankTerms factors = low_rank_terms(planned.arguments);
     Product down = product, up = product;
-    down.out = up.in = static_cast<std::uint32_t>(rank);
+    down.out = up.in = static_cast<std::uint32_t>(factors.rank);
     down.weight = a;
     up.weight = b;
     down.bias = up.bias = "";
@@ -66,7 +66,7 @@ void append_product(Planner& planner, const PlannedLayer& planned, const Product
         [&] { append_weight(planner, planned, product); },
         [&] {
             append_weight(planner, planned, down);
-            if (scale != 1.0) append_factor(planner, down.positions * down.out, scale);
+            if (factors.scale != 1.0) append_factor(planner, down.positions * down.out, factors.scale);
             append_weight(planner, planned, up);
         });
 }
@@ -176,7 +176,7 @@ void append_attention(Planner& planner, const PlannedLayer& planned) {
         keys = append("k_proj", first, features);
         queries = append("q_proj", x, features);
     }
-    const std::uint32_t heads = argument(planned, "heads");
+    const std::uint32_t heads = argument(planned, "heads"), width = features / heads;
     planner.go_to(queries);
     planner.append_one(Kind::Attention, planned, [&](Layer& layer) {
         layer.keys_at = keys;
@@ -185,7 +185,7 @@ void append_attention(Planner& planner, const PlannedLayer& planned) {
         layer.positions = positions;
         layer.groups = heads;
         layer.causal = planned.arguments.flag("causal") ? 1 : 0;
-        layer.score_scale = static_cast<float>(std::sqrt(1.0 / static_cast<double>(features / heads)));
+        layer.score_scale = static_cast<float>(std::sqrt(1.0 / static_cast<double>(width)));
         layer.other_at = planner.take(AttentionLayer::figures_of(positions, features, heads));
         if (const double p = planned.arguments.number("dropout"); p > 0.0) drop(layer, p, planner.next_drop());
     });

@@ -106,15 +106,13 @@ private:
 /// The mean of each feature over the positions.
 class Mean final : public Op {
 public:
-    Mean(std::size_t inputs, std::size_t features)
-        : Op(inputs, features), share_(1.0F / static_cast<float>(inputs / features)) {}
+    Mean(std::size_t positions, std::size_t features)
+        : Op(positions * features, features), positions_(positions), share_(1.0F / static_cast<float>(positions)) {}
     void forward(const Pass& pass, const float* x, float* y, ExampleRange rows) override {
         std::fill_n(y, rows.count * outputs(), 0.0F);
         for (std::size_t r = 0; r < rows.count; ++r)
-            pass.kernels->bias_relu_backward({.gradient = x + r * inputs(),
-                                              .bias_sums = y + r * outputs(),
-                                              .pixels = inputs() / outputs(),
-                                              .channels = outputs()});
+            pass.kernels->bias_relu_backward(
+                {.gradient = x + r * inputs(), .bias_sums = y + r * outputs(), .pixels = positions_, .channels = outputs()});
         for (std::size_t i = 0; i < rows.count * outputs(); ++i) y[i] *= share_;
     }
     void backward(const Pass&, const Flow& flow, ExampleRange rows) override {
@@ -126,6 +124,7 @@ public:
     }
 
 private:
+    std::size_t positions_;
     float share_;
 };
 
@@ -145,7 +144,7 @@ LayerOp last_position_op() {
 
 LayerOp mean_op() {
     return {.kind = LayerKind::Mean, .make = [](const Making& m) {
-                return Made{std::make_unique<Mean>(size_of(m.layer.in), size_of(m.layer.fit.out))};
+                return Made{std::make_unique<Mean>(static_cast<std::size_t>(m.layer.in[0]), size_of(m.layer.fit.out))};
             }};
 }
 

@@ -82,7 +82,8 @@ struct MeanLayer : NoPasses {
 
 private:
     FEDHIVE_HOST_DEVICE static float share_of_position(const Layer& layer) {
-        return 1.0F / static_cast<float>(layer.in.size() / layer.out.size());
+        const std::uint32_t positions = layer.in.size() / layer.out.size();
+        return 1.0F / static_cast<float>(positions);
     }
 };
 
