@@ -17,6 +17,7 @@
 #include <ATen/ops/layer_norm.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/max_pool2d.h>
+#include <ATen/ops/mm.h>
 #include <ATen/ops/ones.h>
 
 #include <cmath>
