@@ -26,7 +26,7 @@ FEDHIVE_CLONES void normalize_rest(const std::uint8_t* __restrict from, std::siz
 __attribute__((target("avx512f"))) std::size_t normalize_vectors(const std::uint8_t* from, std::size_t size, float scale,
                                                                  float shift, float* values) {
     constexpr std::size_t kLanes = 16;
-    constexpr __mmask16 kAll = 0xFFFF;
+    constexpr __mmask16 kAll = 0xFFFF;  // GCC 12 takes the forms without a mask for reads of uninitialised values
     const __m512 scales = _mm512_set1_ps(scale), shifts = _mm512_set1_ps(shift);
     std::size_t i = 0;
     for (; i + kLanes <= size; i += kLanes) {

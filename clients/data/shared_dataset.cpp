@@ -118,8 +118,8 @@ std::span<const std::uint32_t> SharedDataset::list(std::size_t client_id, std::u
 }
 
 std::size_t SharedDataset::largest_shard() const {
-    std::size_t largest = map_.num_root;
-    for (std::size_t client = 0; client < map_.num_clients; ++client) largest = std::max(largest, shard(client).size());
+    std::size_t largest = 0;
+    for (std::size_t client = 0; client < map_.num_shards(); ++client) largest = std::max(largest, shard(client).size());
     return largest;
 }
 

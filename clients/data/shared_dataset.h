@@ -95,7 +95,7 @@ public:
     ExamplesView test(aggregation::MemorySpace space = aggregation::MemorySpace::Host) const;
     /// Indices of the examples that a client, or the root client, trains on.
     std::span<const std::uint32_t> shard(std::size_t client_id) const;
-    /// The number of examples of the largest one.
+    /// The most examples that any of them trains on.
     std::size_t largest_shard() const;
     /// Indices of a client's held-out training examples; may be empty.
     std::span<const std::uint32_t> held_out(std::size_t client_id) const;

@@ -60,12 +60,7 @@ public:
 
 private:
     /// Of any client, so that the shape of a padded step depends on the experiment alone.
-    std::size_t largest_batch() const {
-        std::size_t largest = 0;
-        for (std::uint32_t client = 0; client < dataset_.map().num_shards(); ++client)
-            largest = std::max(largest, dataset_.shard(client).size());
-        return std::min<std::size_t>(largest, plan_.training.batch_size);
-    }
+    std::size_t largest_batch() const { return std::min<std::size_t>(dataset_.largest_shard(), plan_.training.batch_size); }
 
     const WorkerPlan& plan_;
     const SharedDataset& dataset_;

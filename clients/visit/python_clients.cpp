@@ -25,13 +25,6 @@ using nlohmann::json;
 
 namespace {
 
-std::uint64_t largest_shard(const SharedDataset& dataset) {
-    std::uint64_t largest = 0;
-    for (std::size_t client = 0; client < dataset.map().num_shards(); ++client)
-        largest = std::max<std::uint64_t>(largest, dataset.shard(client).size());
-    return largest;
-}
-
 json read_handle(const VisitHandle& handle) {
     const aggregation::SharedSegmentView text(handle.descriptor, handle.bytes, aggregation::SegmentAccess::ReadOnly);
     const auto* begin = reinterpret_cast<const char*>(text.data());
@@ -79,7 +72,7 @@ PythonClients::PythonClients(PythonVisits visits)
         kept_.push_back({name, memory_floats_, memory->floats, memory});
         memory_floats_ += (memory->floats + 15) / 16 * 16;
     }
-    const std::uint64_t most = largest_shard(visits_.dataset);
+    const std::uint64_t most = visits_.dataset.largest_shard();
     places_ = places_for(layout_.num_floats(), memory_floats_, visits_.dataset.map(), visits_.training, most);
     segment_.emplace("fedhive-visit", places_.all);
     positions_.resize(most);

@@ -19,6 +19,9 @@ Arrivals Collector::collect(const Expected& arrivals, ServerState& server) {
     // Stable: a client that has arrived twice keeps its order of arrival.
     std::stable_sort(cohort.begin(), cohort.end(),
                      [](const ExpectedArrival& a, const ExpectedArrival& b) { return a.client_id < b.client_id; });
+    std::size_t clients = 0;
+    for (const ExpectedArrival& one : cohort) clients += flights_.at(one.slot).clients.size();
+    arrived.clients.reserve(clients);
     for (std::size_t position = 0; position < cohort.size(); ++position) {
         const std::size_t slot = cohort[position].slot;
         if (here[slot])
@@ -52,7 +55,6 @@ void Collector::add_arrival(Arrivals& arrived, std::size_t position, std::size_t
 std::size_t Collector::take_results(Arrivals& arrived, std::size_t slot, std::uint64_t staleness) {
     Flight& flight = flights_.at(slot);
     std::size_t accepted = 0;
-    if (arrived.clients.empty()) arrived.clients.reserve(board_.num_slots() * flight.clients.size());
     for (std::size_t i = 0; i < flight.clients.size(); ++i) {
         Participant& client = flight.clients[i];
         if (!client.attempts.dropped) {
