@@ -141,47 +141,59 @@ std::vector<std::int64_t> order_of(GraphCall& call, const std::string& wanted, c
     return order;
 }
 
-/// einsum of queries and keys, "bhqd,bhkd->bhqk", or of shares and values, "bhqk,bhkd->bhqd", with any letters and orders of heads.
+/// The letters of `among` that `others` lacks.
+std::string letters_without(std::string among, const std::string& others) {
+    std::erase_if(among, [&](char each) { return others.find(each) != std::string::npos; });
+    return among;
+}
+
+/// A value whose dimensions have the order of `wanted`; `letters` names them as they are.
+Arranged in_order(GraphCall& call, const Arranged& value, const std::string& letters, const std::string& wanted) {
+    if (value.dimensions.size() != letters.size()) call.refuse("names another number of indices than a value has");
+    return *permuted(value, order_of(call, wanted, letters));
+}
+
+/// einsum of shares and values, "bhqk,bhkd->bhqd".
+void read_seen(GraphValues& values, GraphCall& call, const AttentionScores& shares, const std::string& of_shares,
+               const Arranged& seen, const std::string& of_values, const std::string& to) {
+    if (!shares.shares) call.refuse("takes scores without a softmax");
+    if (shares.queries.dimensions.size() != of_shares.size()) call.refuse("names another number of indices than a value has");
+    const std::string outer = of_shares.substr(0, of_shares.size() - 2), feature = letters_without(of_values, of_shares);
+    values.keep_seen(call, shares, in_order(call, seen, of_values, outer + of_shares.back() + feature),
+                     order_of(call, to, of_shares.substr(0, of_shares.size() - 1) + feature));
+}
+
+/// einsum of queries and keys, "bhqd,bhkd->bhqk"; the keys may come first.
+void read_scores(GraphValues& values, GraphCall& call, const Arranged& left, const Arranged& right, const Indices& indices) {
+    const std::string& to = indices.to;
+    if (to.size() < 3) call.refuse("is not a product of queries and keys, or of shares and values");
+    const std::string outer = to.substr(0, to.size() - 2);
+    const bool keys_first = indices.left.find(to.back()) != std::string::npos;
+    const std::string &of_queries = keys_first ? indices.right : indices.left,
+                      &of_keys = keys_first ? indices.left : indices.right;
+    const std::string feature = letters_without(of_queries, to);
+    AttentionScores scores;
+    scores.queries = in_order(call, keys_first ? right : left, of_queries, outer + to[to.size() - 2] + feature);
+    scores.keys = in_order(call, keys_first ? left : right, of_keys, outer + to.back() + feature);
+    values.keep_scores(call, scores);
+}
+
+/// einsum of queries and keys, or of shares and values, with any letters and orders of heads.
 bool read_sum_of_products(GraphValues& values, GraphCall& call) {
     const std::vector<std::string> operands = call.tensors("tensors");
     if (operands.size() != 2) return false;
-    const bool first = values.scores(operands[0]) != nullptr;
-    const AttentionScores* shares = values.scores(operands[first ? 0 : 1]);
-    const std::optional<Arranged> left = values.arranged(operands[shares != nullptr && first ? 1 : 0]),
-                                  right = values.arranged(operands[1]);
-    if (!left || (shares == nullptr && !right)) return false;
+    const std::optional<Arranged> left = values.arranged(operands[0]), right = values.arranged(operands[1]);
+    const AttentionScores *left_shares = values.scores(operands[0]), *right_shares = values.scores(operands[1]);
+    const bool of_shares = (left_shares != nullptr && right) || (left && right_shares != nullptr);
+    if (!of_shares && !(left && right)) return false;
     const Indices indices = indices_of(call);
     call.ignore("path");
-    const auto fits = [&](const Arranged& value, const std::string& letters) {
-        if (value.dimensions.size() != letters.size()) call.refuse("names another number of indices than a value has");
-    };
-    const std::string& to = indices.to;
-    if (shares != nullptr) {
-        const std::string &of_shares = first ? indices.left : indices.right, &of_values = first ? indices.right : indices.left;
-        if (!shares->shares) call.refuse("takes scores without a softmax");
-        fits(shares->queries, of_shares);
-        fits(*left, of_values);
-        const std::size_t outer = of_shares.size() - 2;
-        std::string feature = of_values;
-        std::erase_if(feature, [&](char each) { return of_shares.find(each) != std::string::npos; });
-        const std::string seen = of_shares.substr(0, outer + 1) + feature;
-        const Arranged ordered =
-            *permuted(*left, order_of(call, of_shares.substr(0, outer) + of_shares.back() + feature, of_values));
-        values.keep_seen(call, *shares, ordered, order_of(call, to, seen));
-        return true;
-    }
-    fits(*left, indices.left);
-    fits(*right, indices.right);
-    if (to.size() < 3) call.refuse("is not a product of queries and keys, or of shares and values");
-    const std::string outer = to.substr(0, to.size() - 2);
-    const bool turned = indices.left.find(to.back()) != std::string::npos;  // keys come first
-    const std::string &of_queries = turned ? indices.right : indices.left, &of_keys = turned ? indices.left : indices.right;
-    std::string feature = of_queries;
-    std::erase_if(feature, [&](char each) { return to.find(each) != std::string::npos; });
-    AttentionScores scores;
-    scores.queries = *permuted(turned ? *right : *left, order_of(call, outer + to[to.size() - 2] + feature, of_queries));
-    scores.keys = *permuted(turned ? *left : *right, order_of(call, outer + to.back() + feature, of_keys));
-    values.keep_scores(call, scores);
+    if (left_shares != nullptr)
+        read_seen(values, call, *left_shares, indices.left, *right, indices.right, indices.to);
+    else if (right_shares != nullptr)
+        read_seen(values, call, *right_shares, indices.right, *left, indices.left, indices.to);
+    else
+        read_scores(values, call, *left, *right, indices);
     return true;
 }
 
