@@ -43,8 +43,8 @@ struct Gemm {
 
 inline constexpr std::size_t kPanel = 32;  // columns of a panel of Gemm::m; a panel is [terms][kPanel]
 
-/// to = from [rows][columns], or its transpose, in panels of kPanel of its columns; of a panel's columns beyond the last one, those that are
-/// written become 0.
+/// to = from [rows][columns], or its transpose, in panels of kPanel columns. Columns of the last panel beyond the matrix are 0 or left as they
+/// are.
 struct Panels {
     const float* from = nullptr;
     std::size_t rows = 0, columns = 0;  // of `from`

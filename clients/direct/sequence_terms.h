@@ -40,8 +40,8 @@ struct SoftmaxGradient {
 };
 
 /// One position of an LSTM for each of `rows` examples. Its gates [4 · hidden], in the order i f g o, become σ(i) σ(f) tanh(g) σ(o);
-/// cell = σ(i) tanh(g) + σ(f) before; bounded = tanh(cell); state = σ(o) bounded. All are at the first example; from one to the next are
-/// `row` floats, in the gates 4 · row.
+/// cell = σ(i) tanh(g) + σ(f) before; bounded = tanh(cell); state = σ(o) bounded. Pointers are to the first example's values; the
+/// next example's are `row` floats further, its gates 4 · row.
 struct LstmCell {
     float* gates = nullptr;
     const float* before = nullptr;  // the cell of the position before; null: 0

@@ -32,7 +32,7 @@ std::string python_path() {
         fmt::format("no scripts/lib/fedhive above {}; set FEDHIVE_PYTHONPATH to its folder", program_folder().string()));
 }
 
-/// Keeps what Python compiles in the cache, never beside sources: compiling the module anew takes three times as long as tracing a file.
+/// Bytecode goes to the cache, never beside sources. Without it, compiling the module takes longer than tracing a file.
 std::pair<std::string, std::string> compiled_modules() {
     if (std::getenv("PYTHONPYCACHEPREFIX") != nullptr) return {"PYTHONPYCACHEPREFIX", std::getenv("PYTHONPYCACHEPREFIX")};
     if (const fs::path cache = cache_folder(); !cache.empty()) return {"PYTHONPYCACHEPREFIX", (cache / "pycache").string()};

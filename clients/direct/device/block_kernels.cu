@@ -25,8 +25,8 @@ struct BlockThreads {
     }
 };
 
-/// Layout of a block's shared memory: [ outcomes | parameters | gradient | velocity | values ]. Without the rows, outcomes and values are in
-/// this order in device memory.
+/// Layout of a block's shared memory: [ outcomes | parameters | gradient | velocity | values ]. With Launch::rows, outcomes and values are
+/// in device memory instead, in this order.
 class SharedMemory {
 public:
     __device__ explicit SharedMemory(double* memory) : at_(reinterpret_cast<unsigned char*>(memory)) {}

@@ -16,9 +16,9 @@ struct Launch {
     std::uint32_t group = 1;      // rows of a group (block_network.h)
     std::uint32_t shared_bytes = 0;
     bool shared_parameters = false, shared_gradient = false, shared_velocity = false;
-    float* rows =
-        nullptr;  // in device memory, each block's outcomes and rows; null: they are in shared memory. No evaluation uses it
-    std::size_t rows_stride = 0;  // floats of a block's
+    /// In device memory: each block's outcomes and rows, one block's after the other's. Null: they are in shared memory, as in evaluations.
+    float* rows = nullptr;
+    std::size_t rows_stride = 0;  // floats of one block
 };
 
 /// A client's range of the launch's steps, and the address, writable by the device, of its loss.

@@ -104,7 +104,7 @@ inline constexpr std::size_t kSparseVectors = 4, kSparseRegisters = 24;
 inline constexpr std::size_t kMostHeld = 24;  // vectors of x in descend_strip, beside sums, a factor and the rate
 #endif
 inline constexpr bool kPrefersPixelLanes = true;
-inline constexpr std::size_t kTogether = 4;  // vectors of a long chain of operations
+inline constexpr std::size_t kTogether = 4;  // vectors that pass through a long chain of operations side by side
 
 #elif defined(FEDHIVE_AVX2)
 

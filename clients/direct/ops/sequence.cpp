@@ -110,7 +110,7 @@ public:
         : Op(positions * features, features), positions_(positions), share_(1.0F / static_cast<float>(positions)) {}
     void forward(const Pass& pass, const float* x, float* y, ExampleRange rows) override {
         std::fill_n(y, rows.count * outputs(), 0.0F);
-        for (std::size_t r = 0; r < rows.count; ++r)
+        for (std::size_t r = 0; r < rows.count; ++r)  // a sum over positions, as the bias's gradient is one over pixels
             pass.kernels->bias_relu_backward(
                 {.gradient = x + r * inputs(), .bias_sums = y + r * outputs(), .pixels = positions_, .channels = outputs()});
         for (std::size_t i = 0; i < rows.count * outputs(); ++i) y[i] *= share_;

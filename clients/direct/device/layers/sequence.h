@@ -35,7 +35,7 @@ struct PositionLayer : NoPasses {
     }
 };
 
-/// The features of the last position; of two groups, the second's of the first position, where the way back ends.
+/// The features of the last position. With two directions (groups), those of the second are taken at the first position, where it ends.
 struct LastPositionLayer : NoPasses {
     template <typename Threads>
     FEDHIVE_HOST_DEVICE static void forward(const Threads& threads, const Layer& layer, const RowGroup& group, const float*) {
