@@ -3,6 +3,7 @@
 #include "aggregation/base/error.h"
 #include "aggregation/memory/host_arena.h"
 #include "clients/protocol/process.h"
+#include "clients/worker/own_processor.h"
 #include "clients/worker/task_runner.h"
 
 #include <malloc.h>
@@ -25,6 +26,8 @@ int run_worker(int control_descriptor, std::uint32_t worker, int coordinator, Tr
     WorkerCell& cell = block.worker(worker);
     try {
         const auto plan = block.plan<WorkerPlan>();
+        if (plan.space == aggregation::MemorySpace::Host && plan.threads == 1)
+            keep_to_own_processor(worker, block.geometry().num_workers);
         SharedDataset dataset = SharedDataset::open(plan.data_descriptor, plan.data);
         if (plan.space == aggregation::MemorySpace::Cuda) dataset.open_on_device(aggregation::cuda_driver(), plan.data_handle);
         const std::unique_ptr<aggregation::Arena> arena = open_arena(plan);
