@@ -2,6 +2,8 @@
 // clock stops while the machine is suspended.
 #pragma once
 
+#include <time.h>
+
 #include <chrono>
 #include <cstdint>
 
@@ -10,6 +12,13 @@ namespace fedhive {
 /// Nanoseconds of the machine's monotonic clock.
 inline std::int64_t now_ns() {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// now_ns() as of the kernel's last tick, at most some milliseconds ago; takes an eighth of its time.
+inline std::int64_t recent_ns() {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    return now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec;
 }
 
 /// Seconds from `start_ns` to `end_ns`.

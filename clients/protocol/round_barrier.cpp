@@ -24,7 +24,7 @@ double seconds(std::int64_t nanoseconds) { return static_cast<double>(nanosecond
 std::optional<Claim> TaskBoard::claim() const {
     ControlBlock::Header& header = block_.header();
     WorkerCell& self = block_.worker(worker_);
-    self.heartbeat_ns.store(now_ns(), std::memory_order_relaxed);
+    self.heartbeat_ns.store(recent_ns(), std::memory_order_relaxed);
     self.seen.store(header.ticket.load(std::memory_order_acquire), std::memory_order_relaxed);
     const auto queue = block_.queue();
     const std::uint32_t queued = std::min(header.queued.load(std::memory_order_acquire), block_.geometry().max_tasks);
@@ -52,7 +52,7 @@ bool TaskBoard::finish(const Claim& claim, TaskPhase phase) const {
     TaskState state = TaskState::unpack(claim.state_word);
     state.phase = phase;
     std::uint64_t expected = claim.state_word;
-    block_.worker(worker_).heartbeat_ns.store(now_ns(), std::memory_order_relaxed);
+    block_.worker(worker_).heartbeat_ns.store(recent_ns(), std::memory_order_relaxed);
     // Sequentially consistent, like wait_until(): either it sees this task done, or this worker sees its wake_at.
     if (!block_.task(claim.task_index).state.compare_exchange_strong(expected, state.pack())) return false;
     ControlBlock::Header& header = block_.header();

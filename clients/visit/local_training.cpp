@@ -118,11 +118,11 @@ void finish(ClientResult& result, const ClientFigures& figures) {
     result.train_loss = mean_loss_of(figures.loss_sum, figures.examples);
 }
 
-void deal_out_time(std::span<ClientResult> results, double update_s) {
+void deal_out_time(std::span<ClientResult> results, double update_s, std::int64_t end_ns) {
     std::uint64_t steps = 0;
     for (const ClientResult& result : results) steps += result.steps;
     std::int64_t begun_ns = results.front().start_ns;
-    const std::int64_t all_ns = now_ns() - begun_ns;
+    const std::int64_t all_ns = end_ns - begun_ns;
     for (ClientResult& result : results) {
         const double share = static_cast<double>(result.steps) / static_cast<double>(steps);
         result.start_ns = begun_ns;

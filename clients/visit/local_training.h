@@ -2,6 +2,7 @@
 // uses the training step through its interface only. P: floats of the model.
 #pragma once
 
+#include "aggregation/base/clock.h"
 #include "aggregation/base/divide_up.h"
 #include "aggregation/base/random.h"
 #include "aggregation/math/element_ops.h"
@@ -96,9 +97,9 @@ void tell_update(ClientResult& result, const aggregation::UpdateSummary& update)
 /// Completes the result from the figures, which a device must have computed.
 void finish(ClientResult& result, const ClientFigures& figures);
 
-/// Divides the time since the first client's start, and update_s, among the clients in proportion to their steps, as if they
+/// Divides the time from the first client's start to end_ns, and update_s, among the clients in proportion to their steps, as if they
 /// had run one after the other.
-void deal_out_time(std::span<ClientResult> results, double update_s = 0.0);
+void deal_out_time(std::span<ClientResult> results, double update_s = 0.0, std::int64_t end_ns = now_ns());
 
 /// Trains one client, waits for the device, and writes update = local - global and the complete result.
 ClientResult train_client(TrainingStep& step, const LocalTraining& plan, const RoundRate& rate, std::uint32_t round,

@@ -14,7 +14,7 @@
 
 namespace fedhive::clients {
 
-void Supervision::beat() const { self_.heartbeat_ns.store(now_ns(), std::memory_order_relaxed); }
+void Supervision::beat() const { self_.heartbeat_ns.store(recent_ns(), std::memory_order_relaxed); }
 
 void Supervision::throw_if_stopping() const {
     if (stopping_()) throw TaskFailed(FailureKind::Exception, "stopped");

@@ -70,7 +70,7 @@ void TrainTask::run(TaskCell& cell) {
     figures_.reserve(task.count);
     if (task.count > 1) slot_sum_.zero_init();
     for (std::uint64_t first = 0; first < task.count; first += clients_.num_rows()) {
-        cell.started_ns.store(now_ns(), std::memory_order_relaxed);  // the deadline applies to a client, not to the slot
+        cell.started_ns.store(recent_ns(), std::memory_order_relaxed);  // the deadline applies to a client, not to the slot
         train_at_once(cell, first, std::min<std::uint64_t>(clients_.num_rows(), task.count - first));
     }
     if (task.count > 1) slot_sum_.finish(worker_.arena.slot(task.slot));
@@ -98,7 +98,7 @@ void TrainTask::train_at_once(TaskCell& cell, std::uint64_t first, std::uint64_t
         if (within_clip_) rows_.results[row].reports[*within_clip_] = within ? 1.0 : 0.0;
         worker_.block.results()[task.first + place] = rows_.results[row];
     }
-    if (anybody && !worker_.on_device()) accept_rows(cell, seconds_between(trained_ns, now_ns()));
+    if (anybody && !worker_.on_device()) accept_rows(cell, trained_ns);
     for (std::size_t row = 0; row < rows_.places.size(); ++row) {
         blame(cell, rows_.places[row]);
         worker_.supervision.update_written(row, clients_.parameters_of(row));
@@ -167,7 +167,7 @@ void TrainTask::train_rows(TaskCell& cell, const LocalTraining& training, aggreg
     const Task task = cell.task;
     Supervision& supervision = worker_.supervision;
     const std::uint64_t blamed = first_wanted(task);
-    const std::int64_t began_ns = now_ns();
+    const std::int64_t began_ns = measure_ ? now_ns() : 0;
     measure_rows(cell, start);
     blame(cell, blamed);
     supervision.beat();
@@ -264,8 +264,10 @@ aggregation::VisitMemories TrainTask::memories_of(const Task& task, std::uint32_
     return memories;
 }
 
-void TrainTask::accept_rows(TaskCell& cell, double update_s) {
-    deal_out_time(rows_.results, update_s);
+/// trained_ns: when their updates were begun.
+void TrainTask::accept_rows(TaskCell& cell, std::int64_t trained_ns) {
+    const std::int64_t end_ns = now_ns();
+    deal_out_time(rows_.results, seconds_between(trained_ns, end_ns), end_ns);
     for (std::size_t row = 0; row < rows_.places.size(); ++row) finish(rows_.results[row], figures_[rows_.places[row]]);
     // In the members' order: the first with a non-finite update gets the blame.
     const auto [first, last] = std::minmax_element(rows_.places.begin(), rows_.places.end());

@@ -59,7 +59,7 @@ private:
     bool write_update(const Task& task, std::uint64_t place, aggregation::ParamSpan local, const LocalTraining& training,
                       aggregation::ConstParamSpan start);
     aggregation::VisitMemories memories_of(const Task& task, std::uint32_t client_id) const;
-    void accept_rows(TaskCell& cell, double update_s);
+    void accept_rows(TaskCell& cell, std::int64_t trained_ns);
     void accept_all(TaskCell& cell);
     TrainingStep& many_rows();
     aggregation::ConstParamSpan begin_formulas(const Task& task, const LocalTraining& training,
