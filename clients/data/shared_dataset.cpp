@@ -110,11 +110,9 @@ ExamplesView SharedDataset::test(aggregation::MemorySpace space) const {
     return examples(space, map_.test_values(), map_.test_targets(), map_.num_tests());
 }
 
-std::span<const std::uint32_t> SharedDataset::list(std::size_t client_id, std::uint64_t offsets, std::uint64_t indices,
-                                                   std::uint64_t count) const {
+std::span<const std::uint32_t> SharedDataset::list_of(std::size_t client_id, const Lists& lists) const {
     FEDHIVE_CHECK(client_id < map_.num_clients, "client {} of {}", client_id, map_.num_clients);
-    const auto begins = part<std::uint64_t>(offsets, map_.num_clients + 1);
-    return part<std::uint32_t>(indices, count).subspan(begins[client_id], begins[client_id + 1] - begins[client_id]);
+    return lists.indices.subspan(lists.begins[client_id], lists.begins[client_id + 1] - lists.begins[client_id]);
 }
 
 std::size_t SharedDataset::largest_shard() const {
@@ -125,12 +123,12 @@ std::size_t SharedDataset::largest_shard() const {
 
 std::span<const std::uint32_t> SharedDataset::shard(std::size_t client_id) const {
     if (map_.is_root(client_id)) return part<std::uint32_t>(map_.root_indices(), map_.num_root);
-    return list(client_id, map_.offsets(), map_.indices(), map_.num_indices);
+    return list_of(client_id, shards_);
 }
 
 std::span<const std::uint32_t> SharedDataset::held_out(std::size_t client_id) const {
     if (map_.num_held_out == 0) return {};
-    return list(client_id, map_.held_out_offsets(), map_.held_out_indices(), map_.num_held_out);
+    return list_of(client_id, held_out_);
 }
 
 }  // namespace fedhive::clients

@@ -102,13 +102,26 @@ public:
 
 private:
     SharedDataset(std::shared_ptr<void> segment, std::byte* base, int descriptor, const DatasetMap& map)
-        : segment_(std::move(segment)), base_(base), descriptor_(descriptor), map_(map) {}
+        : segment_(std::move(segment)),
+          base_(base),
+          descriptor_(descriptor),
+          map_(map),
+          shards_{part<std::uint64_t>(map.offsets(), map.num_clients + 1),
+                  part<std::uint32_t>(map.indices(), map.num_indices)} {
+        if (map.num_held_out == 0) return;
+        held_out_ = {part<std::uint64_t>(map.held_out_offsets(), map.num_clients + 1),
+                     part<std::uint32_t>(map.held_out_indices(), map.num_held_out)};
+    }
+    /// The clients' lists of examples: client k has indices[begins[k]] to indices[begins[k + 1] - 1].
+    struct Lists {
+        std::span<const std::uint64_t> begins;
+        std::span<const std::uint32_t> indices;
+    };
     template <typename T>
     std::span<const T> part(std::uint64_t offset, std::uint64_t count) const {
         return {reinterpret_cast<const T*>(base_ + offset), count};
     }
-    std::span<const std::uint32_t> list(std::size_t client_id, std::uint64_t offsets, std::uint64_t indices,
-                                        std::uint64_t count) const;
+    std::span<const std::uint32_t> list_of(std::size_t client_id, const Lists& lists) const;
     ExamplesView examples(aggregation::MemorySpace space, std::uint64_t values, std::uint64_t targets,
                           std::uint64_t count) const;
 
@@ -116,6 +129,7 @@ private:
     std::byte* base_;
     int descriptor_;
     DatasetMap map_;
+    Lists shards_, held_out_;
     std::shared_ptr<const void> device_block_;  // CudaBlock or CudaBlockView
     const std::byte* device_base_ = nullptr;
 };

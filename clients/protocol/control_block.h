@@ -142,13 +142,20 @@ public:
     void renew_worker(std::size_t index) const;
 
 private:
-    ControlBlock(std::shared_ptr<void> segment, std::byte* base, int descriptor)
-        : segment_(std::move(segment)), base_(base), descriptor_(descriptor) {}
+    /// Byte offsets of the block's parts; they depend on the geometry alone.
+    struct Map {
+        explicit Map(const ControlGeometry& geometry);
+        std::size_t plan, workers, tasks, queue, ranks, members, results, evaluated, terms, groups, sums, client_sums, losses,
+            total;
+    };
+    ControlBlock(std::shared_ptr<void> segment, std::byte* base, int descriptor, const Map& map)
+        : segment_(std::move(segment)), base_(base), descriptor_(descriptor), map_(map) {}
     std::byte* plan_bytes() const;
 
     std::shared_ptr<void> segment_;  // owns the mapping: the coordinator's segment, or a worker's view of it
     std::byte* base_;
     int descriptor_;
+    Map map_;
 };
 
 struct ControlBlock::Header {

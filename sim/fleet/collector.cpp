@@ -56,20 +56,23 @@ std::size_t Collector::take_results(Arrivals& arrived, std::size_t slot, std::ui
     Flight& flight = flights_.at(slot);
     std::size_t accepted = 0;
     for (std::size_t i = 0; i < flight.clients.size(); ++i) {
-        Participant& client = flight.clients[i];
-        if (!client.attempts.dropped) {
-            const clients::ClientResult& result = board_.result(flight.task.first + i);
-            deadlines_.learn(result);
-            client.result =
-                with_step(client.result, result, workload_.examples_of(flight, client.client_id), flight.examples_before);
-            ++accepted;
-        }
-        const Traffic traffic = workload_.traffic_of(flight, client.client_id);
+        const Participant& client = flight.clients[i];
+        const Work work = workload_.work_of(flight, client.client_id);
+        const Traffic traffic = workload_.traffic_of(flight, client.client_id, work);
         arrived.traffic += {traffic.down, client.attempts.dropped ? 0 : traffic.up};
-        if (flight.steps_left > 0 && !client.attempts.dropped) continue;  // the client has not finished
-        ClientReport report = report_of(flight, slot, i);
-        report.staleness = staleness;
-        arrived.clients.push_back(report);
+        clients::ClientResult result;
+        if (!client.attempts.dropped) {
+            const clients::ClientResult& of_step = board_.result(flight.task.first + i);
+            deadlines_.learn(of_step);
+            result = with_step(flight.so_far, of_step, work.examples, flight.examples_before);
+            ++accepted;
+            if (flight.steps_left > 0) {
+                flight.so_far = result;
+                continue;  // the client has not finished
+            }
+        }
+        arrived.clients.push_back(report_of(flight, slot, i, result));
+        arrived.clients.back().staleness = staleness;
     }
     return accepted;
 }
@@ -100,7 +103,8 @@ std::uint32_t Collector::worker_of(const Flight& flight, std::size_t slot, const
            (attempts.dropped || !flight.was_put() ? attempts.worker : board_.worker_of(slot));
 }
 
-ClientReport Collector::report_of(const Flight& flight, std::size_t slot, std::size_t i) const {
+ClientReport Collector::report_of(const Flight& flight, std::size_t slot, std::size_t i,
+                                  const clients::ClientResult& result) const {
     const Participant& client = flight.clients[i];
     const Attempts& attempts = client.attempts;
     return {.client_id = client.client_id,
@@ -109,7 +113,7 @@ ClientReport Collector::report_of(const Flight& flight, std::size_t slot, std::s
             .num_examples = workload_.examples_per_epoch(client.client_id),
             .sent_round = flight.sent_round,
             .staleness = 0,
-            .result = attempts.dropped ? clients::ClientResult{} : client.result,
+            .result = result,
             .failure = attempts.dropped,
             .elsewhere = !board_.is_here(slot),
             .trip_s = workload_.trip_s(flight, client.client_id),
@@ -119,7 +123,7 @@ ClientReport Collector::report_of(const Flight& flight, std::size_t slot, std::s
 void Collector::leave_behind(Arrivals& arrived, std::size_t slot, ServerState& server) {
     const Flight& flight = flights_.at(slot);
     for (std::size_t i = 0; i < flight.clients.size(); ++i) {
-        ClientReport report = report_of(flight, slot, i);
+        ClientReport report = report_of(flight, slot, i, {});
         report.failure = clients::FailureKind::LeftBehind;
         arrived.clients.push_back(report);
         arrived.traffic += {workload_.traffic_of(flight, report.client_id).down, 0};

@@ -31,7 +31,7 @@ private:
     void add_arrival(Arrivals& arrived, std::size_t position, std::size_t slot, const ServerState& server);
     std::size_t take_results(Arrivals& arrived, std::size_t slot, std::uint64_t staleness);
     void add_update(Arrivals& arrived, std::size_t position, std::size_t slot, std::uint64_t staleness);
-    ClientReport report_of(const Flight& flight, std::size_t slot, std::size_t i) const;
+    ClientReport report_of(const Flight& flight, std::size_t slot, std::size_t i, const clients::ClientResult& result) const;
     std::uint32_t worker_of(const Flight& flight, std::size_t slot, const Attempts& attempts) const;
     void leave_behind(Arrivals& arrived, std::size_t slot, ServerState& server);
 

@@ -237,7 +237,7 @@ void Flights::release_root(ServerState& server) {
 
 void Flights::take_next_step(std::size_t slot, const ServerState& server) {
     Flight& flight = at(slot);
-    flight.end_step(workload_.examples_of(flight, flight.clients.front().client_id), server.version);
+    flight.end_step(workload_.work_of(flight, flight.clients.front().client_id).examples, server.version);
     board_.member(flight.task.first).fault = {};  // it applied to the first step only
 }
 

@@ -15,10 +15,10 @@ constexpr std::uint64_t kPassesOfAStep = 3;
 
 }  // namespace
 
-std::uint64_t Workload::examples_per_epoch(std::uint32_t client_id) const {
+std::uint64_t Workload::examples_of_pass(std::uint64_t own) const {
     switch (options_.mode.pass) {
         case PassExamples::Own:
-            return num_examples(client_id);
+            return own;
         case PassExamples::Share:
             return divide_up(dataset_.map().num_train, options_.mode.in_flight);
         case PassExamples::All:
@@ -27,20 +27,22 @@ std::uint64_t Workload::examples_per_epoch(std::uint32_t client_id) const {
     return 0;
 }
 
-std::uint64_t Workload::examples_of(const Flight& flight, std::uint32_t client_id) const {
-    const std::uint64_t examples = examples_per_epoch(client_id);
+std::uint64_t Workload::examples_of_task(const Flight& flight, std::uint64_t of_pass) const {
     const bool one_pass_more = plan_.mean_gradient;
     if (!options_.mode.by_steps)
-        return plan_.training.examples_of(examples) * plan_.passes_of_a_step + (one_pass_more ? examples : 0);
-    const std::uint64_t steps = plan_.training.steps_of_epoch(examples);
-    const std::uint64_t first = (plan_.training.steps_of(examples) - 1 - flight.steps_left) % steps * plan_.training.batch_size;
-    return std::min(plan_.training.batch_size, examples - first);
+        return plan_.training.examples_of(of_pass) * plan_.passes_of_a_step + (one_pass_more ? of_pass : 0);
+    const std::uint64_t steps = plan_.training.steps_of_epoch(of_pass);
+    const std::uint64_t first = (plan_.training.steps_of(of_pass) - 1 - flight.steps_left) % steps * plan_.training.batch_size;
+    return std::min(plan_.training.batch_size, of_pass - first);
 }
 
-std::uint64_t Workload::examples_to_measure(const clients::Reports& measures, std::uint32_t client_id) const {
-    const std::uint64_t examples = num_examples(client_id);
-    const std::uint64_t passes = (clients::measures_outputs(measures) ? 1 : 0) + plan_.loss_passes;
-    return divide_up(passes * examples, kPassesOfAStep) + (clients::place_of_gradient_norm(measures) ? examples : 0);
+Workload::Measuring Workload::measuring(const clients::Reports& measures) const {
+    return {.passes = (clients::measures_outputs(measures) ? 1 : 0) + plan_.loss_passes,
+            .gradient = clients::place_of_gradient_norm(measures).has_value()};
+}
+
+std::uint64_t Workload::examples_to_measure(const Measuring& measures, std::uint64_t examples) {
+    return divide_up(measures.passes * examples, kPassesOfAStep) + (measures.gradient ? examples : 0);
 }
 
 std::uint64_t Workload::examples_of_passes(std::uint32_t client_id, std::uint64_t passes) const {
@@ -48,27 +50,28 @@ std::uint64_t Workload::examples_of_passes(std::uint32_t client_id, std::uint64_
     return divide_up(passes * (held_out > 0 ? held_out : num_examples(client_id)), kPassesOfAStep);
 }
 
-std::uint64_t Workload::examples_in_time(const Flight& flight, std::uint32_t client_id) const {
-    const std::uint64_t measured = divide_up(plan_.measure_passes * num_examples(client_id), kPassesOfAStep);
-    return examples_of(flight, client_id) + examples_to_measure(plan_.reports, client_id) + measured;
-}
-
-std::uint64_t Workload::steps_of(const Flight& flight, std::uint32_t client_id) const {
-    return divide_up(examples_in_time(flight, client_id), plan_.training.batch_size);
+Work Workload::work_of(const Flight& flight, std::uint32_t client_id) const {
+    const std::uint64_t own = num_examples(client_id);
+    Work work;
+    work.examples = examples_of_task(flight, examples_of_pass(own));
+    work.in_time =
+        work.examples + examples_to_measure(of_reports_, own) + divide_up(plan_.measure_passes * own, kPassesOfAStep);
+    work.steps = divide_up(work.in_time, plan_.training.batch_size);
+    return work;
 }
 
 std::uint64_t Workload::local_steps(const Flight& flight) const {
     std::uint64_t steps = 0;
     for (const Participant& client : flight.clients)
-        if (!client.attempts.dropped) steps += steps_of(flight, client.client_id);
+        if (!client.attempts.dropped) steps += work_of(flight, client.client_id).steps;
     return steps;
 }
 
-Traffic Workload::traffic_of(const Flight& flight, std::uint32_t client_id) const {
+Traffic Workload::traffic_of(const Flight& flight, std::uint32_t client_id, const Work& work) const {
     const auto client = std::ranges::lower_bound(flight.clients, client_id, {}, &Participant::client_id);
     const bool is_its = client != flight.clients.end() && client->client_id == client_id && client->model_bytes;
-    Traffic traffic = options_.mode.traffic({.examples = examples_of(flight, client_id),
-                                             .steps = steps_of(flight, client_id),
+    Traffic traffic = options_.mode.traffic({.examples = work.examples,
+                                             .steps = work.steps,
                                              .model_bytes = is_its ? *client->model_bytes : options_.model_bytes,
                                              .update_bytes = options_.update_bytes,
                                              .activation_bytes = options_.activation_bytes,
@@ -78,7 +81,8 @@ Traffic Workload::traffic_of(const Flight& flight, std::uint32_t client_id) cons
 }
 
 std::optional<double> Workload::trip_s(const Flight& flight, std::uint32_t client_id) const {
-    return order_.trip_s(client_id, examples_in_time(flight, client_id), traffic_of(flight, client_id));
+    const Work work = work_of(flight, client_id);
+    return order_.trip_s(client_id, work.in_time, traffic_of(flight, client_id, work));
 }
 
 double Workload::longest_trip_s(const Flight& flight) const {
@@ -91,7 +95,7 @@ double Workload::longest_trip_s(const Flight& flight) const {
 double Workload::deadline_of(const Flight& flight) const {
     double seconds = 0.0;
     for (const Participant& client : flight.clients)
-        seconds = std::max(seconds, deadlines_.of_client(steps_of(flight, client.client_id)));
+        seconds = std::max(seconds, deadlines_.of_client(work_of(flight, client.client_id).steps));
     // Clients trained at once, or side by side in thread blocks of one launch, share their time: their deadlines add up.
     const bool in_blocks = plan_.engine == clients::Engine::Direct && plan_.space == aggregation::MemorySpace::Cuda;
     const std::uint64_t at_once = in_blocks ? clients::kBlocksAtOnce : plan_.clients_at_once;
@@ -107,7 +111,7 @@ DueKey Workload::due_of(const Flight& flight) const {
     if (mode.quorum < mode.in_flight && !order_.is_known()) return DueKey::as_put();
     std::uint64_t examples = 0;
     for (const Participant& client : flight.clients)
-        if (!client.attempts.dropped) examples += examples_of(flight, client.client_id);
+        if (!client.attempts.dropped) examples += work_of(flight, client.client_id).examples;
     return DueKey::largest_first(examples);
 }
 

@@ -14,26 +14,37 @@
 
 namespace fedhive::sim {
 
+struct Work {
+    std::uint64_t examples = 0;  // that the client trains on, counted as often as they are used
+    std::uint64_t in_time =
+        0;                    // examples whose training takes as long as the task: more than `examples` if the client measures
+    std::uint64_t steps = 0;  // batches whose training takes as long
+};
+
 class Workload {
 public:
     /// All must outlive this.
     Workload(const FleetOptions& options, const ArrivalOrder& order, const clients::WorkerPlan& plan,
              const clients::SharedDataset& dataset, const Deadlines& deadlines)
-        : options_(options), order_(order), plan_(plan), dataset_(dataset), deadlines_(deadlines) {}
+        : options_(options),
+          order_(order),
+          plan_(plan),
+          dataset_(dataset),
+          deadlines_(deadlines),
+          of_reports_(measuring(plan.reports)),
+          of_candidates_(measuring(plan.of_candidates)) {}
 
     std::uint64_t num_clients() const { return dataset_.map().num_clients; }
     /// n_k, the number of the client's distinct training examples.
     std::uint64_t num_examples(std::uint32_t client_id) const { return dataset_.shard(client_id).size(); }
     /// Number of examples in one pass of the client's training.
-    std::uint64_t examples_per_epoch(std::uint32_t client_id) const;
-    /// Number of examples that the client trains on in this flight's task, counted as often as they are used.
-    std::uint64_t examples_of(const Flight& flight, std::uint32_t client_id) const;
-    /// The cost of a client's measures, as the number of examples whose training takes as long: a third of its examples for a forward pass, all of
-    /// them for a gradient.
-    std::uint64_t examples_to_measure(const clients::Reports& measures, std::uint32_t client_id) const;
-    /// examples_to_measure() for the measure that the sampler asks for.
+    std::uint64_t examples_per_epoch(std::uint32_t client_id) const { return examples_of_pass(num_examples(client_id)); }
+    /// What this flight's task costs the client.
+    Work work_of(const Flight& flight, std::uint32_t client_id) const;
+    /// The cost of the measure that the sampler asks for, as the number of examples whose training takes as long: a third of the client's examples
+    /// for a forward pass, all of them for a gradient.
     std::uint64_t examples_of_candidate(std::uint32_t client_id) const {
-        return examples_to_measure(plan_.of_candidates, client_id);
+        return examples_to_measure(of_candidates_, num_examples(client_id));
     }
     /// Bytes that a client of this round is sent: the model, and the memories that are sent with it.
     std::uint64_t bytes_to(const ServerState& server, std::uint32_t client_id) const {
@@ -50,17 +61,16 @@ public:
     /// The cost of `passes` forward passes over the client's held-out examples (its training examples if it has none), as the number of examples
     /// whose training takes as long.
     std::uint64_t examples_of_passes(std::uint32_t client_id, std::uint64_t passes) const;
-    /// The cost of the flight's task for the client, as a number of examples to train: examples_of(), and examples_to_measure() if it measures.
-    std::uint64_t examples_in_time(const Flight& flight, std::uint32_t client_id) const;
     /// Number of the client's local steps in a round.
     std::uint64_t steps_of(std::uint32_t client_id) const { return plan_.training.steps_of(num_examples(client_id)); }
 
-    /// Batches that the client goes through in this flight's task, or as many as take as long.
-    std::uint64_t steps_of(const Flight& flight, std::uint32_t client_id) const;
     /// Local steps of this flight's clients, except dropped ones.
     std::uint64_t local_steps(const Flight& flight) const;
 
-    Traffic traffic_of(const Flight& flight, std::uint32_t client_id) const;
+    Traffic traffic_of(const Flight& flight, std::uint32_t client_id) const {
+        return traffic_of(flight, client_id, work_of(flight, client_id));
+    }
+    Traffic traffic_of(const Flight& flight, std::uint32_t client_id, const Work& work) const;
     /// Simulated seconds of the client's round trip in this flight's task; empty on the wall clock.
     std::optional<double> trip_s(const Flight& flight, std::uint32_t client_id) const;
     /// Simulated seconds of its slowest client; 0 on the wall clock.
@@ -70,11 +80,22 @@ public:
     DueKey due_of(const Flight& flight) const;
 
 private:
+    /// What a client measures.
+    struct Measuring {
+        std::uint64_t passes = 0;  // forward passes over its examples
+        bool gradient = false;     // of the model that was sent
+    };
+    Measuring measuring(const clients::Reports& measures) const;
+    static std::uint64_t examples_to_measure(const Measuring& measures, std::uint64_t examples);
+    std::uint64_t examples_of_pass(std::uint64_t own) const;
+    std::uint64_t examples_of_task(const Flight& flight, std::uint64_t of_pass) const;
+
     const FleetOptions& options_;
     const ArrivalOrder& order_;
     const clients::WorkerPlan& plan_;
     const clients::SharedDataset& dataset_;
     const Deadlines& deadlines_;
+    Measuring of_reports_, of_candidates_;
 };
 
 }  // namespace fedhive::sim

@@ -26,7 +26,6 @@ struct Participant {
     std::uint32_t draws = 1;  // how often the round's sampler drew it
     Attempts attempts{};
     std::optional<std::uint64_t> model_bytes{};  // that it is sent; empty: as every client of the run
-    clients::ClientResult result{};              // of an arrived client; of its steps so far if each step arrives by itself
 };
 
 /// Adds a step of `examples` examples to the result `sum` of a client's earlier steps, which had `examples_before`. Steps,
@@ -50,7 +49,8 @@ struct Flight {
     std::uint64_t version = 0;          // version of the model they started from
     double arrives_s = 0.0;             // simulated time
     std::uint64_t steps_left = 0;       // after this step, if each step arrives by itself
-    std::uint64_t examples_before = 0;  // examples of the steps before this one
+    std::uint64_t examples_before = 0;  // examples of the steps before this one …
+    clients::ClientResult so_far{};     // … and their result
     FlightState state = FlightState::HasModel;
     std::uint64_t waits_since = 0;     // Waits: since this version of the server
     std::uint32_t rank = 0;            // the rank that trains them

@@ -45,11 +45,11 @@ TEST_SUITE("Workload") {
     TEST_CASE("AClientGoesThroughItsOwnExamplesAShareOrAllInEachEpoch") {
         FourClients four;
         CHECK(four.workload().num_examples(1) == 10);
-        CHECK(four.workload().examples_of(four.flight, 1) == 20);
+        CHECK(four.workload().work_of(four.flight, 1).examples == 20);
         four.options.mode.pass = PassExamples::Share;  // of three replicas
-        CHECK(four.workload().examples_of(four.flight, 1) == 28);
+        CHECK(four.workload().work_of(four.flight, 1).examples == 28);
         four.options.mode.pass = PassExamples::All;
-        CHECK(four.workload().examples_of(four.flight, 1) == 80);
+        CHECK(four.workload().work_of(four.flight, 1).examples == 80);
         CHECK(four.workload().num_examples(1) == 10);
     }
 
@@ -59,15 +59,15 @@ TEST_SUITE("Workload") {
         CHECK(four.workload().steps_of(1) == 6);
         std::vector<std::uint64_t> batches;
         for (four.flight.steps_left = 6; four.flight.steps_left-- > 0;)
-            batches.push_back(four.workload().examples_of(four.flight, 1));
+            batches.push_back(four.workload().work_of(four.flight, 1).examples);
         CHECK(batches == std::vector<std::uint64_t>{4, 4, 2, 4, 4, 2});
     }
 
     TEST_CASE("StepsOfATaskAreItsBatches") {
         FourClients four;
-        CHECK(four.workload().steps_of(four.flight, 1) == 5);
+        CHECK(four.workload().work_of(four.flight, 1).steps == 5);
         four.options.mode.by_steps = true;
-        CHECK(four.workload().steps_of(four.flight, 1) == 1);
+        CHECK(four.workload().work_of(four.flight, 1).steps == 1);
     }
 
     TEST_CASE("TrafficIsTheModes") {
@@ -84,12 +84,12 @@ TEST_SUITE("Workload") {
     TEST_CASE("WhatAClientMeasuresTakesAThirdOfTheTimeAndItsReportsComeUp") {
         FourClients four;
         four.plan.reports.add("other");
-        CHECK(four.workload().examples_in_time(four.flight, 1) == 20);
+        CHECK(four.workload().work_of(four.flight, 1).in_time == 20);
         four.plan.reports.add("sent_loss");
         four.options.report_bytes = four.plan.reports.bytes();
-        CHECK(four.workload().examples_of(four.flight, 1) == 20);
-        CHECK(four.workload().examples_in_time(four.flight, 1) == 24);
-        CHECK(four.workload().steps_of(four.flight, 1) == 6);
+        CHECK(four.workload().work_of(four.flight, 1).examples == 20);
+        CHECK(four.workload().work_of(four.flight, 1).in_time == 24);
+        CHECK(four.workload().work_of(four.flight, 1).steps == 6);
         CHECK(four.workload().traffic_of(four.flight, 1).down == 1000);
         CHECK(four.workload().traffic_of(four.flight, 1).up == 616);
         four.options.round_trip_s = [](std::uint32_t, std::uint64_t examples, const Traffic&) {
@@ -98,14 +98,14 @@ TEST_SUITE("Workload") {
         CHECK(four.workload().longest_trip_s(four.flight) == 24.0);
         FourClients gradients;
         gradients.plan.reports.add("sent_gradient_norm");
-        CHECK(gradients.workload().examples_in_time(gradients.flight, 1) == 30);
+        CHECK(gradients.workload().work_of(gradients.flight, 1).in_time == 30);
         gradients.plan.reports.add("sent_loss");
-        CHECK(gradients.workload().examples_in_time(gradients.flight, 1) == 34);
+        CHECK(gradients.workload().work_of(gradients.flight, 1).in_time == 34);
         gradients.plan.of_candidates.add("sent_gradient_norm");
         CHECK(gradients.workload().examples_of_candidate(1) == 10);
         FourClients method;
         method.plan.mean_gradient = true;
-        CHECK(method.workload().examples_of(method.flight, 1) == 30);
+        CHECK(method.workload().work_of(method.flight, 1).examples == 30);
         four.deadlines = Deadlines(std::nullopt);
         four.deadlines.learn({.steps = 1, .seconds = 1.0});
         CHECK(four.workload().deadline_of(four.flight) == 30.0 + 20.0 * 6.0);
