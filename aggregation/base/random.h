@@ -70,11 +70,11 @@ public:
 
     /// Uniform in [0, bound), unbiased (rejection). bound >= 1.
     std::uint64_t below(std::uint64_t bound) {
-        const std::uint64_t limit =
-            std::numeric_limits<std::uint64_t>::max() - std::numeric_limits<std::uint64_t>::max() % bound;
-        std::uint64_t draw = next_u64();
-        while (draw >= limit) draw = next_u64();
-        return draw % bound;
+        constexpr std::uint64_t kLast = std::numeric_limits<std::uint64_t>::max();
+        for (;;) {
+            const std::uint64_t draw = next_u64(), rest = draw % bound;
+            if (draw - rest <= kLast - bound) return rest;  // else the multiple of bound that the draw is in is not complete
+        }
     }
 
     /// Uniform in [0, 1) with 53 random bits.

@@ -13,7 +13,7 @@ namespace {
 /// `count` numbers below num_numbers, without replacement, ascending. Cost: grows with count, not with num_numbers.
 /// Source: R. Floyd, in J. Bentley, "Programming pearls: a sample of brilliance", CACM 30(9), 1987.
 Cohort distinct_below(std::uint64_t num_numbers, std::size_t count, Stream stream) {
-    std::unordered_set<std::uint32_t> chosen;
+    std::unordered_set<std::uint32_t> chosen(count);
     for (std::uint64_t last = num_numbers - count; last < num_numbers; ++last) {
         const auto drawn = static_cast<std::uint32_t>(stream.below(last + 1));
         if (!chosen.insert(drawn).second) chosen.insert(static_cast<std::uint32_t>(last));
