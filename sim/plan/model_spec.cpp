@@ -51,6 +51,8 @@ void check_layers_wanted(const LoadedConfig& loaded, const std::string& why) {
         refuse("training.clients_at_once", "clients trained at once need a list of layers", "allowed: 1");
     if (run.training.engine == clients::Engine::Direct)
         refuse("training.engine", "the direct engine needs a list of layers", "allowed here: auto, libtorch");
+    if (run.device == Device::Cuda)  // a graph's constants, and the tensors that it creates, are in host memory
+        refuse("device", "a GPU needs a list of layers", "allowed here: auto, cpu");
 }
 
 std::string text_of(const std::vector<std::int64_t>& sizes) { return fmt::format("[{}]", fmt::join(sizes, ", ")); }

@@ -17,10 +17,9 @@ namespace {
 
 MemorySpace choose_device(const LoadedConfig& loaded) {
     const RunConfig& run = loaded.run;
-    const bool on_host = !run.model.file.empty();  // its constants, and the tensors that it creates, are in host memory
-    if (on_host && run.device == Device::Cuda)
-        throw loaded.source->error("device", "a model.file is trained only on the CPU; allowed here: auto, cpu");
-    if (run.device == Device::Cpu || on_host) return MemorySpace::Host;
+    // Nobody has read the model's file yet: a graph is trained only on the CPU, a list of layers anywhere (model_spec.cpp).
+    const bool perhaps_graph = run.device == Device::Auto && !run.model.file.empty();
+    if (run.device == Device::Cpu || perhaps_graph) return MemorySpace::Host;
     // A worker that cannot open the arena would be replaced twenty times before the run gives up.
     const bool shared = loaded.run.workers != 0;
     // On a requested GPU the direct engine may train, which engine_choice.h decides when the model is known.

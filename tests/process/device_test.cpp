@@ -2,6 +2,7 @@
 // data behind IPC handles. On the emulated GPU (tests/support/cuda_on_host) it runs everywhere, without LibTorch.
 #include "tests/process/rank_runs.h"
 #include "tests/process/same_run.h"
+#include "tests/support/exported_file.h"
 #include "tests/support/skip.h"
 
 #include <doctest/doctest.h>
@@ -126,6 +127,30 @@ TEST_SUITE("Device") {
                     CHECK(std::stod(found[round].at(loss)) ==
                           doctest::Approx(std::stod(expected[round].at(loss))).epsilon(1e-5));
         }
+    }
+
+    TEST_CASE("Gpu: ExportedNetworkThatIsAListOfLayersRunsInBlocksAndAGraphIsRefused") {
+        FEDHIVE_NEEDS_CUDA();
+        const auto exported = [](const std::string& name) -> Options {
+            return {
+                "data={format: synthetic, shape: [1, 12, 12], num_classes: 4, num_train: 60, num_test: 20, partition: "
+                "{clients: 4}}",
+                "training.cohort=4", fmt::format("model={{file: {}}}", golden_file(name + ".pt2").string())};
+        };
+        const DeviceFolder one(exported("bn_cnn") + Options{"workers=1"});
+        CHECK(one.manifest()["device"] == "cuda");
+        CHECK(one.manifest()["kernels"] == "cuda");
+        CHECK(DeviceFolder(exported("bn_cnn") + Options{"workers=2"}).found() == one.found());
+        const DeviceFolder host(exported("bn_cnn") + Options{"device=cpu"});
+        const auto found = read_csv(one.out() / "rounds.csv"), expected = read_csv(host.out() / "rounds.csv");
+        CHECK(std::stod(found.back().at("train_loss")) ==
+              doctest::Approx(std::stod(expected.back().at("train_loss"))).epsilon(1e-5));
+        const Options any{"training.engine=auto"};
+        const DeviceFolder graph(exported("residual") + any, {}, "exited with status 2");
+        CHECK_MESSAGE(graph.said("device: a GPU needs a list of layers, but model.file is a graph: aten.silu.default"),
+                      graph.output());
+        // Without a word, the CPU is taken before anybody has read the file.
+        CHECK(DeviceFolder(exported("cnn") + Options{"device=auto"}).manifest()["device"] == "cpu");
     }
 
     TEST_CASE("Gpu: BitsDependNeitherOnSharedMemoryNorOnWhetherStepsAreLaunchedOneByOne") {

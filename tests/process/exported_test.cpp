@@ -141,7 +141,6 @@ TEST_SUITE("ExportedRun") {
         check_says(refusal_of(exported("cnn") + Options{"training.engine=direct", "model.graph=keep"}),
                    {"training.engine: ", "model.file is a graph: model.graph is keep"});
         check_says(refusal_of(exported("cnn") + Options{"model.graph=other"}), {"model.graph: ", "auto, keep"});
-        check_says(refusal_of(exported("cnn") + Options{"device=cuda"}), {"device: a model.file is trained only on"});
         check_says(refusal_of(exported("bn_cnn") + Options{"mode={name: gradient_averaging}", "workers=4"}),
                    {"mode.name: model.file has buffers ", "cannot average"});
         check_says(refusal_of(exported("cnn") + Options{"model.name=lr"}), {"'name' and 'file' are both given"});
