@@ -5,21 +5,41 @@
 #include <optional>
 #include <unordered_map>
 #include <unordered_set>
+#include <vector>
 
 namespace fedhive::sim {
 
 namespace {
 
-/// `count` numbers below num_numbers, without replacement, ascending. Cost: grows with count, not with num_numbers.
+/// `count` numbers below num_numbers, without replacement. take(number) adds a number to those chosen, unless it is among them; returns whether it
+/// was not.
 /// Source: R. Floyd, in J. Bentley, "Programming pearls: a sample of brilliance", CACM 30(9), 1987.
-Cohort distinct_below(std::uint64_t num_numbers, std::size_t count, Stream stream) {
-    std::unordered_set<std::uint32_t> chosen(count);
-    for (std::uint64_t last = num_numbers - count; last < num_numbers; ++last) {
-        const auto drawn = static_cast<std::uint32_t>(stream.below(last + 1));
-        if (!chosen.insert(drawn).second) chosen.insert(static_cast<std::uint32_t>(last));
+template <typename Take>
+void draw_distinct(std::uint64_t num_numbers, std::size_t count, Stream stream, const Take& take) {
+    for (std::uint64_t last = num_numbers - count; last < num_numbers; ++last)
+        if (!take(static_cast<std::uint32_t>(stream.below(last + 1)))) take(static_cast<std::uint32_t>(last));
+}
+
+/// The numbers of draw_distinct(), ascending. Cost: grows with count, not with num_numbers.
+Cohort distinct_below(std::uint64_t num_numbers, std::size_t count, const Stream& stream) {
+    constexpr std::uint64_t kDense = 64;  // numbers for each that is chosen, up to which a bit of each costs less than a set
+    Cohort numbers;
+    numbers.reserve(count);
+    if (num_numbers > kDense * count) {
+        std::unordered_set<std::uint32_t> chosen(count);
+        draw_distinct(num_numbers, count, stream, [&](std::uint32_t number) { return chosen.insert(number).second; });
+        numbers.assign(chosen.begin(), chosen.end());
+        std::sort(numbers.begin(), numbers.end());
+        return numbers;
     }
-    Cohort numbers(chosen.begin(), chosen.end());
-    std::sort(numbers.begin(), numbers.end());
+    std::vector<bool> is_chosen(num_numbers);
+    draw_distinct(num_numbers, count, stream, [&](std::uint32_t number) {
+        const bool is_new = !is_chosen[number];
+        is_chosen[number] = true;
+        return is_new;
+    });
+    for (std::uint32_t number = 0; number < num_numbers; ++number)
+        if (is_chosen[number]) numbers.push_back(number);
     return numbers;
 }
 

@@ -64,6 +64,16 @@ struct DeviceFolder : FedhiveRun {
     }
 };
 
+/// The host's engine gives the same losses up to rounding.
+void check_like_the_host(const DeviceFolder& run, const Options& options) {
+    const DeviceFolder host(options + Options{"device=cpu"});
+    const auto found = read_csv(run.out() / "rounds.csv"), expected = read_csv(host.out() / "rounds.csv");
+    REQUIRE(found.size() == expected.size());
+    for (std::size_t round = 0; round < found.size(); ++round)
+        for (const char* loss : {"train_loss", "test_loss"})
+            CHECK(std::stod(found[round].at(loss)) == doctest::Approx(std::stod(expected[round].at(loss))).epsilon(1e-5));
+}
+
 /// Reason why `device: cuda` is refused; empty if it works.
 std::string refusal() {
     DeviceFolder run;
@@ -119,13 +129,7 @@ TEST_SUITE("Device") {
                 CHECK(same.sha() == one.sha());
                 CHECK(same.found() == one.found());
             }
-            // The host's engine gives the same up to rounding.
-            const DeviceFolder host(model + Options{"device=cpu"});
-            const auto found = read_csv(one.out() / "rounds.csv"), expected = read_csv(host.out() / "rounds.csv");
-            for (std::size_t round = 0; round < 2; ++round)
-                for (const char* loss : {"train_loss", "test_loss"})
-                    CHECK(std::stod(found[round].at(loss)) ==
-                          doctest::Approx(std::stod(expected[round].at(loss))).epsilon(1e-5));
+            check_like_the_host(one, model);
         }
     }
 
@@ -141,10 +145,7 @@ TEST_SUITE("Device") {
         CHECK(one.manifest()["device"] == "cuda");
         CHECK(one.manifest()["kernels"] == "cuda");
         CHECK(DeviceFolder(exported("bn_cnn") + Options{"workers=2"}).found() == one.found());
-        const DeviceFolder host(exported("bn_cnn") + Options{"device=cpu"});
-        const auto found = read_csv(one.out() / "rounds.csv"), expected = read_csv(host.out() / "rounds.csv");
-        CHECK(std::stod(found.back().at("train_loss")) ==
-              doctest::Approx(std::stod(expected.back().at("train_loss"))).epsilon(1e-5));
+        check_like_the_host(one, exported("bn_cnn"));
         const Options any{"training.engine=auto"};
         const DeviceFolder graph(exported("residual") + any, {}, "exited with status 2");
         CHECK_MESSAGE(graph.said("device: a GPU needs a list of layers, but model.file is a graph: aten.silu.default"),
@@ -200,6 +201,9 @@ TEST_SUITE("Device") {
         }
         CHECK(DeviceFolder({"strategy={file: " + methods + "fedprox.py, mu: 0.5}"}).found() ==
               DeviceFolder({"strategy={name: fedprox, proximal_mu: 0.5}"}).found());
+        // The pass at the second point leaves batch norm's running statistics as they are.
+        const Options twice{images(), convolutions(), "strategy={file: " + methods + "fedsam.py}"};
+        check_like_the_host(DeviceFolder(twice), twice);
         const Options scaffold{"strategy={name: scaffold}", "training.optimizer={name: sgd, lr: 0.05}"};
         CHECK(DeviceFolder(scaffold + Options{"workers=1"}).sha() == DeviceFolder(scaffold + Options{"workers=2"}).sha());
         const Options heads{"model={name: mlp, hidden: 32, local: [\"fc3.*\"]}", "data.partition.holdout=0.25",

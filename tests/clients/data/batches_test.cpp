@@ -109,6 +109,7 @@ TEST_SUITE("BatchGather") {
         check_against_reference({1, 28, 28}, {}, {});
         check_against_reference({1, 28, 28}, {0.1307}, {0.3081});
         check_against_reference({1, 5, 7}, {0.5}, {});
+        check_against_reference({1, 9, 13}, {0.5}, {});  // a line of the cache, three vectors and five bytes
     }
 
     TEST_CASE("ColourImagesMatchTheReference") {

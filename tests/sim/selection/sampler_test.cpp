@@ -154,6 +154,18 @@ TEST_SUITE("UniformSampler") {
         CHECK(fedhive::testing::chi_square(drawn) < fedhive::testing::chi_square_bound(10));
     }
 
+    TEST_CASE("CohortsOfAnyShareOfTheClientsAreFloydsDraws") {
+        for (const std::uint64_t population : {100ULL, 6400ULL, 6401ULL, 1'000'000ULL}) {
+            Stream stream = stream_of(0);
+            std::set<std::uint32_t> expected;
+            for (std::uint64_t last = population - 100; last < population; ++last)
+                if (!expected.insert(static_cast<std::uint32_t>(stream.below(last + 1))).second)
+                    expected.insert(static_cast<std::uint32_t>(last));
+            CHECK(sampler_of("uniform")->sample(Candidates(population), 100, stream_of(0)) ==
+                  Cohort(expected.begin(), expected.end()));
+        }
+    }
+
     TEST_CASE("SeedAndRoundDecide") {
         const auto draw = [](std::uint64_t seed, std::uint32_t round) {
             return sampler_of("uniform")->sample(Candidates(1000), 5, Stream(seed, Purpose::Sampling, round));
