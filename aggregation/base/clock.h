@@ -2,10 +2,9 @@
 // clock stops while the machine is suspended.
 #pragma once
 
-#include <time.h>
-
 #include <chrono>
 #include <cstdint>
+#include <ctime>
 
 namespace fedhive {
 

@@ -17,8 +17,7 @@ namespace {
 
 constexpr std::size_t kLine = 64;  // bytes of a cache line
 
-/// Prefetches into all caches.
-/// Always inlined: GCC takes a function that only prefetches for one without effect and drops its calls.
+/// Prefetches into all caches. Always inlined: GCC takes a function that only prefetches for one without effect and drops its calls.
 inline __attribute__((always_inline)) void prefetch(std::span<const std::uint8_t> bytes) {
     for (std::size_t at = 0; at < bytes.size(); at += kLine) __builtin_prefetch(bytes.data() + at, 0, 3);
 }
@@ -55,7 +54,8 @@ __attribute__((target("avx512f"))) std::size_t normalize_vectors(const std::uint
 }
 #endif
 
-/// Normalises `size` bytes. Prefetches as many from `ahead`, a line for each that it reads: all of them at once would wait for each other.
+/// Normalises `size` bytes and prefetches as many from `ahead`: one line after each that it reads. All lines of an example at once would wait
+/// for each other.
 void normalize(const std::uint8_t* from, std::size_t size, float scale, float shift, float* values, const std::uint8_t* ahead) {
     std::size_t done = 0;
 #if defined(__x86_64__)
