@@ -70,6 +70,7 @@ Experiment build(const LoadedConfig& given, Ranks& ranks, const std::filesystem:
 
     Experiment run{.ranks = ranks,
                    .config = config,
+                   .asked = config.device,
                    .notes = loaded.notes,
                    .mode = std::move(mode),
                    .devices = std::move(devices),
@@ -203,7 +204,7 @@ void Experiment::begin_anew(const LoadedConfig& loaded) const { server.begin_wit
 
 std::vector<std::string> Experiment::warnings() const {
     std::vector<std::string> lines = all_warnings(data.warnings, model.spec);
-    for (const std::string& warning : {delta_warning(config), root_warning(config)})
+    for (const std::string& warning : {delta_warning(config), root_warning(config), device_warning(asked, model.spec)})
         if (!warning.empty()) lines.push_back(warning);
     return lines;
 }

@@ -51,7 +51,8 @@ struct Experiment {
     static Experiment to_inspect(const LoadedConfig& loaded, Ranks& ranks = Ranks::alone(), std::uint32_t num_ranks = 1);
 
     Ranks& ranks;
-    RunConfig config;
+    RunConfig config;                // names the device that is used
+    Device asked;                    // the one that the config asks for
     std::vector<std::string> notes;  // LoadedConfig::notes
     Mode mode;
     Devices devices;

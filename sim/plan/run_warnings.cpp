@@ -1,6 +1,7 @@
 #include "sim/plan/run_warnings.h"
 
 #include "aggregation/cohort/aggregator_catalog.h"
+#include "aggregation/memory/cuda_driver.h"
 #include "clients/data/data_format.h"
 #include "clients/data/data_warnings.h"
 #include "clients/exported/ends.h"
@@ -65,6 +66,12 @@ std::string root_warning(const RunConfig& config) {
     return fmt::format(
         "data.root_examples: nobody trains on the server's {} examples, because aggregator '{}' does not use them; {} do",
         *config.data.root_examples, rule.name, aggregators_with_root());
+}
+
+std::string device_warning(Device asked, const clients::ModelSpec& model) {
+    if (asked != Device::Auto || !model.exported.given() || model.is_graph() || aggregation::cuda_versions().devices == 0)
+        return "";
+    return "device: auto takes the CPU for a model.file; this one is a list of layers, which device: cuda trains on the GPU";
 }
 
 std::vector<clients::DataWarning> data_warnings(const DataConfig& config, const clients::Dataset& dataset) {

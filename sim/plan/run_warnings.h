@@ -16,6 +16,9 @@ std::string delta_warning(const RunConfig& config);
 /// "data.root_examples: …" if the server has examples that its strategy does not use; else empty.
 std::string root_warning(const RunConfig& config);
 
+/// "device: …" if the config leaves the device open, and its model.file could train on a GPU that is there; else empty. asked: of the config.
+std::string device_warning(Device asked, const clients::ModelSpec& model);
+
 /// Warnings about loaded data: those of their format, classes without examples, large values that nothing normalises.
 std::vector<clients::DataWarning> data_warnings(const DataConfig& config, const clients::Dataset& dataset);
 

@@ -150,8 +150,12 @@ TEST_SUITE("Device") {
         const DeviceFolder graph(exported("residual") + any, {}, "exited with status 2");
         CHECK_MESSAGE(graph.said("device: a GPU needs a list of layers, but model.file is a graph: aten.silu.default"),
                       graph.output());
-        // Without a word, the CPU is taken before anybody has read the file.
-        CHECK(DeviceFolder(exported("cnn") + Options{"device=auto"}).manifest()["device"] == "cpu");
+        const DeviceFolder open(exported("cnn") + Options{"device=auto"});
+        CHECK(open.manifest()["device"] == "cpu");
+        CHECK_MESSAGE(
+            open.said("device: auto takes the CPU for a model.file; this one is a list of layers, which device: cuda"),
+            open.output());
+        CHECK_FALSE(one.said("device: auto"));
     }
 
     TEST_CASE("Gpu: BitsDependNeitherOnSharedMemoryNorOnWhetherStepsAreLaunchedOneByOne") {
